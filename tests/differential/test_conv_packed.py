@@ -49,7 +49,7 @@ def test_what_is_woven_finds_what_the_loops_find(tmp_path: Path) -> None:
     prepared = prepare(region.kernel)
     made = woven_version(region.kernel, prepared, region.scratch, NATIVE, "strict", KernelCache(Cache()))
     assert made is not None
-    assert "weaves channels" in next(x.message for x in made.remarks if x.id == "algebra-woven")
+    assert "packs channels" in next(x.message for x in made.remarks if x.id == "conv-packed")
     replacement = counted(make_replacement(region, prepared, made, source, options))
     drop_in = compile_text("int fallbacks;\n" + compose(TEXT, [replacement], ""), (), tmp_path, tmp_path)
     for nb, nf, nc, oh, ow in SIZES:

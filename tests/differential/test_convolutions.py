@@ -78,7 +78,7 @@ def fill(type: str, seed: int, *shape: int) -> Matrix:
 def build(text: str, type: str, place: Path) -> DropIn:
     """The drop-in, in which the library's kernel is called."""
     made = make(Source("conv.c", text.replace("TYPE", type)), place / "made", place)
-    assert "planish_conv" in made.text and "algebra-columns" not in made.kinds
+    assert "planish_conv" in made.text and "im2col" not in made.kinds
     return made
 
 

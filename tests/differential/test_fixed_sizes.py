@@ -60,5 +60,5 @@ def test_the_library_does_it(name: str) -> None:
     head = f"#include <math.h>\nvoid f(const {type} *restrict x, const {type} *restrict y, {type} *restrict z)"
     (function,) = build_file(Source("fixed.c", f"{head}\n{{{PROGRAMS[name]}\n}}\n"), Options(measure=False)).functions
     assert function.selection is not None and function.selection.version is not None, function.remarks
-    assert function.selection.version.label == "raised"
+    assert function.selection.version.label == "operations"
     assert function.selection.verdict is not None and function.selection.verdict.status == "ok"

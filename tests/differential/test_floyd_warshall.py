@@ -28,7 +28,7 @@ TYPES = {"int": "int32", "long": "int64", "float": "float32"}
 @pytest.mark.parametrize("type", ["int", slow("long"), "float"])
 def test_all_pairs(type: str, tmp_path: Path) -> None:
     made = make(Source("paths.c", TEXT.replace("TYPE", type)), tmp_path / "made", tmp_path)
-    assert made.kinds.count("raise-paths") == 1
+    assert made.kinds.count("floyd-warshall-blocked") == 1
     for n, low in ((1, 0), (63, 0), (64, 1), (65, 0), (131, 0), (200, 0), (9, -1)):
         rng = np.random.default_rng(n)
         whole = np.full(n * n + 64, 77, TYPES[type])

@@ -91,14 +91,14 @@ def test_the_library_is_used_without_being_asked_for() -> None:
     built = build_file(Source("some.c", TEXT), Options(target=NAME))
     assert built.emulator.startswith("qemu-")
     assert labels(built) == {
-        "product": "raised", "turn": "raised", "fir": "sliding", "square": "mirror", "letters": "fused"
+        "product": "operations", "turn": "operations", "fir": "fir", "square": "transpose-inplace", "letters": "maxfuse"
     }  # fmt: skip
 
 
 def test_strictly_and_on_threads() -> None:
     built = build_file(Source("some.c", TEXT), Options(target=NAME, fp="strict", threads=2))
     found = labels(built)
-    assert (found["turn"], found["product"]) == ("raised", "fused")
+    assert (found["turn"], found["product"]) == ("operations", "maxfuse")
     assert all(x.selection.verdict.worst_absolute == 0 for x in built.functions)  # type: ignore[union-attr]
 
 
@@ -107,7 +107,7 @@ def test_clang_makes_it_too() -> None:
     if clang is None:
         pytest.skip("no clang here that links for another processor")
     built = build_file(Source("some.c", TEXT), Options(target=NAME, compiler=clang.name, function="product"))
-    assert labels(built) == {"product": "raised"}
+    assert labels(built) == {"product": "operations"}
 
 
 def test_what_differs_there_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,7 +135,7 @@ func.func @scale(%x: memref<?xf32>, %a: f32) {
 }
 """
     built = build_file(Source("scale.mlir", text), Options(target=NAME))
-    assert labels(built) == {"scale": "fused"}
+    assert labels(built) == {"scale": "maxfuse"}
 
 
 def test_it_cannot_be_called_from_python() -> None:

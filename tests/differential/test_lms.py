@@ -95,6 +95,6 @@ def test_a_build_verifies_them_and_takes_one() -> None:
     options = Options(sizes={"n": 16384, "taps": 64}, measure=False)
     (function,) = build_file(Source("filters.c", text), options).functions
     assert function.selection is not None
-    verdicts = [x for x in function.selection.remarks if x.message.startswith("look-ahead")]
+    verdicts = [x for x in function.selection.remarks if x.message.startswith("lms-block")]
     assert not [x for x in verdicts if x.id.startswith("verify")], verdicts
-    assert function.selection.version is not None and function.selection.version.label.startswith("look-ahead")
+    assert function.selection.version is not None and function.selection.version.label.startswith("lms-block")

@@ -90,7 +90,7 @@ def streamed(part: Prepared) -> tuple[Version, ...]:
     """Rows that are stored while the next ones are made, or the first version where this machine has none."""
     first = plan(part, NATIVE, reassociate=True)
     found = stream_versions(part, NATIVE, first, reassociate=True)
-    return (next((x for x in found if "overlapped" in x.name), first[0]),)
+    return (next((x for x in found if "pipelined" in x.name), first[0]),)
 
 
 def raised(part: Prepared) -> tuple[Version, ...]:

@@ -623,7 +623,7 @@ def test_a_convolution(
     drop_in: Callable[[str], DropIn], n: int, f: int, c: int, h: int, w: int, gap: int
 ) -> None:
     made, (r, s) = drop_in(CONV), (3, 2)
-    assert "raise-gemm" in made.kinds and "algebra-columns" in made.kinds
+    assert "raise-gemm" in made.kinds and "im2col" in made.kinds
     x = fill(n + f, O=(n, f, h, w + gap), X=(n, c, 2 * h + r, w + s), W=(f, c, r, s))
     wanted = x["O"].copy()
     wanted[..., :w] *= 0.5

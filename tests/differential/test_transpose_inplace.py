@@ -138,4 +138,4 @@ def test_a_build_verifies_squares_and_takes_them(fp: str) -> None:
     assert function.selection is not None
     verdicts = [x for x in function.selection.remarks if x.message.startswith("mirror:")]
     assert not [x for x in verdicts if x.id.startswith("verify")], verdicts
-    assert function.selection.version is not None and function.selection.version.label == "mirror"
+    assert function.selection.version is not None and function.selection.version.label == "transpose-inplace"

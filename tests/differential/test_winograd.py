@@ -44,7 +44,7 @@ def test_tiles_find_what_the_loops_find(tmp_path: Path) -> None:
     prepared = prepare(region.kernel)
     made = tile_version(region.kernel, prepared, region.scratch, NATIVE, "reassociate", KernelCache(Cache()))
     assert made is not None
-    assert "2.25 times fewer multiplications" in next(x.message for x in made.remarks if x.id == "algebra-tiles")
+    assert "2.25 times fewer multiplications" in next(x.message for x in made.remarks if x.id == "winograd")
     replacement = counted(make_replacement(region, prepared, made, source, options))
     drop_in = compile_text("int fallbacks;\n" + compose(TEXT, [replacement], ""), (), tmp_path, tmp_path)
     fallbacks = 0

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from planish.core.codes import CODES
+from planish.core.former_names import FORMER_CODES
 from planish.core.reasons import DONE, REASONS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reasons.md"
@@ -65,6 +66,8 @@ def page() -> Iterator[str]:
     yield from (f"| {code} | {cell(x.meaning)} | {cell(x.help)} |\n" for code, x in CODES.items())
     yield "\n## What was done\n\n| id | what it says |\n| --- | --- |\n"
     yield from (f"| `{id}` | {cell(x)} |\n" for id, x in DONE.items())
+    yield "\n## Former ids\n\n| former | now |\n| --- | --- |\n"
+    yield from (f"| `{former}` | `{id}` |\n" for former, id in FORMER_CODES.items())
 
 
 def cell(text: str) -> str:

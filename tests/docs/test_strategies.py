@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from planish.core.former_names import FORMER_VERSIONS
 from planish.library.registry import STRATEGIES
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "strategies.md"
@@ -19,8 +20,19 @@ without the clock takes the first one in the order of the expected costs; both g
 (`planish.library.registry`). `planish strategies list` prints it, `planish strategies explain NAME` says more of one.
 [extending.md](extending.md) shows how to add one.
 
+A version is called after its strategy, with parameters behind it (`gemv-rows-8`: 8 rows at a time), or after the policy
+of its loops; what is done to it further stands behind commas (`maxfuse, nontemporal`).
+
 | strategy | what it does | module |
 | --- | --- | --- |
+"""
+_FORMER = """
+## Former names
+
+Understood for one release, with a note; numbers of rows stood behind ` by `.
+
+| former | now |
+| --- | --- |
 """
 
 
@@ -33,6 +45,8 @@ def page() -> Iterator[str]:
     for x in (y for y in STRATEGIES if y.variants):
         yield f"\n## Versions of `{x.name}`\n\n| version | what it does |\n| --- | --- |\n"
         yield from (f"| `{name}` | {what} |\n" for name, what in x.variants.items())
+    yield _FORMER
+    yield from (f"| `{former}` | `{name}` |\n" for former, name in FORMER_VERSIONS.items())
 
 
 def test_the_page_is_the_registry(request: pytest.FixtureRequest) -> None:

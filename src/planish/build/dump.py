@@ -29,6 +29,7 @@ from planish.build.emit import make_drop_ins
 from planish.build.lower import RegionPlan, lower_region
 from planish.build.read import read_file
 from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.core.former_names import current_version
 from planish.core.span import Source
 from planish.emit.dropin.replacement import Replacement, compose
 from planish.frontend.c.translation_unit import CFile
@@ -50,7 +51,8 @@ STAGES: tuple[Stage, ...] = get_args(Stage)
 - c: the drop-in with the most promising version of each nest, before it is checked and timed.
 """
 
-_NAME = r"[\w-]+(?:, [\w-]+)*"
+_NAME = r"[\w-]+(?:,? [\w-]+)*"
+"""Of a version: parts behind commas; former names have spaces in them."""
 _HEAD = re.compile(rf"^#: (?P<stage>read|prepare|schedule|nest) (?P<region>\w+ \d+)(?: (?P<version>{_NAME}))?$")
 _HEADS = re.compile(r"^#: .*$", re.MULTILINE)
 _C_HEAD = "/*: c: neither checked nor timed */\n"
@@ -152,11 +154,12 @@ def _records(source: Source) -> Iterator[Record]:
             raise PlanishError(Diagnostic("E0401", message, source.point(start + 1, 1, len(lines[start]))), source)
         # Blank lines in front keep the line numbers in messages those of the whole text.
         body = "\n" * (start + 1) + "\n".join(lines[start + 1 : end])
+        version = current_version(head["version"] or "")
         match head["stage"]:
             case "schedule":
-                yield Record("schedule", head["region"], head["version"] or "", parse_schedule(body, source.name))
+                yield Record("schedule", head["region"], version, parse_schedule(body, source.name))
             case "read" | "prepare" | "nest" as stage:
-                yield Record(stage, head["region"], head["version"] or "", parse_kernel(body, source.name))
+                yield Record(stage, head["region"], version, parse_kernel(body, source.name))
 
 
 __all__ = ["STAGES", "Record", "Stage", "parse_stage", "print_stage", "only_changed", "print_stages", "stage_text"]

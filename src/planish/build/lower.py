@@ -7,7 +7,7 @@
 >>> file = read_file(Source("f.c", "void f(int n, float *a) { for (int i = 0; i < n; i++) a[i] = 0; }"), options)
 >>> region = file.functions[0].regions[0]
 >>> [x.name for x in lower_region(region, options, load_target(options.target), most=1).versions]
-['fused']
+['maxfuse']
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Every reason that a remark gives, by its id: what it means, and what the user can change.
 
->>> help_for("scop-jump").partition(":")[0], help_for("cells")
+>>> help_for("scop-jump").partition(":")[0], help_for("register-promote")
 ('test a condition around the statements instead', '')
->>> meaning_of("schedule-fused")
-'statements share loops where dependences allow it'
+>>> meaning_of("schedule-maxfuse") == meaning_of("schedule-fused")
+True
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
+
+from planish.core.former_names import current_code
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,16 +186,19 @@ REASONS = (
         "a script of steps may order the nest by hand: planish build --script FILE",
     ),
     Reason(
-        "stages",
-        "the iterations of the loop around a nest are not done several at a time",
-        _NOTHING + "the nest itself is built on its own",
+        "fft-radix",
+        "the stages of a transform are not merged into one of higher radix",
+        _NOTHING + "each stage is built on its own",
     ),
     Reason(
-        "stepwise",
-        "a factorisation by columns is not done by blocks of them",
+        "panels",
+        "a factorisation by columns is not done by panels of them",
         "write it as docs/dense.md does, with one loop over columns around all others",
     ),
-    Reason("counts", "a histogram is not counted in tables", "count in int or unsigned, in bins that are set before"),
+    Reason(
+        "histogram-private", "a histogram has no private copies of its bins",
+        "count in int or unsigned, in bins that are set before",
+    ),  # fmt: skip
     Reason("emit-refused", "a version has no C of its own here", "pass the sizes of arrays, or declare them: A[n][m]"),
     Reason(
         "guard",
@@ -226,30 +231,34 @@ REASONS = (
     ),
     Reason("algebra-chain", "the order of a chain of products stays", "give typical sizes with --size N=…"),
     Reason(
-        "algebra-columns",
-        "a convolution is not made a product of matrices",
+        "im2col",
+        "a convolution does not become a matrix product",
         _NOTHING + "it runs as loops, or by a kernel of its own",
     ),
-    Reason("algebra-common", "what is computed twice stays so", "store the common part in an array of its own"),
+    Reason("algebra-cse", "a common subexpression stays", "store the common part in an array of its own"),
     Reason(
         "algebra-contraction",
-        "a contraction is not made a product of matrices",
+        "a contraction does not become a matrix product",
         "order the dimensions so that those that are summed over are next to each other",
     ),
-    Reason("algebra-dead", "what nothing reads is computed all the same", "make the array a local one of the function"),
+    Reason("algebra-dce", "a dead result is computed all the same", "make the array a local one of the function"),
     Reason(
         "algebra-epilogue",
-        "what is done to a result stays a pass of its own",
+        "elementwise operations on a result stay a pass of their own",
         "do it directly behind the operation, over the same elements",
     ),
     Reason("algebra-forward", "a copy stays", "read the original array in place of the copy"),
     Reason("algebra-identity", "an operation stays that changes nothing", "leave it out in the source"),
-    Reason("algebra-repeat", "the operations inside of a loop stay", "move what does not depend on the loop out of it"),
+    Reason(
+        "algebra-licm",
+        "loop-invariant operations stay inside of a loop",
+        "move what does not depend on the loop out of it",
+    ),
     Reason("algebra-stopped", "the rules were stopped before none applied any more", "split the function into parts"),
     Reason("algebra-store", "an intermediate array stays", "make it of the type of what is stored in the end"),
     Reason(
         "algebra-symmetric",
-        "a product that is its own transpose is computed as a whole",
+        "both triangles of a symmetric product are computed",
         _NOTHING + "the product runs by the library's kernel",
     ),
     # Checks and times.
@@ -296,62 +305,64 @@ REASONS = (
 )
 
 DONE = {
-    "algebra-build": "a product is computed as its tactic says",
-    "algebra-chain": "a chain of products is multiplied in its cheapest order",
-    "algebra-columns": "a convolution is a product of matrices",
-    "algebra-common": "what was computed twice is computed once",
-    "algebra-contraction": "a contraction is a product of matrices",
-    "algebra-dead": "what nothing reads is not computed",
-    "algebra-epilogue": "what is done to a result is done where it is stored",
+    "algebra-accumulate": "a sum is accumulated onto what was stored before",
+    "algebra-chain": "a matrix chain is multiplied in its cheapest order",
+    "algebra-contraction": "a tensor contraction is a transposition and a matrix product (TTGT)",
+    "algebra-cse": "a common subexpression is computed once",
+    "algebra-dce": "a dead result is not computed",
+    "algebra-epilogue": "elementwise operations are fused into the epilogue of the operation before",
     "algebra-forward": "the source of a copy is read in place of the copy",
-    "algebra-identity": "an operation is left out, or simpler, for what its operand is known to be",
-    "algebra-join": "products that share an operand are one",
-    "algebra-start": "a sum begins with what was stored before",
-    "algebra-store": "a result is stored where it goes in the end",
-    "algebra-symmetric": "one triangle of a product is computed, the other one copied",
-    "algebra-tiles": "a convolution is done by tiles (Winograd)",
-    "algebra-woven": "a convolution of narrow numbers has channels woven as the instructions take them",
-    "cascade": "filter sections work at the same time, one in each lane",
-    "cells": "what one iteration computes and needs is in registers",
-    "counts": "a histogram is counted in several tables",
-    "dots": "sums along several rows are computed at a time",
-    "filter": "a filter along a line is computed in lanes",
+    "algebra-identity": "an operation is removed or simplified for an operand that is zero, one or the identity",
+    "algebra-join": "products that share an operand are one product",
+    "algebra-store": "a result is stored to its destination directly, without an intermediate array",
+    "algebra-symmetric": "one triangle of a symmetric product is computed, the other one copied (SYRK)",
+    "algebra-tactic": "a product is computed as its tactic says",
+    "biquad-simd": "the sections of a biquad cascade are pipelined, one in each lane",
+    "bit-reversal": "a bit-reversal permutation is done by blocks",
+    "conv-packed": "a low-precision convolution has its channels packed for dot-product instructions (VNNI)",
+    "fft-passes": "a Fourier or cosine transform is computed in Stockham passes",
+    "fft-radix": "several stages of a transform are merged into one of higher radix, in registers",
+    "fir": "a FIR filter or one-dimensional convolution is register-blocked",
+    "floyd-warshall-blocked": "all-pairs shortest paths by blocked Floyd-Warshall",
     "gemm-refine": "the blocks of a matrix product were chosen by measurement",
-    "given": "loops are written out for the sizes that are given",
-    "look-ahead": "an adaptive filter is computed by blocks of updates",
-    "mirror": "a square matrix is transposed where it is, by squares of lanes",
-    "nest-inside": "a nest inside of a loop runs in lanes",
-    "portions": "iterations are shared out among threads",
+    "gemv-rows": "a matrix-vector product is register-blocked: unroll-and-jam over rows",
+    "histogram-private": "a histogram has several private copies of its bins, added up at the end",
+    "im2col": "a convolution is a matrix product over its windows (im2col)",
+    "inner-nest": "a nest inside of a loop is vectorised by itself",
+    "lms-block": "an adaptive filter is computed by blocks of updates (block LMS by look-ahead)",
+    "lu-panel": "LU with partial pivoting by panels of columns",
+    "mgs-panel": "modified Gram-Schmidt by panels of columns",
+    "nontemporal": "rows are written by non-temporal stores",
+    "pack-transpose": "a table is transposed before it is used",
+    "parallel-chunks": "each thread has a chunk of the iterations",
+    "parallel-loops": "the iterations of a loop are distributed over threads",
+    "parallel-scan": "threads share a prefix sum: each scans a part, to which the sum of the parts before is added",
+    "qr-panel": "Householder QR by panels of columns (compact WY)",
     "raise": "an operation was recognised",
-    "raise-factor": "a factorisation runs by blocks",
-    "raise-gemm": "a product runs by the library's kernel",
-    "raise-paths": "all shortest paths are found by blocks",
-    "raise-triangle": "a triangle of a product, or a solve, runs by blocks",
+    "raise-factor": "a factorisation is blocked",
+    "raise-gemm": "a product calls the library's kernel",
+    "raise-triangle": "a triangular product or solve is blocked",
     "recurrence-blocks": "a recurrence is computed by blocks",
-    "reversal": "elements whose numbers are the same backwards are exchanged by blocks",
-    "scan": "a recurrence along a row is computed in lanes",
-    "scan-threads": "the rows of a recurrence are shared out among threads",
-    "schedule-apart": "strongly connected statements only share loops",
+    "register-promote": "values of one iteration are promoted to registers",
+    "scalar-promote": "a scalar that accumulates an array element lives in the array",
     "schedule-band": "what was done to a band of loops: tiles, lanes, registers, threads",
-    "schedule-blocks": "nests that go through one array take some of its rows each, before the next rows",
-    "schedule-chains": "sums in their order, many at a time",
-    "schedule-diagonals": "square blocks of what is filled from itself, by diagonals",
-    "schedule-distributed": "the loops as they were written, one nest for each statement",
-    "schedule-eager": "what is there is used at once for all that needs it",
-    "schedule-fused": "statements share loops where dependences allow it",
+    "schedule-block-wavefront": "blocked wavefront over a DP table",
+    "schedule-distributed": "loop distribution: the source's order, one nest for each statement",
+    "schedule-inner-parallel": "parallel loops go inside of sequential reductions",
+    "schedule-inter-nest-tiling": "tiles across the nests that sweep one array",
+    "schedule-interchange": "loops of imperfect nests are interchanged",
+    "schedule-maxfuse": "maximal fusion: statements share loops wherever dependences allow it",
     "schedule-memory": "an array of the version's own is on the heap",
-    "schedule-original": "the loops as they were written",
+    "schedule-nofuse": "no fusion: only strongly connected statements share loops",
+    "schedule-original": "the source's order of loops",
     "schedule-step": "a step of the script was done",
-    "schedule-wavefront": "sweeps that are repeated follow each other a few rows behind",
-    "scop-parts": "a nest is cut where subscripts are chosen or wrap around",
-    "segments": "repeated sweeps over a line have a segment of it in each lane",
-    "settled": "what stays the same in all iterations of a loop is kept in a register",
-    "stages": "several iterations of the loop around a nest are done at a time",
-    "stepwise": "a factorisation by columns is done by blocks of them",
-    "stream": "rows are written past the caches",
-    "table-turned": "a table is turned round before it is used",
-    "threads": "the iterations of a loop are shared out among threads",
-    "transform": "a Fourier or cosine transform is made in passes",
+    "schedule-time-skewing": "repeated sweeps follow each other a few rows behind",
+    "scop-parts": "a nest is split where its subscripts change (index-set splitting)",
+    "simd-scan": "a scan or recurrence along a row is computed in registers, by lane shifts",
+    "size-specialise": "loops are unrolled for small sizes that calls are likely to have",
+    "stencil-lanes": "repeated sweeps over a line have a segment of it in each lane",
+    "transpose-inplace": "a square matrix is transposed in place, by register blocks",
+    "winograd": "a convolution by minimal filtering (Winograd)",
 }
 """What a remark says that was done, by its id."""
 
@@ -367,9 +378,11 @@ LOSSES: Mapping[Literal["processor", "wall", "depth", "killed", "crash"], str] =
 
 def help_for(id: str) -> str:
     """What the user can change about a refusal; empty for an id that is not a reason."""
+    id = current_code(id)
     return _REASONS[id].help if id in _REASONS else ""
 
 
 def meaning_of(id: str) -> str:
     """What a remark's id means, where it refuses something or else where it says what was done; KeyError if unknown."""
+    id = current_code(id)
     return _REASONS[id].meaning if id in _REASONS else DONE[id]

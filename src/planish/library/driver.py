@@ -8,9 +8,9 @@
 >>> kernel = parse_kernel(text)
 >>> cx = Context(kernel, prepare(kernel), load_target("x86-avx512"))
 >>> [x.name for x in make_versions(cx, STRATEGIES).versions]
-['fused', 'fused, streamed']
+['maxfuse', 'maxfuse, nontemporal']
 >>> [x.name for x in make_versions(cx, STRATEGIES, most=1).versions]
-['fused']
+['maxfuse']
 """
 
 from __future__ import annotations

@@ -241,7 +241,7 @@ class _Lowering:
     def refuse(self, step: Apply, error: NoMatricesError) -> None:
         """Tell why an operation stays loops."""
         self.reason = f"`{step.operation.name}`: {error}"
-        message = f"`{step.operation.name}` is run as loops: {error}"
+        message = f"`{step.operation.name}` runs as loops: {error}"
         self.remarks.append(Remark("raise-loops", "note", message, step.span))
 
     def blocks(self, triangle: Triangle, place: _Place) -> list[Stmt]:
@@ -252,7 +252,7 @@ class _Lowering:
         cut = split(triangle, var, name, width, self.threads if few else 1, self.taken(place))
         self.arrays[name] = cut.block
         operation = triangle.step.operation.name
-        message = f"`{operation}` is computed by blocks of {width}, of which those on the diagonal are whole"
+        message = f"`{operation}` is blocked by {width}: blocks on the diagonal are computed whole"
         self.remarks.append(Remark("raise-triangle", "done", message, triangle.step.span))
         shared = self.shares(cut, place) if self.threads > 1 and not few else None
         if shared is not None:
@@ -316,7 +316,7 @@ class _Lowering:
         self.heap += own
         self.arrays |= {x.name: x for x in own}
         if not is_one_block(step, _DEPTH) and any(isinstance(x, Repeat) and x.shares is None for x in cut):
-            message = f"`{step.operation.name}` is computed by blocks of {_DEPTH} on the diagonal"
+            message = f"`{step.operation.name}` is blocked by {_DEPTH} along the diagonal"
             self.remarks.append(Remark("raise-factor", "done", message, step.span))
         return self.steps(cut, place)
 
@@ -332,8 +332,8 @@ class _Lowering:
         blocks = For(cut.var, index(0), cut.extent, WIDTH, Block((*cut.stops, *rest)))
         plain = self.planned(inline(step, self.arrays, taken).body, place)
         right = Compare("eq", Load(cut.wrong.name, (), cut.wrong.type), Const(0, cut.wrong.type))
-        message = f"`{step.operation.name}` is computed by blocks of {WIDTH} stops, if no distance is negative"
-        self.remarks.append(Remark("raise-paths", "done", message, step.span))
+        message = f"`{step.operation.name}` is blocked Floyd-Warshall by {WIDTH} vertices, if no distance is negative"
+        self.remarks.append(Remark("floyd-warshall-blocked", "done", message, step.span))
         self.blocked = True
         return [cut.check, If(right, Block((blocks,)), Block(tuple(plain)))]
 

@@ -38,7 +38,7 @@ from planish.schedule.auto.plan import Prepared, Version
 from planish.schedule.auto.rewrites.expansion_limit import find_excess
 from planish.target.machine import Target
 
-NAME = "raised"
+NAME = "operations"
 """What the version is called."""
 _DEPTH = 3
 """The loops of a product of matrices."""

@@ -3,7 +3,9 @@
 >>> [x.name for x in STRATEGIES if x.kernels]
 ['operations', 'panels', 'fir', 'winograd', 'conv-packed', 'operation-chunks']
 >>> find_strategy("gemv-rows").note
-'sums along several rows of a matrix at a time, in registers'
+'register-blocked matrix-vector product: unroll-and-jam over rows'
+>>> find_strategy("maxfuse, nontemporal").name, find_strategy("dots by 8").name
+('nontemporal', 'gemv-rows')
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.core.former_names import current_code, current_version
 from planish.library.strategies.conv.conv_packed import CONV_PACKED
 from planish.library.strategies.conv.winograd import WINOGRAD
 from planish.library.strategies.dense.gemv import GEMV
@@ -46,9 +49,12 @@ STRATEGIES: tuple[Strategy[Any], ...] = (
 
 
 def find_strategy(name: str) -> Strategy[Any]:
-    """The strategy of that name; PlanishError E0123 where there is none."""
-    for x in STRATEGIES:
-        if x.name == name:
-            return x
+    """The strategy of that name, or that makes versions of that name; former names are understood, too. PlanishError
+    E0123 where there is none."""
+    for asked in dict.fromkeys((name, current_version(name), current_code(name))):
+        for part in reversed(asked.split(", ")):
+            for x in STRATEGIES:
+                if part in (x.name, *x.variants) or part.startswith(f"{x.name}-"):
+                    return x
     known = ", ".join(x.name for x in STRATEGIES)
     raise PlanishError(Diagnostic("E0123", f"no strategy is called `{name}`", help=f"there are: {known}"))

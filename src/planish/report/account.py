@@ -15,6 +15,7 @@ from typing import Any
 from planish.build.assemble import FileResult
 from planish.build.functions import FunctionResult
 from planish.core.diagnostic import Diagnostic, Remark
+from planish.core.former_names import current_version
 from planish.core.reasons import LOSSES
 from planish.frontend.c.translation_unit import CFunction
 from planish.options import Options
@@ -187,6 +188,7 @@ def parse_account(text: str) -> FileAccount:
 def _read_function(data: dict[str, Any]) -> FunctionAccount:
     check, before, after = data["check"], data["before"], data["after"]
     parts = {
+        "version": current_version(data["version"]),
         "done": tuple(data["done"]),
         "reasons": tuple(data["reasons"]),
         "refusals": tuple(data["refusals"]),

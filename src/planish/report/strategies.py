@@ -1,7 +1,7 @@
 """What there is to say of each strategy of the registry: a table of all, and a text on one.
 
 >>> print(explain_strategy("gemv-rows").splitlines()[0])
-gemv-rows: sums along several rows of a matrix at a time, in registers
+gemv-rows: register-blocked matrix-vector product: unroll-and-jam over rows
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 
 from rich.table import Table
 
+from planish.core.former_names import current_code, current_version, tell_former
 from planish.library.registry import STRATEGIES, find_strategy
 from planish.library.strategy import Strategy
 
@@ -27,8 +28,12 @@ def strategies_table() -> Table:
 
 
 def explain_strategy(name: str) -> str:
-    """A text on the strategy of that name; PlanishError as of `find_strategy`."""
-    return "\n".join(_lines(find_strategy(name))) + "\n"
+    """A text on the strategy of that name, with a note where that is a former name; PlanishError as of
+    `find_strategy`."""
+    found = find_strategy(name)
+    current = next((x for x in (current_version(name), current_code(name)) if x != name), name)
+    notes = [f"note: {tell_former(name, current)}"] if current != name else []
+    return "\n".join((*notes, *_lines(found))) + "\n"
 
 
 def _lines(strategy: Strategy[Any]) -> Iterator[str]:

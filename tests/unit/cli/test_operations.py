@@ -40,7 +40,7 @@ def test_an_explanation_names_operations() -> None:
     text = explain_file(GEMM, Options(target="x86-avx512"))
     assert "a product of matrices (nt)" in text
     # What calls kernels is ranked without an estimate of cycles: none is told.
-    assert re.search(r"`raised`: the cheapest by estimate, tried first$", text, re.MULTILINE)
+    assert re.search(r"`operations`: the cheapest by estimate, tried first$", text, re.MULTILINE)
 
 
 def test_a_long_network_is_told_from_what_has_a_name() -> None:

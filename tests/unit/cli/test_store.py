@@ -58,7 +58,7 @@ def test_what_is_remembered_is_what_was_built(source: Source, tmp_path: Path) ->
 def test_accounts_come_back_whole() -> None:
     times = Clocked(2.0, 1.5, 3.0)
     check = Check(12, 1e-12, float("inf"))
-    function = FunctionAccount("f", 3, True, ("a", "b"), (), "n=4", check, times, times, "fused")
+    function = FunctionAccount("f", 3, True, ("a", "b"), (), "n=4", check, times, times, "maxfuse")
     account = FileAccount("f.c", "int ü;", "", "gcc", "strict", (function,), ("warning",))
     assert parse_account(print_account(account)) == account
     assert function.ratio == 1.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
@@ -25,11 +26,24 @@ def calls(names: set[str]) -> Iterator[tuple[Path, ast.Call, str]]:
                 yield path, node, node.func.id
 
 
+@lru_cache
+def constants(path: Path) -> dict[str, object]:
+    """The constants of a module by their names."""
+    body = ast.parse(path.read_text()).body
+    found = [x for x in body if isinstance(x, ast.Assign) and isinstance(x.value, ast.Constant)]
+    return {ast.unparse(x.targets[0]): ast.literal_eval(x.value) for x in found}
+
+
+def text_of(argument: ast.expr, path: Path) -> object:
+    """The value of an argument that is a constant, or named by one of its module; else None."""
+    return argument.value if isinstance(argument, ast.Constant) else constants(path).get(ast.unparse(argument))
+
+
 def ids() -> Iterator[tuple[str, str, str]]:
     """Each id that stands in the code, its kind, and where."""
     for path, call, name in calls({"Remark", "Refused", "NotIndex", "refused", "done"}):
         in_python = path.is_relative_to(SOURCE / "frontend" / "python")
-        where, texts = f"{path}:{call.lineno}", [x.value if isinstance(x, ast.Constant) else None for x in call.args]
+        where, texts = f"{path}:{call.lineno}", [text_of(x, path) for x in call.args]
         match name:
             case "Remark" if isinstance(texts[0], str):
                 yield texts[0], str(texts[1]), where
@@ -40,9 +54,9 @@ def ids() -> Iterator[tuple[str, str, str]]:
             case "NotIndex" if len(texts) > 2 and isinstance(texts[2], str):
                 yield texts[2], "refused", where
             case "refused" if path.is_relative_to(SOURCE / "raising" / "algebra") and isinstance(texts[0], str):
-                yield f"algebra-{texts[0]}", "refused", where
+                yield texts[0], "refused", where
             case "done" if path.is_relative_to(SOURCE / "raising" / "algebra") and isinstance(texts[1], str):
-                yield f"algebra-{texts[1]}", "done", where
+                yield texts[1], "done", where
 
 
 USED = sorted(ids())

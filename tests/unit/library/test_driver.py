@@ -23,22 +23,22 @@ from planish.target.load import load_target
 
 HEAD = "void f(int n, int m, float a, float *restrict x, float *restrict y, float *restrict z)"
 LOOPS = {
-    "raised": "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) x[j * n + i] = y[i * m + j];",
-    "sliding": """for (int i = 0; i < n; i++) { float s = 0;
+    "operations": "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) x[j * n + i] = y[i * m + j];",
+    "fir": """for (int i = 0; i < n; i++) { float s = 0;
         for (int j = 0; j < m; j++) s += x[j] * y[i + j]; z[i] = s; }""",
-    "mirror": """for (int i = 0; i < n; i++) for (int j = 0; j < i; j++) {
+    "transpose-inplace": """for (int i = 0; i < n; i++) for (int j = 0; j < i; j++) {
         float t = x[i * n + j]; x[i * n + j] = x[j * n + i]; x[j * n + i] = t; }""",
-    "look-ahead": """for (int i = 0; i < n; i++) { float s = 0;
+    "lms-block": """for (int i = 0; i < n; i++) { float s = 0;
         for (int j = 0; j < m; j++) s += x[j] * y[i + j];
         for (int j = 0; j < m; j++) x[j] += a * (z[i] - s) * y[i + j]; }""",
-    "segments": """for (int t = 0; t < m; t++) {
+    "stencil-lanes": """for (int t = 0; t < m; t++) {
         for (int i = 1; i < n - 1; i++) y[i] = a * (x[i - 1] + x[i] + x[i + 1]);
         for (int i = 1; i < n - 1; i++) x[i] = a * (y[i - 1] + y[i] + y[i + 1]); }""",
     "": "for (int i = 0; i < n; i++) x[i] = a * y[i];",
 }
-STRICT = {"raised", "mirror", "segments"}
+STRICT = {"operations", "transpose-inplace", "stencil-lanes"}
 """Those whose results are the same in every bit."""
-SHARED = {"raised": "raised", "sliding": "sliding", "mirror": "mirror, on threads"}
+SHARED = {"operations": "operations", "fir": "fir", "transpose-inplace": "transpose-inplace, parallel-loops"}
 """Those that several threads share."""
 
 
@@ -72,7 +72,7 @@ def test_on_threads_only_what_they_share(name: str) -> None:
 
 
 def test_nothing_is_looked_for_once_there_are_enough() -> None:
-    (region,) = read_file(Source("f.c", f"{HEAD} {{ {LOOPS['raised']} }}\n"), Options()).functions[0].regions
+    (region,) = read_file(Source("f.c", f"{HEAD} {{ {LOOPS['operations']} }}\n"), Options()).functions[0].regions
     cx = Context.of(region.kernel, load_target("x86-avx2"))
     asked: list[str] = []
 
@@ -88,15 +88,15 @@ def test_nothing_is_looked_for_once_there_are_enough() -> None:
 
 
 def test_kernels_that_have_threads_are_not_given_chunks_as_well() -> None:
-    text = f"{HEAD} {{ {LOOPS['raised']} }}\n"
+    text = f"{HEAD} {{ {LOOPS['operations']} }}\n"
     (region,) = read_file(Source("f.c", text), Options()).functions[0].regions
     cx = Context.of(region.kernel, load_target("x86-avx2"), threads=2)
     made = [x for x in make_versions(cx, STRATEGIES).versions if isinstance(x, Version)]
-    raised = next(x for x in made if x.name == "raised")
-    assert any(x.name == "raised, in portions" for x in made) != has_threads(raised)
+    raised = next(x for x in made if x.name == "operations")
+    assert any(x.name == "operations, parallel-chunks" for x in made) != has_threads(raised)
 
 
-@pytest.mark.parametrize(("side", "name"), [(4, ""), (16, ""), (256, "raised")])
+@pytest.mark.parametrize(("side", "name"), [(4, ""), (16, ""), (256, "operations")])
 def test_little_to_do_is_left_to_loops(side: int, name: str) -> None:
     product = """for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 0; k < n; k++)
         x[i * n + j] += y[i * n + k] * z[k * n + j];"""
@@ -105,7 +105,7 @@ def test_little_to_do_is_left_to_loops(side: int, name: str) -> None:
     assert [x.name if x is not None else "" for x in (known, fixed)] == [name, name]
 
 
-@pytest.mark.parametrize(("steps", "name"), [(5, ""), (8, "sliding")])
+@pytest.mark.parametrize(("steps", "name"), [(5, ""), (8, "fir")])
 def test_short_windows_are_left_to_loops(steps: int, name: str) -> None:
-    made = first(LOOPS["sliding"].replace("j < m", f"j < {steps}"), "reassociate")
+    made = first(LOOPS["fir"].replace("j < m", f"j < {steps}"), "reassociate")
     assert (made.name if made is not None else "") == name

@@ -17,6 +17,7 @@ from planish.poly.idioms.histogram import find_counting
 from planish.schedule.auto.plan import prepare
 from planish.target.load import load_target
 
+SHARED = "histogram-private, parallel-loops"
 HEAD = (
     "void k(int n, int m, const unsigned char x[n], const int w[n], int h[256], int g[16],"
     " const unsigned char p[m][n])"
@@ -71,7 +72,7 @@ def test_tables_hold_what_is_counted(name: str, threads: int, monkeypatch: pytes
     monkeypatch.setattr(histogram, "OFTEN", 0)
     kernel = read(COUNTS[name])[-1]
     made = counting_versions(kernel, prepare(kernel), load_target("x86-avx2"), threads)
-    assert [x.name for x in made] == [*(["counted in tables, on threads"] if threads > 1 else []), "counted in tables"]
+    assert [x.name for x in made] == [*([SHARED] if threads > 1 else []), "histogram-private"]
     for version in made:
         check_kernel(version.kernel, version.name)
         for n, m in ((0, 1), (1, 0), (2, 3), (3, 1), (4, 2), (7, 5), (61, 3)):
@@ -101,7 +102,7 @@ def test_large_tables_are_not_made_twice() -> None:
     kernel = read_c(source).functions[0].regions[0].kernel
     target = load_target("x86-avx2")
     assert not counting_versions(kernel, prepare(kernel), target)
-    assert [x.name for x in counting_versions(kernel, prepare(kernel), target, 2)] == ["counted in tables, on threads"]
+    assert [x.name for x in counting_versions(kernel, prepare(kernel), target, 2)] == [SHARED]
 
 
 def test_a_nest_that_stores_something_else_is_not_shared() -> None:

@@ -129,7 +129,7 @@ def run(kernel: Kernel, n: int, kind: str) -> dict[str, np.ndarray]:
 @pytest.mark.parametrize(("name", "kind"), [("rows, then columns", "i32"), *((x, "f32") for x in (*TURNED, *STRAIGHT))])
 def test_nothing_differs(name: str, kind: str) -> None:
     kernel, made = versions_of({**TURNED, **STRAIGHT}[name], kind)
-    assert made and [x.name.endswith("turned") for x in made] == [name in TURNED] * len(made)
+    assert made and [x.name.endswith("pack-transpose") for x in made] == [name in TURNED] * len(made)
     for n in (0, 1, 3):
         before = run(kernel, n, kind)
         for version in made:
@@ -143,7 +143,7 @@ def test_local_arrays_lie_the_other_way(name: str) -> None:
     kernel, made = versions_of(LAYOUTS[name], "f32", scratch=("p", "t"))
     assert made
     for version in made:
-        assert sum(x.id == "nest-inside" for x in version.remarks) == 2
+        assert sum(x.id == "inner-nest" for x in version.remarks) == 2
         for n in (0, 1, 3):
             before, after = run(kernel, n, "f32"), run(version.kernel, n, "f32")
             assert all(np.array_equal(before[x], after[x]) for x in before if x not in ("p", "t"))
@@ -152,7 +152,7 @@ def test_local_arrays_lie_the_other_way(name: str) -> None:
 @pytest.mark.parametrize("name", KEPT)
 def test_other_arrays_lie_as_they_do(name: str) -> None:
     _, made = versions_of(KEPT[name], scratch=() if name == "all that is made" else ("p",))
-    assert not made or all(sum(x.id == "nest-inside" for x in version.remarks) < 2 for version in made)
+    assert not made or all(sum(x.id == "inner-nest" for x in version.remarks) < 2 for version in made)
 
 
 def test_arrays_without_rows_stay() -> None:
@@ -184,7 +184,7 @@ def test_sums_stay_in_names() -> None:
     lanes = [x for x in walk(made[0].kernel.body) if isinstance(x, For) and x.facts.simd]
     assert len(lanes) == 2
     assert [sum(not isinstance(x, Let) for x in loop.body.body) for loop in lanes] == [6, 5]
-    rows = [x for version in made for x in version.remarks if x.id == "nest-inside"]
+    rows = [x for version in made for x in version.remarks if x.id == "inner-nest"]
     assert [x.message.partition(": ")[2] for x in rows] == [
         "lanes along `u`, sums of 4 terms, 6 rows at a time in registers",
         "lanes along `i`, sums of 6 terms, 5 rows at a time in registers",

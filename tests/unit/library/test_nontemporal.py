@@ -54,7 +54,7 @@ def marks(kernel: Kernel) -> list[str]:
 )
 def test_what_is_only_written_is_streamed(body: str) -> None:
     made = versions_of(body)
-    assert made and all(x.name.endswith(", streamed") for x in made)
+    assert made and all(x.name.endswith(", nontemporal") for x in made)
     for version in made:
         (switch,) = (x for x in version.kernel.body.body if isinstance(x, If))
         assert marks(version.kernel)
@@ -120,7 +120,7 @@ def test_rows_are_kept_until_they_are_final() -> None:
     kernel = parse_kernel(SOFTMAX)
     prepared, machine = prepare(kernel), load_target("x86-avx512")
     made = stream_versions(prepared, machine, plan(prepared, machine, reassociate=True), reassociate=True)
-    assert [x.name for x in made] == ["original, kept, streamed", "original, kept, overlapped, streamed"]
+    assert [x.name for x in made] == ["original, staged, nontemporal", "original, staged, pipelined, nontemporal"]
     (first,) = (x.array for x in made[0].kernel.body.body if isinstance(x, Alloc) and x.array.shape)
     assert (first.name, len(first.shape)) == ("y_first", 1)
     assert "as avx512_prefetch_f32" in print_kernel(made[0].kernel)

@@ -80,7 +80,7 @@ NEAR_MISSES = {
 @cache
 def version_of(name: str) -> Kernel:
     (version,) = scan_versions(prepare(kernel_of(CHAINS[name])), NEON)
-    assert [x.id for x in version.remarks] == ["scan"]
+    assert [x.id for x in version.remarks] == ["simd-scan"]
     return version.kernel
 
 

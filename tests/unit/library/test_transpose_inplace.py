@@ -86,7 +86,7 @@ def test_mirrors_are_found(name: str) -> None:
     kernel = MIRRORS[name]
     (version,) = mirror_versions(prepare(kernel), AVX2)
     assert "as avx2_transpose" in print_kernel(version.kernel)
-    assert [x.id for x in version.remarks] == ["mirror"]
+    assert [x.id for x in version.remarks] == ["transpose-inplace"]
     for n, lda in ((1, 1), (2, 3), (7, 7), (8, 8), (9, 12), (20, 21), (33, 33)):
         assert (run(version.kernel, (n, lda), n) == run(kernel, (n, lda), n)).all(), (n, lda)
 

@@ -42,7 +42,7 @@ WIDE = load_target("x86-avx512")
 
 @cache
 def planned(text: str, threads: int) -> Version | None:
-    chosen = [x for x in POLICIES if x.name == "diagonals"]
+    chosen = [x for x in POLICIES if x.name == "block-wavefront"]
     made = plan(prepare(parse_kernel(text)), WIDE, reassociate=False, threads=threads, policies=chosen)
     return made[0] if made else None
 

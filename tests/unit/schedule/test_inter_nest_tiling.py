@@ -12,7 +12,7 @@ from planish.schedule.auto.plan import prepare
 from planish.schedule.auto.policies import POLICIES, compute_schedule
 
 HEAD = "kernel k(n; A: f64[n, n], B: f64[n, n], x: f64[n], y: f64[n]) "
-BLOCKS = next(x for x in POLICIES if x.name == "blocks")
+BLOCKS = next(x for x in POLICIES if x.name == "inter-nest-tiling")
 
 
 def count_bands(*nests: str) -> int:

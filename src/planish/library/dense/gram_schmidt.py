@@ -37,7 +37,7 @@ from planish.raising.algebra.product_writer import Origin, write_product
 from planish.raising.raised import Apply, Loops, Raised, Repeat, View
 from planish.schedule.accesses import redirect
 
-NAME = "projections by blocks"
+NAME = "mgs-panel"
 """What the version is called."""
 WIDTH = 64
 """The columns of a block."""

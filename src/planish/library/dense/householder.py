@@ -41,7 +41,7 @@ from planish.raising.algebra.product_writer import Origin, write_product
 from planish.raising.raised import Apply, Case, Choice, Loops, Raised, Repeat, Step, View
 from planish.schedule.accesses import redirect
 
-NAME = "reflections by blocks"
+NAME = "qr-panel"
 """What the version is called."""
 WIDTH, _JAM = 32, 4
 """The columns of a block, and how many of them are reflected at a time."""

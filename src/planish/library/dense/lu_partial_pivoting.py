@@ -40,7 +40,7 @@ from planish.poly.idioms.lu_partial_pivoting import PartialPivoting, find_pivoti
 from planish.raising.raised import Apply, Loops, Raised, Repeat, Step, View
 from planish.schedule.accesses import redirect
 
-NAME = "pivots by blocks"
+NAME = "lu-panel"
 """What the version is called."""
 WIDTH, _NARROW = 64, 8
 """The columns of a block, and of those that it is made of."""

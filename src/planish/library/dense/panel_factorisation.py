@@ -34,8 +34,8 @@ def histogram_versions(
 ) -> tuple[tuple[Version, ...], tuple[Remark, ...]]:
     """The versions of a kernel that counts, and why there are none."""
     made = counting_versions(kernel, prepared, target, threads)
-    message = "no tables beside the one that is counted in: they do not fit into the nearest cache"
-    return made, () if made else (Remark("counts", "note", message, prepared.scop.kernel.span),)
+    message = "no private copies of the bins: they do not fit into the first-level cache"
+    return made, () if made else (Remark("histogram-private", "note", message, prepared.scop.kernel.span),)
 
 
 def panel_versions(
@@ -51,21 +51,21 @@ def panel_versions(
         if raised is None:
             return (), ()
         if fp != "reassociate":
-            message = f"no blocks of columns: they sum in another order, which --fp {fp} does not allow"
-            return (), (Remark("stepwise", "note", message, span),)
+            message = f"no panels of columns: they sum in another order, which --fp {fp} does not allow"
+            return (), (Remark("panels", "note", message, span),)
         lowered = lower_raised(raised, target, maker, (), threads)
     except NotAffineError as error:
-        return (), (Remark("stepwise", "note", error.reason, span),)
+        return (), (Remark("panels", "note", error.reason, span),)
     except NotLoweredError as error:
-        return (), (Remark("stepwise", "note", f"no blocks of columns: {error}", span),)
+        return (), (Remark("panels", "note", f"no panels of columns: {error}", span),)
     except PlanishError as error:
-        return (), (Remark("stepwise", "note", error.diagnostic.message, span),)
+        return (), (Remark("panels", "note", error.diagnostic.message, span),)
     except isl.Error as error:
         message = f"the polyhedral library gave up: {str(error).partition(' in /')[0]}"
-        return (), (Remark("stepwise", "note", message, span),)
+        return (), (Remark("panels", "note", message, span),)
     known = {x.name: x for x in lowered.kernel.arrays}
     whole = replace(lowered.kernel, arrays=tuple(known.get(x.name, x) for x in scop.kernel.arrays))
-    remark = Remark("stepwise", "done", message, span)
+    remark = Remark(name, "done", message, span)
     return (Version(name, scop.schedule, whole, (remark, *lowered.remarks), 0.0, lowered.catalogue),), (remark,)
 
 
@@ -73,11 +73,11 @@ def _by_blocks(kernel: Kernel, scratch: Collection[str]) -> tuple[Raised | None,
     """The steps by blocks, if there are such, what that version is called, and what is said of it."""
     raised = lu_partial_pivoting.raise_pivoting(kernel)
     if raised is not None:
-        what = "an elimination that chooses rows is done by blocks of {} columns, which choose the same ones"
+        what = "LU with partial pivoting by panels of {} columns, with the same pivots"
         return raised, lu_partial_pivoting.NAME, what.format(lu_partial_pivoting.WIDTH)
     raised = gram_schmidt.raise_projecting(kernel)
     if raised is not None:
-        what = "directions are taken out of columns by blocks of {}, and products take them out of all others"
+        what = "modified Gram-Schmidt by panels of {} columns, which matrix products project out of all others"
         return raised, gram_schmidt.NAME, what.format(gram_schmidt.WIDTH)
-    what = "columns are reflected by blocks of {} steps, of which products reflect the columns after them"
+    what = "Householder QR by panels of {} columns, whose compact WY form is applied by matrix products"
     return householder.raise_reflecting(kernel, scratch), householder.NAME, what.format(householder.WIDTH)

@@ -45,7 +45,7 @@ from planish.schedule.accesses import redirect, rename
 from planish.schedule.auto.plan import Prepared, Version
 from planish.target.machine import Target
 
-NAME = "counted in tables"
+NAME = "histogram-private"
 """What the version is called."""
 TABLES = 2
 """The tables that neighbours are counted in."""
@@ -83,10 +83,10 @@ def _version(kernel: Kernel, prepared: Prepared, found: Histogram, few: int, thr
     arrays = tuple(known.get(x.name, x) for x in scop.kernel.arrays)
     allocs = tuple(map(Alloc, tables.arrays.values()))
     whole = simplify_block(Block((*allocs, *body)), assumptions=kernel.assumptions)
-    what = f"{', '.join(tables.arrays)}: counted in {few * threads} tables, which are added up"
+    what = f"{', '.join(tables.arrays)}: {few * threads} private copies of the bins, which are added up"
     message = what if threads == 1 else f"{what}, {few} for each of {threads} threads"
-    name = NAME if threads == 1 else f"{NAME}, on threads"
-    remark = Remark("counts", "done", message, scop.kernel.span)
+    name = NAME if threads == 1 else f"{NAME}, parallel-loops"
+    remark = Remark(NAME, "done", message, scop.kernel.span)
     return Version(name, scop.schedule, replace(kernel, arrays=arrays, body=whole), (remark,), 0.0)
 
 

@@ -56,7 +56,7 @@ def portion_versions(
         return ()
     part = analyse(found.kernel, prepared.declared)
     # Compilers may make more of the loops as they are written than of those in another order.
-    as_it_is = Version("as written", part.scop.schedule, as_written(part), (), 0.0)
+    as_it_is = Version("unchanged", part.scop.schedule, as_written(part), (), 0.0)
     every = (*versions(part), *((as_it_is,) if written else ()))
     made = (_shared(prepared.kernel, found, x, work, threads) for x in every)
     return tuple(x for x in made if x is not None)
@@ -75,9 +75,9 @@ def _shared(kernel: Kernel, found: IterationRange, candidate: Version, work: Exp
     enough = conjunction([Compare("ge", count, index(threads)), Compare("ge", work, index(WORTH))])
     choice = If(enough, Block((loop,)), Block(fitted.all_of_it()))
     loops = " and ".join(f"`{x}`" for x in dict.fromkeys(found.loops))
-    message = f"each of {threads} threads has a portion of the iterations of {loops}, from {WORTH} operations on"
+    message = f"each of {threads} threads has a chunk of the iterations of {loops}, from {WORTH} operations on"
     stmts = (*found.shared, *found.before, choice, *found.after)
-    return fitted.finish(stmts, f"{candidate.name}, in portions", message)
+    return fitted.finish(stmts, f"{candidate.name}, parallel-chunks", message)
 
 
 def _end(found: IterationRange, count: Expr, number: Expr, threads: int) -> Expr:

@@ -33,9 +33,9 @@ def marked_versions(candidates: Sequence[Version]) -> tuple[Version, ...]:
     for candidate in candidates:
         kernel = mark_threads(candidate.kernel)
         if kernel is not None:
-            message = "threads share the outermost loops whose iterations are proven to use nothing of each other"
-            remark = Remark("threads", "done", message, kernel.span)
-            name = f"{candidate.name}, on threads"
+            message = "threads share the outermost loops whose iterations are proven independent"
+            remark = Remark("parallel-loops", "done", message, kernel.span)
+            name = f"{candidate.name}, parallel-loops"
             out.append(replace(candidate, name=name, kernel=kernel, remarks=(*candidate.remarks, remark)))
     return tuple(out)
 

@@ -78,7 +78,7 @@ class Fitted:
             own, sizes=kernel.sizes, arrays=arrays, body=Block((*self.allocs, *stmts)),
             assumptions=(*kernel.assumptions, *self.asked),
         )  # fmt: skip
-        remarks = (*self.candidate.remarks, Remark("portions", "done", message, kernel.span))
+        remarks = (*self.candidate.remarks, Remark("parallel-chunks", "done", message, kernel.span))
         return replace(self.candidate, name=name, kernel=whole, remarks=remarks)
 
 

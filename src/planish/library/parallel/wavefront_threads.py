@@ -8,7 +8,7 @@ right, those parts are independent that have neither a row nor columns in common
 >>> from planish.schedule.auto.plan import prepare
 >>> nest = "for i in 1 .. n { for j in 1 .. m { x[i, j] = max(x[i - 1, j], x[i, j - 1]) } }"
 >>> prepared = prepare(parse_kernel(f"kernel k(n, m; x: i32[n, m]) {{ {nest} }}"))
->>> as_they_are = lambda x: [Version("as written", x.scop.schedule, x.kernel, (), 0.0)]
+>>> as_they_are = lambda x: [Version("unchanged", x.scop.schedule, x.kernel, (), 0.0)]
 >>> (made,) = grid_versions(prepared, as_they_are, 2)
 >>> print(print_stmt(made.kernel.body.body[0].then), end="")
 {
@@ -159,7 +159,6 @@ def _shared(kernel: Kernel, found: WavefrontGrid, candidate: Version, work: Expr
     over = For(wave, index(0), waves, 1, Block((along,)))
     tests = [Compare("gt", sub(rows.upper, rows.lower), index(ROWS)), Compare("ge", width, index(threads))]
     enough = conjunction([*tests, Compare("ge", work, mul(index(WORTH // 2), waves))])
-    how = f"each on {ROWS} rows at a time, further up the further right they are"
-    message = f"{threads} threads share the columns, {how}"
+    message = f"wavefront of {threads} threads: each has a chunk of the columns, {ROWS} rows at a time"
     choice = If(enough, Block((over,)), Block(fitted.all_of_it()))
-    return fitted.finish((choice,), f"{candidate.name}, along diagonals", message)
+    return fitted.finish((choice,), f"{candidate.name}, parallel-wavefront", message)

@@ -31,7 +31,7 @@ from planish.library.parallel.thread_threshold import with_starts
 from planish.library.signal.fft_stages.stage_kernels import StageKernel, StageVersion
 from planish.schedule.auto.plan import prepare
 
-NAME = "digits reversed in squares"
+NAME = "bit-reversal"
 """What the version is called."""
 
 
@@ -45,8 +45,8 @@ def reversal_versions(region: Region, threads: int = 1) -> tuple[tuple[StageVers
         moved = sum(region.reversal.widths.values()) * TILE * TILE
         made = with_starts(made, mul(index(moved), index("tiles")))
     piece = StageKernel("squares", region, prepare(parse_kernel(_reach(kernel, region.reversal))).scop, made)
-    message = f"digits are reversed in squares of {TILE} rows of {TILE} elements, from {TILE * TILE} elements on"
-    return (StageVersion(NAME, (piece,)),), (Remark("reversal", "done", message, region.span),)
+    message = f"bit-reversal permutation by blocks of {TILE} x {TILE} elements, from {TILE * TILE} elements on"
+    return (StageVersion(NAME, (piece,)),), (Remark(NAME, "done", message, region.span),)
 
 
 def write_squares(kernel: Kernel, reversal: BitReversal, parallel: bool) -> str:

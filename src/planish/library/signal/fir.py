@@ -49,7 +49,7 @@ from planish.schedule.steps.instructions import Replace
 from planish.schedule.steps.loops import Fission, Reverse
 from planish.target.machine import Target
 
-NAME = "sliding"
+NAME = "fir"
 """What the version is called."""
 FEWEST = 8
 """The steps of a window from which on it is worth while, with as many sums as fill two registers."""
@@ -89,8 +89,8 @@ def filter_versions(prepared: Prepared, target: Target, maker: KernelCache, thre
             program = _give(program, each, vectors[each.type], maker, made, threads)
     if not {x.facts.instruction for x in walk(program.kernel.body) if isinstance(x, For)} & {*made}:
         return ()
-    message = "sums of products along a line: steps of the window share what they read"
-    remark = Remark("filter", "done", message, prepared.scop.kernel.span)
+    message = "FIR filter by register blocks of outputs, which share the samples they read"
+    remark = Remark(NAME, "done", message, prepared.scop.kernel.span)
     catalogue = Catalogue().with_instructions([made[x] for x in sorted(made)])
     whole = _share_windows(program.kernel, found, vectors, threads) if threads > 1 else program.kernel
     return (Version(NAME, prepared.scop.schedule, whole, (remark,), 0.0, catalogue),)

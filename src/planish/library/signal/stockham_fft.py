@@ -9,7 +9,7 @@
 >>> prepared = prepare(parse_kernel(f"kernel dft(x: f64[16], a: f64[8], b: f64[8]) {{ {text} }}"))
 >>> versions, remarks = transform_versions(prepared, load_target("generic"), "reassociate")
 >>> [x.name for x in versions]
-['passes of 2 x 4', 'passes of 4 x 2', 'passes of 2 x 2 x 2']
+['fft-passes-2x4', 'fft-passes-4x2', 'fft-passes-2x2x2']
 >>> [x.message for x in remarks]
 ['a Fourier transform of 8 elements: made in passes over butterflies']
 """
@@ -36,6 +36,8 @@ from planish.schedule.program import Program, Step
 from planish.schedule.steps.facts import Parallelise, Vectorise
 from planish.target.machine import Target
 
+NAME = "fft-passes"
+"""What versions are called, with the radices of their passes behind it."""
 _VERSIONS = 3
 """So many ways of each transform are tried."""
 _ROUGH = 1e-6
@@ -87,17 +89,17 @@ def apply_transforms(
     kinds = {x.identity.kind for x in found.transforms if x is not None}
     what = "Fourier" if kinds == {"fourier"} else "cosine" if "fourier" not in kinds else "Fourier and cosine"
     plural = "s" if len(counts.split()) > 1 else ""
-    message = f"{'' if plural else 'a '}{what} transform{plural} of {counts} elements: made in passes over butterflies"
+    message = f"{'' if plural else 'a '}{what} transform{plural} of {counts} points: Stockham passes"
     if (most := max(found.slack.values(), default=0.0)) > _ROUGH:
         message += f"; its weights are exact, those of the original are up to {most:.1e} off"
-    remark = Remark("transform", "done", message, prepared.scop.kernel.span)
+    remark = Remark(NAME, "done", message, prepared.scop.kernel.span)
     out = []
     for number in range(min(_VERSIONS, max(map(len, ways)))):
         chosen = [way[min(number, len(way) - 1)] if way else () for way in ways]
         made = _write(prepared.kernel, found, chosen, threads)
-        names = ", ".join(" x ".join(map(str, x)) for x in chosen if x)
+        name = "-".join((NAME, *("x".join(map(str, x)) for x in chosen if x)))
         schedule = prepared.scop.schedule
-        out.append(Version(f"passes of {names}", schedule, made, (remark,), 0.0, slack=found.slack))
+        out.append(Version(name, schedule, made, (remark,), 0.0, slack=found.slack))
     return tuple(out), (remark,)
 
 

@@ -126,7 +126,7 @@ def _split_segment(stmts: Sequence[Stmt], later: set[str], place: _Place, cut: _
         if len({test for x in kept for s in _subscripts(x) for test in conditions(s)}) > _MOST_TESTS:
             raise NotAffineError(index(0), f"its subscripts are chosen by more than {_MOST_TESTS} conditions")
         yield from _parts(kept, place, (), cut)
-        message = f"subscripts wrap around, or are chosen: cut into {cut.parts - before} parts, in which they do not"
+        message = f"index-set splitting into {cut.parts - before} parts, without selected or wrapped subscripts"
         span = next((x.span for x in kept if isinstance(x, Assign | Reduce) and _tests(x)), None)
         cut.remarks.append(Remark("scop-parts", "done", message, span))
     yield from stmts[position:]

@@ -116,8 +116,8 @@ def _improve_inside(
     found, remarks = _settle(Raised(kernel, step.steps, fresh, raised.reshapes), within, rules)
     arrays = (*found.locals, *(x for y in found.steps if isinstance(y, Choice) for c in y.cases for x in c.locals))
     if any(step.var in variables(y) for x in arrays for y in x.shape if y is not None):
-        message = "the steps of a repetition stay: arrays that they need differ from one iteration to the next"
-        return raised, [Remark("algebra-repeat", "refused", message)]
+        message = "loop-invariant operations stay in their loop: arrays that they need change between iterations"
+        return raised, [Remark("algebra-licm", "refused", message)]
     steps = (*raised.steps[:place], replace(step, steps=found.steps), *raised.steps[place + 1 :])
     locals = tuple(dict.fromkeys((*raised.locals, *found.locals)))
     reshapes = tuple(dict.fromkeys((*raised.reshapes, *found.reshapes)))

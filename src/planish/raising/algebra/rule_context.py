@@ -79,12 +79,12 @@ class RuleResult:
 
 def done(raised: Raised, id: str, message: str, span: Span | None = None) -> RuleResult:
     """A rewrite that was done."""
-    return RuleResult(raised, (Remark(f"algebra-{id}", "done", message, span),))
+    return RuleResult(raised, (Remark(id, "done", message, span),))
 
 
 def refused(id: str, message: str, span: Span | None = None) -> Remark:
     """A rewrite that was not done, and why."""
-    return Remark(f"algebra-{id}", "refused", message, span)
+    return Remark(id, "refused", message, span)
 
 
 def replaced(raised: Raised, place: int, steps: tuple[Step, ...], without: Iterable[int] = ()) -> Raised:

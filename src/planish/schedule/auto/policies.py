@@ -1,7 +1,9 @@
 """Legal orders to choose from: the original one, and isl's scheduler under several fusion policies.
 
->>> [s.name for s in POLICIES]
-['fused', 'apart', 'distributed', 'chains', 'blocks', 'eager', 'diagonals', 'wavefront', 'original']
+>>> import pprint
+>>> pprint.pprint([s.name for s in POLICIES], width=118, compact=True)
+['maxfuse', 'nofuse', 'distributed', 'inner-parallel', 'inter-nest-tiling', 'interchange', 'block-wavefront',
+ 'time-skewing', 'original']
 """
 
 from __future__ import annotations
@@ -24,30 +26,35 @@ USUAL_ROOM = 512 * 1024
 OPERATION_LIMIT, SECONDS = 5_000_000, 4.0
 """Bounds on isl's work for one call: operations, mostly two or three seconds of the scheduler's, and its time."""
 
+PolicyName = Literal[
+    "maxfuse", "nofuse", "distributed", "inner-parallel", "inter-nest-tiling", "interchange", "block-wavefront",
+    "time-skewing", "original",
+]  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How statements are put into common loops: `fused` maximally, `apart` by component, `distributed` as
-    written but with every loop cut where it may be, `chains` as that, with chains of several loops in one band with
-    what is around them, `blocks` as `distributed`, but with the nests that go through one array
-    doing so together, `eager` as written but with what is used put before what it is used for, `diagonals` as
-    `eager`, in square blocks of a matrix that is filled from itself, `wavefront` with sweeps that follow each other
-    closely, `original` as written."""
+    """How statements share loops, after isl's and Pluto's names: `maxfuse` fuses all that dependences allow, `nofuse`
+    only strongly connected components; `distributed` is the original order with every loop distributed where that is
+    legal; `inner-parallel` is that, with sequential reductions moved outside of the parallel loops around them;
+    `inter-nest-tiling` is `distributed`, with tiles of rows across the nests that sweep one array; `interchange` swaps
+    loops of imperfect nests (left-looking becomes right-looking); `block-wavefront` is that by square blocks of a DP
+    table; `time-skewing` lets repeated sweeps follow each other closely; `original` is the source's order."""
 
-    name: Literal["fused", "apart", "distributed", "chains", "blocks", "eager", "diagonals", "wavefront", "original"]
+    name: PolicyName
     describe: str
 
 
 POLICIES = (
-    Policy("fused", "statements share loops where dependences allow it"),
-    Policy("apart", "strongly connected statements only share loops"),
-    Policy("distributed", "the loops as they were written, one nest for each statement where that is legal"),
-    Policy("chains", "sums in their order, many at a time: loops that wait for nothing go inside of those that do"),
-    Policy("blocks", "nests that go through one array take some of its rows each, before the next rows"),
-    Policy("eager", "what is there is used at once for all that needs it"),
-    Policy("diagonals", "square blocks of what is filled from itself, those of a diagonal in any order"),
-    Policy("wavefront", "sweeps that are repeated follow each other a few rows behind"),
-    Policy("original", "the loops as they were written"),
+    Policy("maxfuse", "maximal fusion: statements share loops wherever dependences allow it"),
+    Policy("nofuse", "no fusion: only strongly connected statements share loops"),
+    Policy("distributed", "loop distribution: the source's order, one nest for each statement where that is legal"),
+    Policy("inner-parallel", "many sequential reductions at a time: parallel loops go inside of those that carry them"),
+    Policy("inter-nest-tiling", "tiles across nests: consecutive nests process some rows of an array before the next"),
+    Policy("interchange", "interchange in imperfect nests: a value updates all that needs it as soon as it is final"),
+    Policy("block-wavefront", "blocked wavefront over a DP table: the blocks of a diagonal are independent"),
+    Policy("time-skewing", "time skewing: repeated sweeps follow each other a few rows behind"),
+    Policy("original", "the source's order of loops"),
 )
 
 POLICY_NAMES = frozenset(x.name for x in POLICIES)
@@ -62,29 +69,29 @@ def compute_schedule(
         return merge_bands(scop.schedule, order)
     if policy.name == "distributed":
         return merge_bands(distribute(scop.schedule, order), order)
-    if policy.name == "chains":
+    if policy.name == "inner-parallel":
         return join_chains(merge_bands(distribute(scop.schedule, order), order), order)
-    if policy.name == "eager":
+    if policy.name == "interchange":
         exchanged = exchange(scop.schedule, order)
         return None if exchanged is None else merge_bands(exchanged, order)
-    if policy.name == "diagonals":
+    if policy.name == "block-wavefront":
         begun = exchange(scop.schedule, order) or scop.schedule
         return block_diagonals(scop, order, merge_bands(begun, order))
-    if policy.name == "wavefront":
+    if policy.name == "time-skewing":
         followed = follow_sweeps(scop, order, room)
         return None if followed is None else merge_bands(followed, order)
-    if policy.name == "blocks":
+    if policy.name == "inter-nest-tiling":
         ways = (merge_bands(distribute(scop.schedule, order, fully), order) for fully in (False, True))
         blocked = (block_passes(scop, order, way) for way in ways)
         return next((x for x in blocked if x is not None), None)
-    text = attempt(lambda: _scheduled(scop, dependences, order, policy.name == "apart"), SECONDS)
+    text = attempt(lambda: _compute(scop, dependences, order, policy.name == "nofuse"), SECONDS)
     return isl.Schedule.read_from_str(scop.context.get_ctx(), text) if text else None
 
 
-def _scheduled(scop: Scop, dependences: Dependences, order: isl.UnionMap, apart: bool) -> isl.Schedule | str:
+def _compute(scop: Scop, dependences: Dependences, order: isl.UnionMap, serialize: bool) -> isl.Schedule | str:
     """The schedule that isl's scheduler finds; nothing where it gives up."""
     context = scop.context.get_ctx()
-    context.set_schedule_serialize_sccs(1 if apart else 0)
+    context.set_schedule_serialize_sccs(1 if serialize else 0)
     context.set_schedule_maximize_band_depth(1)
     context.set_schedule_whole_component(0)
     try:

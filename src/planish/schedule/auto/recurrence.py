@@ -77,7 +77,7 @@ def use_blocks(kernel: Kernel) -> tuple[Kernel, tuple[Remark, ...]]:
     if not arrays:
         return kernel, ()
     body = simplify_block(Block((*openings, *body.body)), assumptions=kernel.assumptions)
-    message = f"each value waits for those before it: by blocks of {WIDTH}, of which one value is waited for"
+    message = f"recurrence by blocks of {WIDTH} values, of which one is carried to the next block"
     remarks = (Remark("recurrence-blocks", "done", f"{x}: {message}", y) for x, y in arrays.items())
     return replace(kernel, body=body), tuple(remarks)
 

@@ -275,7 +275,7 @@ def test_random_programs_compute_the_same() -> None:
     used: set[str] = set()
     for seed in range(120):
         used |= check(seed)
-    wanted = "dead start identity common forward store chain symmetric contraction epilogue"
+    wanted = "dce accumulate identity cse forward store chain symmetric contraction epilogue"
     assert used == {f"algebra-{x}" for x in wanted.split()}
 
 

@@ -16,11 +16,11 @@ from planish.ir.nest import Kernel
 from planish.ir.types import F32, F64, Floats
 from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.raise_operations import Convolve, convolution_statements, raise_version
-from planish.raising.algebra.rules.im2col import WOVEN
+from planish.raising.algebra.rules.im2col import CONV_PACKED
 from planish.schedule.auto.plan import Prepared, Version
 from planish.target.machine import Target
 
-_WAY = Convolve(WOVEN, None, WOVEN, woven=True)
+_WAY = Convolve(CONV_PACKED, None, CONV_PACKED, woven=True)
 
 
 def woven_version(

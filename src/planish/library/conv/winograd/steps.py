@@ -55,8 +55,8 @@ from planish.raising.algebra.rules.direct_conv import Direct, find_parts
 from planish.raising.algebra.rules.im2col import in_order
 from planish.raising.raised import Apply, Loops, Repeat, Reshape, Step, View, repeated, whole
 
-WAY = "tiles"
-"""The way in which convolutions are done here; the remark that says so is called so, behind `algebra-`."""
+WAY = "winograd"
+"""The way in which convolutions are done here, and the id of the remark that says so."""
 _TILES = 64
 """So many tiles are enough rows for a product."""
 _ROWS = 4
@@ -84,8 +84,8 @@ def use_tiles(facts: Facts, setting: Setting, minimal: Minimal = F23, threads: i
             continue
         side, size = minimal.outputs, minimal.size
         message = (
-            f"{describe(step)} is computed by tiles of {side}x{side} results: {size * size} products of matrices, with"
-            f" {minimal.saving:g} times fewer multiplications (Winograd); the image's elements are subtracted first"
+            f"{describe(step)} is a Winograd convolution by tiles of {side}x{side} results: {size * size} matrix"
+            f" products, with {minimal.saving:g} times fewer multiplications; the image's elements are subtracted first"
         )
         raised = replaced(with_locals(facts.raised, made.arrays, made.reshapes), place, steps)
         return replace(done(raised, WAY, message, step.span), ways=frozenset({WAY}))

@@ -21,7 +21,7 @@ from planish.library.raise_operations import Convolve, convolution_statements, r
 from planish.schedule.auto.plan import Prepared, Version
 from planish.target.machine import Target
 
-NAME = "tiles"
+NAME = "winograd"
 """What the version is called."""
 
 

@@ -26,7 +26,7 @@ from planish.library.kernels.vectors import Vectors, choose_vectors
 from planish.schedule.auto.plan import Prepared, Version, as_written
 from planish.target.machine import Target
 
-NAME = "dots"
+NAME = "gemv-rows"
 """What the version is called."""
 
 
@@ -36,7 +36,7 @@ def dot_versions(prepared: Prepared, target: Target) -> tuple[Version, ...]:
     kernel = as_written(prepared)
     if not find_row_sums(kernel, target):
         return ()
-    made = [(name, *_by_tiles(kernel, target, rows)) for name, rows in ((NAME, ROWS), (f"{NAME} by {FEWER}", FEWER))]
+    made = [(name, *_by_tiles(kernel, target, rows)) for name, rows in ((NAME, ROWS), (f"{NAME}-{FEWER}", FEWER))]
     different = made if made[0][1] != made[1][1] else made[:1]
     return tuple(Version(name, prepared.scop.schedule, x, remarks, 0.0) for name, x, remarks in different)
 
@@ -70,8 +70,8 @@ def _by_tiles(kernel: Kernel, target: Target, rows: int) -> tuple[Kernel, tuple[
         found, vectors = known
         tiles = Tiles(found, vectors, taken, rows)
         arrays = ", ".join(dict.fromkeys(x.row.array for x in found.sums))
-        message = f"{arrays}: the sums along {tiles.most} rows are made together, in registers"
-        remarks.append(Remark("dots", "done", message, found.loop.span or kernel.span))
+        message = f"{arrays}: matrix-vector product by unroll-and-jam of {tiles.most} rows, in registers"
+        remarks.append(Remark(NAME, "done", message, found.loop.span or kernel.span))
         return tiles.loops()
 
     body = map_block(visit, kernel.body)

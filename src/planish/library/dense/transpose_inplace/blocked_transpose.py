@@ -32,7 +32,7 @@ from planish.schedule.context import region
 from planish.schedule.nodes import label_kernel, path_to
 from planish.target.machine import Target
 
-NAME = "mirror"
+NAME = "transpose-inplace"
 """What the version is called."""
 
 
@@ -102,8 +102,8 @@ class _Making:
             return None
         self.conditions += _asked(found, array)
         size = f"{vectors.lanes} x {vectors.lanes}"
-        what = f"a matrix is transposed where it is, by squares of {size} that are turned in registers"
-        self.remarks.append(Remark("mirror", "done", what, stmt.span if isinstance(stmt, For) else None))
+        what = f"in-place transposition by blocks of {size}, which are transposed in registers"
+        self.remarks.append(Remark(NAME, "done", what, stmt.span if isinstance(stmt, For) else None))
         return _inlined(found, make_mirror(vectors), array, {*used_names(self.kernel)})
 
 

@@ -29,7 +29,7 @@ from planish.schedule.auto.plan import Prepared, Version, analyse, lower_schedul
 from planish.schedule.auto.tiling.parallel_loops import mark_outermost
 from planish.target.machine import Target
 
-NAME = "inside"
+NAME = "inner-nest"
 """What the version is called."""
 FEW = 2
 """The rows that another one does at a time."""
@@ -57,7 +57,7 @@ def inside_versions(
         return ()
     made: list[Version] = []
     best: _Form | None = None
-    for name, rows in ((NAME, target.vector_registers // 2), (f"{NAME} by {FEW}", FEW)):
+    for name, rows in ((NAME, target.vector_registers // 2), (f"{NAME}-{FEW}", FEW)):
         if best is None:
             best = _best_form(prepared, target, rows, scratch)
         else:
@@ -119,9 +119,9 @@ def _lowered(form: _Form, name: str, threads: int) -> Version:
     lowered = lower_schedule(form.prepared, marked or form.schedule, kept, threads if marked else 1)
     remarks = tuple(map(_describe, form.nests))
     if form.turned:
-        message = f"{', '.join(form.turned)}: turned round, so that they are read along rows again and again"
-        remarks = (Remark("table-turned", "done", message, form.prepared.scop.kernel.span), *remarks)
-    full = f"{name}, turned" if form.turned else name
+        message = f"{', '.join(form.turned)}: transposed, so that reads are contiguous"
+        remarks = (Remark("pack-transpose", "done", message, form.prepared.scop.kernel.span), *remarks)
+    full = f"{name}, pack-transpose" if form.turned else name
     return Version(full, form.schedule, drop_unread(lowered), remarks, 0.0)
 
 
@@ -130,7 +130,7 @@ def _describe(nest: InnerNest) -> Remark:
     rows = f"{nest.rows} rows" if nest.rows > 1 else "a row"
     terms = f"sums of {nest.terms} terms, " if nest.terms > 1 else ""
     message = f"{names}: lanes along `{nest.lanes}`, {terms}{rows} at a time in registers"
-    return Remark("nest-inside", "done", message, nest.statements[0].stmt.span)
+    return Remark(NAME, "done", message, nest.statements[0].stmt.span)
 
 
 def drop_unread(kernel: Kernel) -> Kernel:

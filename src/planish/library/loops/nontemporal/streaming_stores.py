@@ -78,7 +78,7 @@ def stream_versions(
         # Rows can only be kept where they are gone through one by one, as they were written.
         written = [x for x in POLICIES if x.name == "original"]
         made = plan(apart, target, reassociate=reassociate, policies=written)
-        kept = [replace(x, name=f"{x.name}, kept") for x in made if _are_rows(x.kernel, firsts)]
+        kept = [replace(x, name=f"{x.name}, staged") for x in made if _are_rows(x.kernel, firsts)]
         out += _first(apart.scop, kept, place)
     return out
 
@@ -147,11 +147,11 @@ def stream(scop: Scop, candidate: Version, place: _Place, *, along: bool = False
     allocated = [x for x in kernel.body.body if isinstance(x, Alloc)]
     body, plain = (Block(tuple(x for x in y.body if not isinstance(x, Alloc))) for y in (marked, kernel.body))
     whole = simplify_block(Block((*allocated, If(large, body, plain))), assumptions=kernel.assumptions)
-    meanwhile = ", while the next row is made" if along else ""
-    message = f"{', '.join(arrays)}: written past the caches from {room // 1024} KB on{meanwhile}"
-    remark = Remark("stream", "done", message, scop.kernel.span)
+    pipelined = ", software-pipelined with the next row" if along else ""
+    message = f"{', '.join(arrays)}: non-temporal stores from {room // 1024} KB on{pipelined}"
+    remark = Remark("nontemporal", "done", message, scop.kernel.span)
     made = replace(kernel, body=whole)
-    name = f"{candidate.name}, {'overlapped, ' if along else ''}streamed"
+    name = f"{candidate.name}, {'pipelined, ' if along else ''}nontemporal"
     return replace(candidate, name=name, kernel=made, remarks=(*candidate.remarks, remark))
 
 

@@ -35,7 +35,7 @@ from planish.schedule.program import Program
 from planish.schedule.steps.instructions import Replace
 from planish.target.machine import Target
 
-NAME = "scans"
+NAME = "simd-scan"
 """What the version is called."""
 PARTS = 4
 """So many parts of a sum fit into the second cache: what is read and what is stored, with room for what comes next."""
@@ -70,16 +70,15 @@ def scan_versions(
             if not isinstance(strips, Sums) or not may_share(strips.found) or stmt not in kernel.body.body:
                 return stmt
             made = PrefixSumShares(strips, threads, long // strips.type.size)
-            message = f"{threads} threads make parts of {made.long} values, from {SPANS * made.span} values on"
-            remarks.append(Remark("scan-threads", "done", message, found.loop.span or kernel.span))
+            message = f"{threads} threads scan parts of {made.long} values, from {SPANS * made.span} values on"
+            remarks.append(Remark("parallel-scan", "done", message, found.loop.span or kernel.span))
         whole = made.stmt()
         if whole is None:
             return stmt
         given.extend(strips.given)
         facts.update(strips.facts)
-        waits = f"by registers of {registers.lanes} values, of which one value is waited for"
-        message = f"{found.target.array}: each value waits for the one before it: {waits}"
-        remarks.append(Remark("scan", "done", message, found.loop.span or kernel.span))
+        message = f"{found.target.array}: scan in registers of {registers.lanes} lanes, which carry one value onwards"
+        remarks.append(Remark(NAME, "done", message, found.loop.span or kernel.span))
         return whole
 
     body = map_block(visit, kernel.body)
@@ -93,7 +92,7 @@ def scan_versions(
         return ()
     catalogue = Catalogue().with_instructions(program.found)
     made = replace(program.kernel, body=_with_facts(program.kernel.body, facts))
-    name = NAME if threads == 1 else f"{NAME}, on threads"
+    name = NAME if threads == 1 else f"{NAME}, parallel-scan"
     return (Version(name, prepared.scop.schedule, made, tuple(remarks), 0.0, catalogue),)
 
 

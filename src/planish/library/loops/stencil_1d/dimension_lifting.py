@@ -33,6 +33,8 @@ from planish.schedule.auto.plan import Prepared, Version
 from planish.schedule.auto.tiling.scalar_replacement import promote
 from planish.target.machine import Target
 
+NAME = "stencil-lanes"
+"""What the version is called."""
 _REPETITIONS = 4
 """Fewer are not worth copies."""
 _SHARE = 16
@@ -59,8 +61,8 @@ def segment_versions(prepared: Prepared, target: Target) -> tuple[Version, ...]:
     if not find_lines(kernel, target):
         return ()
     ways: tuple[tuple[str, str, Cut], ...] = (
-        ("segments", "each lane has a segment of it", _cut_line),
-        ("segments of tiles", "by tiles, of which each lane has a segment", _cut_tiles),
+        (NAME, "a segment for each lane", _cut_line),
+        (f"{NAME}-tiled", "by tiles, each with a segment for each lane", _cut_tiles),
     )
     out = []
     for name, what, cut in ways:
@@ -78,7 +80,7 @@ def segment_versions(prepared: Prepared, target: Target) -> tuple[Version, ...]:
             continue
         asked = [x for x in asked if x != Const(True, BOOL)]
         made = replace(kernel, body=block, assumptions=(*kernel.assumptions, *asked))
-        remark = Remark("segments", "done", f"repeated sweeps over a line: {what}", prepared.scop.kernel.span)
+        remark = Remark(NAME, "done", f"1-D stencil, dimension-lifted: {what}", prepared.scop.kernel.span)
         out.append(Version(name, schedule, made, (remark,), 0.0))
     return tuple(out)
 

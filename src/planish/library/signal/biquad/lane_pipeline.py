@@ -7,7 +7,7 @@
 >>> arrays = "x: f32[n], y: f32[n], c: f32[m]"
 >>> kernel = parse_kernel("kernel k(n, m; %s) { alloc s: f32[] %s }" % (arrays, loops))
 >>> [x.remarks[0].message for x in cascade_versions(prepare(kernel), load_target("x86-avx2"), False)]
-['s: goes through all stages, a stage in each of 8 lanes: these work on 8 samples at once, one behind the other']
+['`s`: biquad sections pipelined across 8 lanes, section k 2 samples behind k - 1']
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from planish.ir.nest import Alloc, Block, For, Kernel, Stmt
 from planish.ir.traverse import arrays_in, map_block, used_names, variables, walk
 from planish.isa.instruction import Catalogue
 from planish.library.kernels.vectors import choose_vectors
-from planish.library.signal.biquad.lane_kernel import BiquadLanes
+from planish.library.signal.biquad.lane_kernel import DELAY, BiquadLanes
 from planish.library.signal.biquad.section_loops import find_cascade
 from planish.schedule.auto.plan import Prepared, Version, as_written
 from planish.schedule.nodes import label_kernel
@@ -28,7 +28,7 @@ from planish.schedule.program import Program
 from planish.schedule.steps.instructions import Replace
 from planish.target.machine import Target
 
-NAME = "stages in lanes"
+NAME = "biquad-simd"
 """What the version is called."""
 
 
@@ -54,9 +54,10 @@ def cascade_versions(prepared: Prepared, target: Target, reassociate: bool) -> t
         made = lanes.stmt()
         given.extend(lanes.given)
         lines.extend(map(Alloc, lanes.lines))
-        count = f"{lanes.lanes} lanes: these work on {lanes.lanes} samples at once, one behind the other"
-        message = f"{', '.join(found.links)}: goes through all stages, a stage in each of {count}"
-        remarks.append(Remark("cascade", "done", message, found.loop.span or kernel.span))
+        links = ", ".join(f"`{x}`" for x in found.links)
+        lag = f"section k {DELAY} samples behind k - 1"
+        message = f"{links}: biquad sections pipelined across {lanes.lanes} lanes, {lag}"
+        remarks.append(Remark(NAME, "done", message, found.loop.span or kernel.span))
         return made
 
     body = map_block(visit, kernel.body)

@@ -80,6 +80,11 @@ class ButterflyColumns:
     body: tuple[Stmt, ...]
     falls: bool
 
+    @property
+    def radix(self) -> int:
+        """The rows of a column, which is the radix of its butterflies."""
+        return max(x.rows for x in self.lines.values())
+
     def element(self, place: ColumnElement, number: Expr) -> tuple[Expr, ...]:
         """The subscripts of an element of the column of some number."""
         line = self.lines[place.array]

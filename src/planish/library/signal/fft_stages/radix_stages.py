@@ -11,7 +11,7 @@ are over neighbours have no rows to go along: columns are turned so that they ar
 >>> (region,) = read_c(Source("f.c", text)).functions[0].regions
 >>> versions, _ = stage_versions(region, load_target("generic"))
 >>> [(x.name, [y.suffix for y in x.pieces]) for x in versions]
-[('4 stages at a time', ['stages4_near', 'stages4', 'stages3', 'stages2', 'stages1'])]
+[('fft-radix-16', ['stages4_near', 'stages4', 'stages3', 'stages2', 'stages1'])]
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ from planish.schedule.auto.plan import prepare
 from planish.schedule.auto.rewrites.packing import copy_tables
 from planish.target.machine import Target
 
+NAME = "fft-radix"
+"""What versions are called, with the radix that several stages are together behind it."""
 _FEW = 16
 """Rows that are shorter do not fill vectors."""
 _AGAIN = 4
@@ -63,8 +65,8 @@ def stage_versions(
         read = {len(region.stages) - n: (x, *_read(x)) for n, x in enumerate(region.stages)}
     except (NoColumnsError, NotAffineError, isl.Error) as error:
         reason = error.reason if isinstance(error, NotAffineError) else str(error)
-        message = f"iterations of the loop around it stay one after the other: {reason}"
-        return (), (Remark("stages", "refused", message, region.span),)
+        message = f"stages are not merged into higher radix: {reason}"
+        return (), (Remark(NAME, "refused", message, region.span),)
     rows = {n: (*_rows(n, x, scop, columns, threads),) for n, (x, columns, scop) in read.items()}
     largest = max(rows)
     stage, columns, scop = read[largest]
@@ -81,20 +83,16 @@ def stage_versions(
     ladder = [rows[x] for x in sorted(rows, reverse=True)]
     most_rows, fewer_rows = (tuple(chain.from_iterable(x)) for x in (ladder, ladder[1:]))
     for first in near:
-        how = ", those of neighbours in squares" if first.suffix.endswith("turned") else ""
-        out.append(StageVersion(f"{_count(largest)} at a time{how}", (first, *most_rows)))
+        how = ", in-register-transpose" if first.suffix.endswith("turned") else ""
+        out.append(StageVersion(f"{NAME}-{read[largest][1].radix}{how}", (first, *most_rows)))
     if _are_many(read[largest][1], target):
-        out.append(StageVersion(f"{_count(largest - 1)} at a time", (near[0], *fewer_rows)))
+        out.append(StageVersion(f"{NAME}-{read[largest - 1][1].radix}", (near[0], *fewer_rows)))
     if threads > 1:
         # Where the caches of one core hold everything, it may be faster by itself.
         alone, _ = stage_versions(region, target)
-        out += [replace(x, name=f"{x.name}, one thread") for x in alone]
-    message = f"up to {largest} iterations of the loop around it, which are stages, are done at a time, in registers"
-    return tuple(out), (Remark("stages", "done", message, region.span),)
-
-
-def _count(stages: int) -> str:
-    return "1 stage" if stages == 1 else f"{stages} stages"
+        out += [replace(x, name=f"{x.name}, one-thread") for x in alone]
+    message = f"up to {largest} stages at a time, as butterflies of radix {read[largest][1].radix} in registers"
+    return tuple(out), (Remark(NAME, "done", message, region.span),)
 
 
 def _read(stage: Region) -> tuple[ButterflyColumns, Scop]:

@@ -1,6 +1,6 @@
 """Kernels that run several iterations of an FFT stage loop at once, and the iterations that they stand for.
 
->>> StageVersion("4 stages at a time", ()).pieces
+>>> StageVersion("fft-radix-16", ()).pieces
 ()
 """
 

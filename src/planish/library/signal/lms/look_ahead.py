@@ -24,7 +24,7 @@ from planish.library.signal.lms.reversed_rows import turn_loop
 from planish.schedule.auto.plan import Prepared, Version, as_written
 from planish.target.machine import Target
 
-NAME = "look-ahead"
+NAME = "lms-block"
 """What the version is called."""
 FEW = 4
 """The iterations of the blocks of another one: with many weights, each iteration adds more sums than it saves loads."""
@@ -36,7 +36,7 @@ def lookahead_versions(prepared: Prepared, target: Target) -> tuple[Version, ...
     if not find_adaptive(prepared.kernel):
         return ()
     kernel = as_written(prepared)
-    made = [(name, *_look_ahead(kernel, target, most)) for name, most in ((NAME, MOST), (f"{NAME} by {FEW}", FEW))]
+    made = [(name, *_look_ahead(kernel, target, most)) for name, most in ((NAME, MOST), (f"{NAME}-{FEW}", FEW))]
     return tuple(
         Version(name, prepared.scop.schedule, x, remarks, 0.0)
         for n, (name, x, remarks) in enumerate(made)
@@ -66,9 +66,8 @@ def _look_ahead(kernel: Kernel, target: Target, most: int) -> tuple[Kernel, tupl
         except PlanishError:
             return stmt
         blocks = Blocks(found, vectors, taken, most)
-        what = f"by blocks of {blocks.size} iterations, whose sums are made together"
-        message = f"{turned.weights}: each update waits for a sum over all before it: {what}"
-        remarks.append(Remark("look-ahead", "done", message, found.loop.span or kernel.span))
+        message = f"{turned.weights}: block LMS: outputs of {blocks.size} iterations are computed before the updates"
+        remarks.append(Remark(NAME, "done", message, found.loop.span or kernel.span))
         arrays.extend([turned.array] if turned.array is not None else [])
         return turned.around(blocks.loops())
 

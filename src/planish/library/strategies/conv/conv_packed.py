@@ -29,6 +29,6 @@ def _apply(cx: Context, found: tuple[Statement, ...]) -> Made:
 
 
 CONV_PACKED = Strategy(
-    "conv-packed", "packs the operands of a convolution of narrow numbers for dot-product instructions",
+    "conv-packed", "packs the operands of a low-precision convolution for dot-product instructions (VNNI)",
     _match, _apply, share(BEHIND), kernels=True,
 )  # fmt: skip

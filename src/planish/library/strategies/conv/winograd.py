@@ -28,6 +28,6 @@ def _apply(cx: Context, found: tuple[Statement, ...]) -> Made:
 
 
 WINOGRAD = Strategy(
-    "winograd", "computes a convolution by minimal filtering",
+    "winograd", "computes a convolution by Winograd's minimal filtering",
     _match, _apply, share(BEHIND), kernels=True,
 )  # fmt: skip

@@ -38,6 +38,6 @@ def _cost(cx: Context, found: tuple[Stmt, ...]) -> float:
 
 
 GEMV = Strategy(
-    "gemv-rows", "sums along several rows of a matrix at a time, in registers",
+    "gemv-rows", "register-blocked matrix-vector product: unroll-and-jam over rows",
     _match, _apply, share(0.8), _cost,
 )  # fmt: skip

@@ -27,6 +27,6 @@ def _apply(cx: Context, found: tuple[Statement, ...]) -> Made:
 
 
 OPERATIONS = Strategy(
-    "operations", "raises loops to products, convolutions and transpositions, and calls kernels for them",
+    "operations", "raises loops to operations (products, convolutions, transpositions) and calls the library's kernels",
     _match, _apply, share(0.1, start=True), kernels=True,
 )  # fmt: skip

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from planish.ir.nest import Kernel
+from planish.library.dense import gram_schmidt, householder, lu_partial_pivoting
 from planish.library.dense.panel_factorisation import panel_versions
 from planish.library.strategy import Context, Made, Strategy, share
 
@@ -25,6 +26,11 @@ def _apply(cx: Context, found: Kernel) -> Made:
 
 
 PANELS = Strategy(
-    "panels", "factorises a panel of columns, then updates all others by a matrix product",
+    "panels", "factorises a panel of columns, then updates the trailing matrix by a matrix product",
     _match, _apply, share(0.15, start=True), kernels=True, search=True,
+    variants={
+        lu_partial_pivoting.NAME: "LU with partial pivoting, right-looking over panels of columns",
+        gram_schmidt.NAME: "modified Gram-Schmidt: a panel is orthogonalised, then projected out of all other columns",
+        householder.NAME: "Householder QR: the reflections of a panel in compact WY form",
+    },
 )  # fmt: skip

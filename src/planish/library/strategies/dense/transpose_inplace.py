@@ -25,6 +25,6 @@ def _apply(cx: Context, found: tuple[Stmt, ...]) -> Made:
 
 
 TRANSPOSE_INPLACE = Strategy(
-    "transpose-inplace", "transposes a matrix where it is, two blocks of registers at a time",
+    "transpose-inplace", "transposes a square matrix in place, two register blocks at a time",
     _match, _apply, share(0.3, start=True),
 )  # fmt: skip

@@ -24,6 +24,6 @@ def _apply(cx: Context, found: Kernel) -> Made:
 
 
 HISTOGRAM = Strategy(
-    "histogram-private", "counts in several tables, so that equal values do not wait for each other",
+    "histogram-private", "private copies of a histogram's bins, so that equal values carry no dependence",
     _match, _apply, share(0.1), search=True,
 )  # fmt: skip

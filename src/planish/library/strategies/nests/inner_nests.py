@@ -25,6 +25,7 @@ def _apply(cx: Context, found: tuple[Array, ...]) -> Made:
 
 
 INNER_NESTS = Strategy(
-    "inner-nest", "shapes small nests by themselves, with tables transposed where that makes them contiguous",
+    "inner-nest", "schedules small nests inside of a loop by themselves",
     _match, _apply, share(BEHIND),
+    variants={"pack-transpose": "on tables that are packed transposed, so that they are read contiguously"},
 )  # fmt: skip

@@ -5,7 +5,7 @@
 >>> text = "kernel k(n; x: f64[n]) { for i in 0 .. n { x[i] = 0.0 } }"
 >>> cx = Context.of(parse_kernel(text), load_target("x86-avx512"))
 >>> [(x.policy.name, LOOPS.cost_of(cx, x) >= LOOPS.least(cx)) for x in LOOPS.match(cx)]
-[('fused', True), ('distributed', True)]
+[('maxfuse', True), ('distributed', True)]
 """
 
 from __future__ import annotations
@@ -38,6 +38,6 @@ def _cost(cx: Context, draft: ScheduleDraft) -> float:
 
 
 LOOPS = Strategy(
-    "loops", "loops in an order that dependences allow, with lanes, tiles and registers by the cost model",
+    "loops", "automatic schedules: fusion, tiling, register blocking and vectorisation by the cost model",
     _draft, _lower, share(BEST), _cost, variants={x.name: x.describe for x in POLICIES},
 )  # fmt: skip

@@ -25,6 +25,10 @@ def _apply(cx: Context, found: int) -> Made:
 
 
 NONTEMPORAL = Strategy(
-    "nontemporal", "writes what is not read again past the caches, where that is more than they hold",
+    "nontemporal", "non-temporal stores for results that are not read again and exceed the caches",
     _match, _apply, share(BEHIND + 2),
+    variants={
+        "staged": "what is updated several times is staged in a row of its own and stored once, when it is final",
+        "pipelined": "the stores of a row are software-pipelined with the computation of the next row",
+    },
 )  # fmt: skip

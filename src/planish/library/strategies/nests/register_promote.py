@@ -24,6 +24,7 @@ def _apply(cx: Context, found: Kernel) -> Made:
 
 
 REGISTER_PROMOTE = Strategy(
-    "register-promote", "keeps values of one iteration in registers, and orders loops for the arrays in memory",
+    "register-promote", "promotes arrays of one iteration to registers, and orders loops for the arrays left in memory",
     _match, _apply, share(BEHIND),
+    variants={"pack": "also packs tables that are read with large strides"},
 )  # fmt: skip

@@ -23,6 +23,6 @@ def _apply(cx: Context, found: frozenset[str]) -> Made:
 
 
 SCALAR_PROMOTE = Strategy(
-    "scalar-promote", "accumulates in the element itself where a local variable stands for it",
+    "scalar-promote", "accumulates in the array element where a local scalar stands for it",
     _match, _apply, share(BEHIND),
 )  # fmt: skip

@@ -36,6 +36,7 @@ def _cost(cx: Context, found: tuple[Stmt, ...]) -> float:
 
 
 SCAN = Strategy(
-    "simd-scan", "computes a scan a register at a time, with a logarithmic number of lane shifts",
+    "simd-scan", "computes scans and recurrences a register at a time, by log2(lanes) lane shifts",
     _match, _apply, share(0.5), _cost,
+    variants={"parallel-scan": "threads scan parts, to which the sums of the parts before are added"},
 )  # fmt: skip

@@ -27,6 +27,6 @@ def _apply(cx: Context, found: Mapping[str, int]) -> Made:
 
 
 SIZE_SPECIALISE = Strategy(
-    "size-specialise", "unrolls loops over sizes that are small in likely calls, behind a test of these sizes",
+    "size-specialise", "specialises for small sizes of likely calls: unrolled loops behind a test of these sizes",
     _match, _apply, share(BEHIND + 1),
 )  # fmt: skip

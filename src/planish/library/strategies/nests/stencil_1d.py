@@ -25,6 +25,6 @@ def _apply(cx: Context, found: tuple[Stmt, ...]) -> Made:
 
 
 STENCIL_1D = Strategy(
-    "stencil-lanes", "gives each lane a segment of the line of a one-dimensional stencil",
+    "stencil-lanes", "dimension lifting: gives each lane a segment of a one-dimensional stencil's line",
     _match, _apply, share(0.3, start=True),
 )  # fmt: skip

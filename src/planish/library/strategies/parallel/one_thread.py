@@ -20,9 +20,9 @@ def _match(cx: Context) -> tuple[Prepared, ...]:
 
 
 def _apply(cx: Context, found: Prepared) -> Made:
-    return tuple(replace(x, name=f"{x.name}, one thread") for x in cx.alone(cx, found))
+    return tuple(replace(x, name=f"{x.name}, one-thread") for x in cx.alone(cx, found))
 
 
 ONE_THREAD = Strategy(
-    "one-thread", "leaves all to one thread", _match, _apply, share(BEHIND + 3)
+    "one-thread", "single-threaded versions, for nests that are bound by memory", _match, _apply, share(BEHIND + 3)
 )  # fmt: skip

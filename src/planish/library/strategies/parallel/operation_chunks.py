@@ -42,6 +42,6 @@ def _raised(cx: Context, part: Prepared) -> tuple[Version, ...]:
 
 
 OPERATION_CHUNKS = Strategy(
-    "operation-chunks", "gives each thread a chunk of the iterations, for which it calls kernels",
+    "operation-chunks", "work-sharing: each thread calls the library's kernels for a chunk of the iterations",
     _match, _apply, share(BEHIND + 2), kernels=True,
 )  # fmt: skip

@@ -28,6 +28,7 @@ def _apply(cx: Context, found: int) -> Made:
 
 
 PARALLEL_CHUNKS = Strategy(
-    "parallel-chunks", "gives each thread a chunk of the iterations, or of rows and columns",
+    "parallel-chunks", "work-sharing: gives each thread a chunk of the iterations",
     _match, _apply, share(BEHIND + 2),
+    variants={"parallel-wavefront": "chunks of columns and of rows, in a wavefront where both carry dependences"},
 )  # fmt: skip

@@ -25,6 +25,6 @@ def _apply(cx: Context, found: tuple[For, ...]) -> Made:
 
 
 BIQUAD = Strategy(
-    "biquad-simd", "pipelines the sections of a cascade of filters across lanes",
+    "biquad-simd", "pipelines the sections of a biquad cascade across lanes",
     _match, _apply, share(0.3, start=True),
 )  # fmt: skip

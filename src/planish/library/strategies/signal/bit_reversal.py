@@ -21,6 +21,6 @@ def _apply(cx: Context, found: Region) -> Made:
 
 
 BIT_REVERSAL = Strategy(
-    "bit-reversal", "exchanges blocks of a bit-reversal permutation, whose lines are used whole",
+    "bit-reversal", "permutes blocks that use whole cache lines, in place of single elements",
     _match, _apply, share(0.05), loop=True,
 )  # fmt: skip

@@ -24,6 +24,6 @@ def _apply(cx: Context, found: Transforms) -> Made:
 
 
 FFT_PASSES = Strategy(
-    "fft-passes", "computes a discrete Fourier or cosine transform in passes over butterflies",
+    "fft-passes", "computes a discrete Fourier or cosine transform in Stockham passes",
     _match, _apply, share(0.05),
 )  # fmt: skip

@@ -22,5 +22,7 @@ def _apply(cx: Context, found: Region) -> Made:
 
 
 FFT_RADIX = Strategy(
-    "fft-radix", "does several stages of a transform at a time, in registers", _match, _apply, share(0.05), loop=True
-)
+    "fft-radix", "merges several stages of a transform into one of higher radix, in registers",
+    _match, _apply, share(0.05), loop=True,
+    variants={"in-register-transpose": "stages of adjacent elements work on blocks that are transposed in registers"},
+)  # fmt: skip

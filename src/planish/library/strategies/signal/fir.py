@@ -23,6 +23,6 @@ def _apply(cx: Context, found: tuple[Filter, ...]) -> Made:
 
 
 FIR = Strategy(
-    "fir", "computes a filter in registers, whose steps share what they read",
+    "fir", "register-blocks FIR filters and one-dimensional convolutions, whose outputs share the samples they read",
     _match, _apply, share(0.2, start=True), kernels=True,
 )  # fmt: skip

@@ -25,6 +25,6 @@ def _apply(cx: Context, found: tuple[Stmt, ...]) -> Made:
 
 
 LMS = Strategy(
-    "lms-block", "computes several outputs of an adaptive filter before its weights are updated, exactly",
+    "lms-block", "block LMS: computes several outputs of an adaptive filter before its weights are updated, exactly",
     _match, _apply, share(0.25, start=True),
 )  # fmt: skip

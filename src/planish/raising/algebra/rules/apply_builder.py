@@ -50,7 +50,7 @@ def use_builders(facts: Facts, setting: Setting) -> RuleResult:
         steps, locals = apply_builder(step, builder, facts.arrays, setting.taken(facts.raised))
         names = ", ".join(f"`{x.operation.name}`" for x in steps)
         message = f"`{step.operation.name}` is built as its tactic says: {names}"
-        return done(replaced(with_locals(facts.raised, locals), place, steps), "build", message, span(step))
+        return done(replaced(with_locals(facts.raised, locals), place, steps), "algebra-tactic", message, span(step))
     return RuleResult(None)
 
 

@@ -50,8 +50,8 @@ def join_dimensions(facts: Facts, setting: Setting) -> RuleResult:
         origin = origin_of(step)
         whole = write_product(joined, replace(origin, conditions=(*origin.conditions, *asked)))
         made = replaced(with_locals(facts.raised, (), reshapes), place, (whole,))
-        message = f"{describe(step)} has {len(runs)} dimensions, where neighbours are joined"
-        return done(made, "join", message, step.span)
+        message = f"{describe(step)} has {len(runs)} dimensions after adjacent ones are collapsed"
+        return done(made, "algebra-join", message, step.span)
     return RuleResult(None)
 
 

@@ -51,11 +51,11 @@ def share_products(facts: Facts, setting: Setting) -> RuleResult:
             output = Effect(first.output.view.array, first.output.view)
             if facts.touched(range(earlier, place), facts.needs(earlier)) is not None:
                 message = f"{describe(step)} is computed again: its operands change"
-                remarks.append(refused("common", message, span(step)))
+                remarks.append(refused("algebra-cse", message, span(step)))
                 continue
             if facts.touched(range(earlier + 1, place), [output]) is not None:
                 message = f"{describe(step)} is computed again: {output.array} changes before it"
-                remarks.append(refused("common", message, span(step)))
+                remarks.append(refused("algebra-cse", message, span(step)))
                 continue
             if facts.overlap(output, Effect(product.output.view.array, product.output.view)):
                 continue
@@ -63,11 +63,11 @@ def share_products(facts: Facts, setting: Setting) -> RuleResult:
             copy = Product(product.output, (source,), {x: product.extents[x] for x in source.letters}, "")
             if not setting.wins([copy], [product], type):
                 message = f"{describe(step)} is computed again: a copy takes longer"
-                remarks.append(refused("common", message, span(step)))
+                remarks.append(refused("algebra-cse", message, span(step)))
                 continue
             fresh = replaced(facts.raised, place, (rewritten(facts, place, copy),))
-            message = f"{product.output.view.array} is what {first.output.view.array} is, and is not computed again"
-            change = done(fresh, "common", message, span(step))
+            message = f"{product.output.view.array} equals {first.output.view.array}, and is not computed again"
+            change = done(fresh, "algebra-cse", message, span(step))
             return RuleResult(change.raised, (*remarks, *change.remarks))
     return RuleResult(None, tuple(remarks))
 

@@ -43,11 +43,11 @@ def remove_dead(facts: Facts, setting: Setting) -> RuleResult:
         fresh = without(facts.raised, place)
         span = step.span if isinstance(step, Apply) else None
         if fresh is None:
-            message = f"{describe(step)} is kept unread: no other step can ask what it asks of the sizes"
-            remarks.append(refused("dead", message, span))
+            message = f"{describe(step)} stays although its result is dead: no other step can check its sizes"
+            remarks.append(refused("algebra-dce", message, span))
             continue
-        what = "changes nothing" if idle else f"is left out: nothing reads {', '.join(arrays) or 'what it computes'}"
-        return done(fresh, "dead", f"{describe(step)} {what}", span)
+        what = "changes nothing" if idle else f"is dead code: nothing reads {', '.join(arrays) or 'its result'}"
+        return done(fresh, "algebra-dce", f"{describe(step)} {what}", span)
     return RuleResult(None, tuple(remarks))
 
 

@@ -58,7 +58,7 @@ def fuse_epilogues(facts: Facts, setting: Setting) -> RuleResult:
         for name in dict.fromkeys((*step.operation.inputs, step.operation.output)):
             found = _joined(facts, place, step, name)
             if isinstance(found, str):
-                remarks.append(refused("epilogue", f"{describe(step)} stays apart: {found}", span(step)))
+                remarks.append(refused("algebra-epilogue", f"{describe(step)} stays apart: {found}", span(step)))
                 continue
             if found is None:
                 continue
@@ -67,10 +67,11 @@ def fuse_epilogues(facts: Facts, setting: Setting) -> RuleResult:
             before = describe(first)
             if not isinstance(first, Apply) or not _is_worth(setting, first):
                 message = f"{describe(step)} stays apart: what {before} stores is little beside what it reads"
-                remarks.append(refused("epilogue", message, span(step)))
+                remarks.append(refused("algebra-epilogue", message, span(step)))
                 continue
             fresh = replaced(facts.raised, place, (apply,), [main])
-            change = done(fresh, "epilogue", f"{describe(step)} is done where {before} stores its result", span(step))
+            message = f"{describe(step)} is fused into the epilogue of {before}"
+            change = done(fresh, "algebra-epilogue", message, span(step))
             return RuleResult(change.raised, (*remarks, *change.remarks))
     return RuleResult(None, tuple(remarks))
 

@@ -55,7 +55,8 @@ def merge_starts(facts: Facts, setting: Setting) -> RuleResult:
             continue
         fresh = replaced(facts.raised, place, (rewritten(facts, place, replace(product, beta=first.beta)),), [start])
         step = facts.raised.steps[start]
-        return done(fresh, "start", f"the sum in {output.array} begins with what {describe(step)} stored", span(step))
+        message = f"the sum in {output.array} is accumulated onto what {describe(step)} stored"
+        return done(fresh, "algebra-accumulate", message, span(step))
     return RuleResult(None)
 
 
@@ -86,12 +87,13 @@ def simplify_numbers(facts: Facts, setting: Setting) -> RuleResult:
                 continue
             if found.rounds and not setting.may_reorder(facts.type_of(product)):
                 why = f"--fp {setting.floats} keeps infinities and signs of zero"
-                remarks.append(refused("identity", f"{describe(step)} stays although {found.why}: {why}", span(step)))
+                message = f"{describe(step)} stays although {found.why}: {why}"
+                remarks.append(refused("algebra-identity", message, span(step)))
                 continue
             if not setting.may_rewrite(product, facts.type_of(product)):
                 continue
             fresh = replaced(facts.raised, place, (rewritten(facts, place, found.product),))
-            change = done(fresh, "identity", f"{describe(step)} is simpler, since {found.why}", span(step))
+            change = done(fresh, "algebra-identity", f"{describe(step)} is simpler, since {found.why}", span(step))
             return replace(change, remarks=(*remarks, *change.remarks))
     return RuleResult(None, tuple(remarks))
 

@@ -51,8 +51,8 @@ from planish.raising.algebra.rules.direct_conv import find_direct
 from planish.raising.algebra.rules.identity_elements import span
 from planish.raising.raised import Apply, Case, Choice, Raised, Repeat, Reshape, Step, View, repeated
 
-WOVEN = "woven"
-"""The way of a convolution of narrow numbers that is no product of matrices; its remark is called so, too."""
+CONV_PACKED = "conv-packed"
+"""The way of a low-precision convolution that is no matrix product, and the id of its remark."""
 _UNKNOWN = 12
 """What an extent is taken for of which nothing is known: channels and rows are longer, windows are shorter."""
 _FEWEST = 8
@@ -89,25 +89,24 @@ def use_columns(facts: Facts, setting: Setting) -> RuleResult:
             if not _is_for_library(facts, setting, product):
                 continue
             if setting.woven:
-                message = f"{describe(step)} is left to a kernel that weaves channels, and sums where the image lies"
-                remarks.append(Remark(f"algebra-{WOVEN}", "done", message, span(step)))
-                ways |= {WOVEN}
+                message = f"{describe(step)} is left to a kernel that packs channels (VNNI), in the image's layout"
+                remarks.append(Remark(CONV_PACKED, "done", message, span(step)))
+                ways |= {CONV_PACKED}
                 continue
         plan = find_plan(product)
         if isinstance(plan, str):
-            remarks.append(refused("columns", f"{describe(step)} stays: {plan}", span(step)))
+            remarks.append(refused("im2col", f"{describe(step)} stays: {plan}", span(step)))
         elif not setting.may_reorder(facts.type_of(product)):
             message = f"{describe(step)} stays: --fp {setting.floats} keeps the order of its sums"
-            remarks.append(refused("columns", message, span(step)))
+            remarks.append(refused("im2col", message, span(step)))
         elif not _is_for_library(facts, setting, product) and not _pays(facts, setting, product, plan):
-            message = f"{describe(step)} stays: laying out what its window sees would take longer than its loops"
-            remarks.append(refused("columns", message, span(step)))
+            message = f"{describe(step)} stays: im2col would take longer than its loops"
+            remarks.append(refused("im2col", message, span(step)))
         else:
             assert isinstance(step, Apply)
             raised = _Rewrite(facts, setting, product, plan, step, setting.taken(facts.raised)).applied(place)
-            what = f"one for some rows of {product.output.view.array}"
-            message = f"{describe(step)} is computed as products of matrices, {what}"
-            return RuleResult(raised, (*remarks, Remark("algebra-columns", "done", message, step.span)), ways)
+            message = f"{describe(step)} is im2col: one matrix product for some rows of {product.output.view.array}"
+            return RuleResult(raised, (*remarks, Remark("im2col", "done", message, step.span)), ways)
     return RuleResult(None, tuple(remarks), ways)
 
 

@@ -76,12 +76,14 @@ def order_chains(facts: Facts, setting: Setting) -> RuleResult:
         gathered = gather(facts, setting, place)
         step = facts.raised.steps[place]
         if len(product.factors) == 2:
-            remarks += [refused("chain", f"the order of products stays: {x}", span(step)) for x in gathered.kept]
+            kept = (f"the order of products stays: {x}" for x in gathered.kept)
+            remarks += [refused("algebra-chain", x, span(step)) for x in kept]
         chain = as_chain(gathered.product)
         if len(gathered.product.factors) < 3:
             continue
         if chain is None:
-            remarks.append(refused("chain", "the products are no chain: their operands share dimensions", span(step)))
+            message = "the products are no chain: their operands share dimensions"
+            remarks.append(refused("algebra-chain", message, span(step)))
             continue
         inner.update(gathered.places)
         found = _Ordering(facts, setting, gathered.product, chain, gathered.places).change()

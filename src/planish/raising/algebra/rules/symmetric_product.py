@@ -75,19 +75,19 @@ def use_symmetry(facts: Facts, setting: Setting) -> RuleResult:
         type = facts.type_of(product)
         if not product.overwrites:
             message = "the product of a matrix with its transpose is added to what need not be symmetric"
-            remarks.append(refused("symmetric", message, span(step)))
+            remarks.append(refused("algebra-symmetric", message, span(step)))
             continue
         if not setting.may_reorder(type) and not (product.exact and product.alpha is None):
             message = f"the scalar is multiplied with one operand first, which --fp {setting.floats} keeps"
-            remarks.append(refused("symmetric", message, span(step)))
+            remarks.append(refused("algebra-symmetric", message, span(step)))
             continue
         operands = (("ik", 1), ("jk", 1), ("ij", 1))
         extents = {"i": product.extents[rows], "j": product.extents[columns], "k": product.extents[product.sums]}
         half = CostShape("syrk", operands, extents, share=0.5)
         mirror = CostShape("transpose", (("ij", 1), ("ij", 1)), extents, share=0.5)
         if not setting.model.wins([(half, type), (mirror, type)], [(shape_of(product), type)]):
-            message = "half of a symmetric product would be saved, but mirroring it takes longer"
-            remarks.append(refused("symmetric", message, span(step)))
+            message = "half of a symmetric product would be saved, but copying a triangle takes longer"
+            remarks.append(refused("algebra-symmetric", message, span(step)))
             continue
         assert isinstance(step, Apply)
         output = product.output.view
@@ -98,7 +98,7 @@ def use_symmetry(facts: Facts, setting: Setting) -> RuleResult:
         triangle = Apply(operation, {"A": a.view, "C": output}, sizes, scalars, span=origin.span)
         turned = Apply(MIRROR, {"C": output}, {"ni": extents["i"]}, span=origin.span)
         fresh = replaced(facts.raised, place, (triangle, turned))
-        message = f"{output.array} is symmetric: one triangle is computed and mirrored"
-        change = done(fresh, "symmetric", message, span(step))
+        message = f"{output.array} is symmetric: one triangle is computed and copied to the other"
+        change = done(fresh, "algebra-symmetric", message, span(step))
         return replace(change, remarks=(*remarks, *change.remarks))
     return RuleResult(None, tuple(remarks))

@@ -89,20 +89,20 @@ def use_matrices(facts: Facts, setting: Setting) -> RuleResult:
         product = arranged(product)
         kind = kind_of(product)
         if kind == "product":
-            message = f"{describe(step)} stays: a dimension of one operand is in no other, and is summed apart"
-            remarks.append(refused("contraction", message, span(step)))
+            message = f"{describe(step)} stays: a dimension of one operand is in no other operand"
+            remarks.append(refused("algebra-contraction", message, span(step)))
         if kind != "contraction":
             continue
         if not setting.may_rewrite(product, facts.type_of(product)):
             message = f"{describe(step)} stays: --fp {setting.floats} keeps how its elements are rounded"
-            remarks.append(refused("contraction", message, span(step)))
+            remarks.append(refused("algebra-contraction", message, span(step)))
             continue
         plan, cost = _Search(facts, setting, product).best()
         filled, condition = _filled(facts, product)
         better, less = _Search(facts, setting, filled).best() if condition is not None else (None, cost)
         if plan is None and better is None:
             message = f"{describe(step)} stays: transposing its operands would take longer than its loops"
-            remarks.append(refused("contraction", message, span(step)))
+            remarks.append(refused("algebra-contraction", message, span(step)))
             continue
         assert isinstance(step, Apply)
         rewrite = _Rewrite(facts, step, setting.taken(facts.raised))

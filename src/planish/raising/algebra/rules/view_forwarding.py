@@ -58,7 +58,7 @@ def forward_copies(facts: Facts, setting: Setting) -> RuleResult:
             step = facts.raised.steps[place]
             assert isinstance(step, Apply)
             names = product.output.view.array, product.factors[0].view.array
-            message = f"{names[0]} is {names[1]} seen through {describe(step)}, and is not stored"
+            message = f"{names[0]} is a view of {names[1]} through {describe(step)}, and is not stored"
             return RuleResult(outcome, (*remarks, Remark("algebra-forward", "done", message, step.span)))
         if outcome:
             remarks.append(outcome)
@@ -78,7 +78,7 @@ def _forward(facts: Facts, setting: Setting, place: int, product: Product) -> Ra
     last = readers[-1]
 
     def refuse(why: str) -> Remark:
-        return refused("forward", f"{describe(step)} stays: {why}", step.span)
+        return refused("algebra-forward", f"{describe(step)} stays: {why}", step.span)
 
     # What writes the copy besides, or the original, until the last reader is done.
     if facts.touched(range(place + 1, last), [source, Effect(array)]) is not None:
@@ -177,7 +177,7 @@ def store_directly(facts: Facts, setting: Setting) -> RuleResult:
             step = facts.raised.steps[place]
             assert isinstance(step, Apply)
             array = product.factors[0].view.array
-            message = f"{array} is computed in the place that {describe(step)} puts it to"
+            message = f"{array} is computed where {describe(step)} would copy it to"
             return RuleResult(found, (*remarks, Remark("algebra-store", "done", message, step.span)))
         if found is not None:
             remarks.append(found)
@@ -194,7 +194,8 @@ def _stored(facts: Facts, setting: Setting, place: int, product: Product) -> Rai
     source = facts.products[gathered.places[0]]
     assert source is not None
     if not setting.may_rewrite(source, facts.type_of(source)):
-        return refused("store", f"{source.output.view.array} stays: its elements would be rounded in another way")
+        message = f"{source.output.view.array} stays: its elements would be rounded in another way"
+        return refused("algebra-store", message)
     merged = replace(gathered.product, exact=plain and source.exact)
     fresh = replaced(facts.raised, place, (rewritten(facts, place, merged),), gathered.places[:1])
     return fresh

@@ -15,7 +15,7 @@ between the loops.
 >>> kernel = parse_kernel(text % ("for j in 0 .. n { for t in 0 .. m { %s } }" % inner))
 >>> made = cell_versions(prepare(kernel), load_target("x86-avx512"), reassociate=False)
 >>> [(x.name, [y.var for y in walk(x.kernel.body) if isinstance(y, For)][-2:]) for x in made]
-[('original, cells', ['t', 'j2'])]
+[('original, register-promote', ['t', 'j2'])]
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def cell_versions(
     copied = copy_tables(kernel)
     if copied is not kernel:
         made = plan_with_cells(copied, target, reassociate=reassociate, threads=threads, declared=declared)
-        out += tuple(replace(x, name=f"{x.name}, tables") for x in made)
+        out += tuple(replace(x, name=f"{x.name}, pack") for x in made)
     return out
 
 
@@ -76,9 +76,9 @@ def _in_registers(made: Version, cells: frozenset[str]) -> Version | None:
     kernel = with_cells(made.kernel, cells)
     if kernel is None:
         return None
-    message = f"{', '.join(sorted(cells))}: used in the iteration that makes them only"
-    remarks = (Remark("cells", "done", message, kernel.span),) if cells else ()
-    return replace(made, name=f"{made.name}, cells", kernel=kernel, remarks=(*made.remarks, *remarks))
+    message = f"{', '.join(sorted(cells))}: in registers: only the iteration that computes them uses them"
+    remarks = (Remark("register-promote", "done", message, kernel.span),) if cells else ()
+    return replace(made, name=f"{made.name}, register-promote", kernel=kernel, remarks=(*made.remarks, *remarks))
 
 
 def forward(kernel: Kernel) -> Kernel:

@@ -11,7 +11,7 @@ After:  for l { for i { m[i, i + l] = inf;  for k { m[i, i + l] min= m[i, k] + m
 >>> nest = "for l in 1 .. n { for i in 0 .. n - l { alloc b: f64[] b[] = 1e30 %s m[i, i + l] = b[] } }" % update
 >>> prepared = prepare(parse_kernel("kernel chain(n; m: f64[n, n]) { %s }" % nest))
 >>> sorted(x.name for x in settled_versions(prepared, load_target("x86-avx512"), reassociate=False))
-['diagonals, settled', 'eager, settled']
+['block-wavefront, scalar-promote', 'interchange, scalar-promote']
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from planish.schedule.auto.plan import Prepared, Version, analyse, plan
 from planish.schedule.auto.policies import POLICIES
 from planish.target.machine import Target
 
-TRIED = ("diagonals", "eager")
+TRIED = ("block-wavefront", "interchange")
 """The strategies for what is filled from itself."""
 
 
@@ -45,9 +45,9 @@ def settled_versions(
         return ()
     tried = [x for x in POLICIES if x.name in TRIED]
     made = plan(moved, target, reassociate=reassociate, threads=threads, policies=tried)
-    message = f"what ends in {', '.join(sorted(names))} is made there from its beginning on"
-    remark = Remark("settled", "done", message, kernel.span)
-    return tuple(replace(x, name=f"{x.name}, settled", remarks=(*x.remarks, remark)) for x in made)
+    message = f"{', '.join(sorted(names))}: accumulated in the array, in place of a scalar"
+    remark = Remark("scalar-promote", "done", message, kernel.span)
+    return tuple(replace(x, name=f"{x.name}, scalar-promote", remarks=(*x.remarks, remark)) for x in made)
 
 
 def find_settled(kernel: Kernel) -> frozenset[str]:

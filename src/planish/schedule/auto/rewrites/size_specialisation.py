@@ -58,10 +58,11 @@ def given_versions(
     fixed = replace(kernel, body=body, assumptions=(*kernel.assumptions, holds))
     made = plan_with_cells(forward(fixed), target, reassociate=reassociate, threads=threads)
     words = ", ".join(f"{x} = {n}" for x, n in small.items())
-    remark = Remark("given", "done", f"for {words}: loops are written out; other sizes take other loops", kernel.span)
+    message = f"specialised for {words}: loops are unrolled; other sizes take the general loops"
+    remark = Remark("size-specialise", "done", message, kernel.span)
     out = ((x, _either(kernel, holds, x.kernel.body, known[0].kernel.body)) for x in made)
     return tuple(
-        replace(x, name=f"{x.name}, given", kernel=whole, remarks=(*x.remarks, remark)) for x, whole in out
+        replace(x, name=f"{x.name}, size-specialise", kernel=whole, remarks=(*x.remarks, remark)) for x, whole in out
     )  # fmt: skip
 
 
