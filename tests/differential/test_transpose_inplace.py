@@ -136,6 +136,6 @@ def test_a_build_verifies_squares_and_takes_them(fp: str) -> None:
     options = Options(fp=fp, sizes={"n": 1024, "lda": 1024}, measure=False)  # type: ignore[arg-type]
     (function,) = build_file(source, options).functions
     assert function.selection is not None
-    verdicts = [x for x in function.selection.remarks if x.message.startswith("mirror:")]
+    verdicts = [x for x in function.selection.remarks if x.message.startswith("transpose-inplace:")]
     assert not [x for x in verdicts if x.id.startswith("verify")], verdicts
     assert function.selection.version is not None and function.selection.version.label == "transpose-inplace"

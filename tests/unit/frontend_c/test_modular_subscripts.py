@@ -55,7 +55,7 @@ def test_is_cut_into_affine_parts(body: str, parts: list[str], assumption: str) 
     assert subscripts(file) == parts
     assert not assumption or assumption in assumed(file)
     assert [x.message for x in file.remarks if x.id == "scop-parts"] == [
-        f"subscripts wrap around, or are chosen: cut into {len(parts)} parts, in which they do not"
+        f"index-set splitting into {len(parts)} parts, without selected or wrapped subscripts"
     ]
 
 

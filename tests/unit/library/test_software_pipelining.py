@@ -1,4 +1,4 @@
-"""Which rows are written while the next ones are made, and that nothing else comes out."""
+"""Which row loops are software-pipelined, and that their results are the same."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def taken(branch: If, large: bool) -> tuple[Stmt, ...]:
 def test_normalised_rows_are_stored_while_the_next_are_made(name: str) -> None:
     kernel = rows(ROWS[name])
     made = [x for x in versions_of(kernel) if "pipelined" in x.name]
-    assert made and all("while the next row is made" in x.remarks[-1].message for x in made)
+    assert made and all("software-pipelined with the next row" in x.remarks[-1].message for x in made)
     rng = np.random.default_rng(1)
     for version in made:
         assert parse_kernel(print_kernel(version.kernel)) == version.kernel

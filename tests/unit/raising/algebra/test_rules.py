@@ -271,7 +271,7 @@ def test_a_matrix_times_its_transpose_is_symmetric() -> None:
         "A": matrix("A", 20, 2), "B": turned(matrix("A", 20, 2)), "C": matrix("X", 20, 20)})])  # fmt: skip
     fresh, remarks = check(small)
     assert names_of(fresh) == ["gemm"]
-    assert any("mirroring it takes longer" in x for x in remarks)
+    assert any("copying a triangle takes longer" in x for x in remarks)
 
 
 def test_elementwise_steps_become_epilogues() -> None:
@@ -447,7 +447,7 @@ def test_repetitions_are_not_left_out_where_they_ask_something() -> None:
     repeat = Repeat("r", index(0), index("m"), 1, (zero,))
     fresh, remarks = improve(raised([C], [repeat, apply(RELU, {"A": C})], [T]), TARGET, "strict")
     assert len(fresh.steps) == 2
-    assert any("is kept unread" in x.message for x in remarks)
+    assert any("stays although its result is dead" in x.message for x in remarks)
 
 
 def test_copies_that_a_later_sum_adds_to_stay() -> None:
