@@ -78,7 +78,7 @@ REASONS = (
     Reason(
         "scop-call",
         "a function is called that may do anything",
-        "define it above as a `static` function that only returns an expression, or move the call out of the nest",
+        "define it in the file, without recursion or a `return` in a loop, or move the call out of the nest",
     ),
     Reason(
         "scop-cast",

@@ -196,7 +196,8 @@ float f(int n, float *a) { float t = 1; for (int i = 0; i < n; i++) { a[i] += t;
 /// call_between regions=2
 int g(int x);
 int g(int x) { return x + 1; }
-void h(int *p) { *p = g(*p); *p += 1; }
+int calls;
+void h(int *p) { *p = g(*p); *p += 1; calls++; }
 void f(int n, int *a) { int i; for (i = 0; i < n; i++) a[i] += 1; h(a); for (i = 0; i < n; i++) a[i] *= 2; }
 
 /// break_outer regions=1
@@ -610,3 +611,122 @@ void f(int n, int *restrict d, const int *restrict s) {
 
 /// steps_of_truths regions=1
 void f(int n, _Bool *b, _Bool *c, _Bool *d) { for (int i = 0; i < n; i++) { b[i]++; c[i]--; --d[i]; d[i] ^= 1; } }
+
+/// inline_early_returns regions=1
+static int clamp(int v, int low, int high) { if (v < low) return low; if (v > high) return high; return v; }
+void f(int n, int *a, const int *b) { for (int i = 0; i < n; i++) a[i] = clamp(clamp(b[i] * 3, -9, 9) + i, 0, 12); }
+
+/// inline_return_types regions=1
+static long pick(int c, int a, unsigned b) { if (c) return a; return b; }
+void f(int n, int *a, const int *b) { for (int i = 0; i < n; i++) a[i] = (int)(pick(b[i] & 1, -b[i], 7u + i) >> 1); }
+
+/// inline_locals_nested regions=1
+static int square(int x) { int t = x; t *= x; return t; }
+static int third(int v) { int s = square(v), r = 0; if (s > 20) { r = square(s & 7) + 1; } else r = s - 1; return r; }
+void f(int n, int *a, const int *b) { for (int i = 0; i < n; i++) a[i] = third(b[i]) + third(third(i & 3)); }
+
+/// inline_defined_behind regions=1
+static int twice(int);
+void f(int n, int *a) { for (int i = 0; i < n; i++) a[i] = twice(a[i]) - twice(i); }
+static int twice(int v) { int w = v; w += v; return w; }
+
+/// inline_local_and_return regions=1
+static int steps(int v) { if (v == 0) return 100; int w = v * v; if (w > 30) { w -= 30; return w; } return w + v; }
+void f(int n, int *a, const int *b) { for (int i = 0; i < n; i++) a[i] = steps(b[i]); }
+
+/// inline_loop regions=1
+static int sum(const int *p, int count, int by) { int s = 0; for (int k = 0; k < count; k++) s += p[k * by]; return s; }
+void f(int n, int *a, const int *b) { for (int i = 0; i < n; i++) a[i] = sum(b + i, 3, 2) - sum(&b[i + 1], 2, 1); }
+
+/// inline_subscript regions=1
+static int at(int row, int column, int width) { return row * width + column; }
+void f(int n, int lda, int *a, const int *b) { for (int i = 0; i < n; i++) for (int j = 0; j < 5; j++) {
+  a[at(i, j, lda)] += b[at(j, i, 20)]; } }
+
+/// inline_bound regions=1
+static int least(int x, int y) { if (x < y) return x; return y; }
+void f(int n, int m, int *a) { for (int i = 0; i < least(n, m); i++) a[i] = i; }
+
+/// inline_out_parameters regions=1
+static void sort2(int x, int y, int *low, int *high) { *low = x < y ? x : y; *high = x < y ? y : x; }
+void f(int n, int *a, const int *b) { for (int i = 0; i < n; i++) { int l, h; sort2(b[i], b[i + 1], &l, &h);
+  a[i] = 10 * h - l; } }
+
+/// inline_exchange regions=1
+static void order(int *x, int *y) { if (*x > *y) { int t = *x; *x = *y; *y = t; } }
+void f(int n, int *a, const int *b) { for (int i = 0; i < n; i++) { int p = b[i], q = b[i + 1], r = b[i + 2];
+  order(&p, &q); order(&q, &r); order(&p, &q); a[i] = q; } }
+
+/// inline_out_before_loop regions=1
+static void add(int *s, int v) { *s += v; }
+int f(int n, const int *b) { int s = 3; for (int i = 0; i < n; i++) add(&s, b[i] * i); return s; }
+
+/// inline_row regions=1
+static void row(const int *in, int *out, int count) { if (count <= 0) return; for (int k = 0; k < count; k++) out[k] += 2 * in[k]; }
+void f(int n, int lda, int *a, const int *b) { for (int i = 0; i < n; i++) row(b + i * lda, a + i * lda, 6); }
+
+/// inline_walking_pointer regions=1
+static int hash(const int *p, const int *end) { int s = 1; while (p < end) s = 3 * s + *p++; return s; }
+void f(int n, int *a, const int *b) { for (int i = 0; i < n; i++) a[i] = hash(b + i, b + i + 4); }
+
+/// inline_changed_parameter regions=1
+static int fold(unsigned v, int by) { v ^= v >> by; v *= 5; by = by + 1; return v >> by; }
+void f(int n, int *a, const int *b) { for (int i = 0; i < n; i++) a[i] = fold(b[i] & 255, 2) + fold(i, 1); }
+
+/// inline_local_array regions=1
+static int middle(const int *v) { int s[3]; for (int k = 0; k < 3; k++) s[k] = v[k] * v[k]; return s[0] + 2 * s[1] - s[2]; }
+void f(int n, int *a, const int *b) { for (int i = 0; i < n; i++) a[i] = middle(&b[i]); }
+
+/// inline_passes_array regions=1
+static void fill(int *v, int x) { for (int k = 0; k < 4; k++) v[k] = x * k + 1; }
+static int dot(const int *v, const int *w) { int s = 0; for (int k = 0; k < 4; k++) s += v[k] * w[k]; return s; }
+void f(int n, int *a, const int *b) { for (int i = 0; i < n; i++) { int w[4]; fill(w, i); a[i] = dot(w, b + i); } }
+
+/// inline_under_condition regions=1
+static int safe(const int *p, int k) { int t = p[k - 1]; t += 1; return t; }
+void f(int n, int *a, const int *b) { for (int i = 0; i < n; i++) a[i] = i > 0 ? safe(b, i) : b[i] > 3 && safe(b, 4) > b[i]; }
+
+/// inline_chosen_by_data regions=1
+static int half(int v) { int t = v; if (v < 0) t = -v; return t / 2; }
+static int power(int v) { int t = v * v; return t + v; }
+void f(int n, int *a, const int *b) { for (int i = 0; i < n; i++) a[i] = b[i] > 4 ? half(b[i]) : power(b[i]); }
+
+/// inline_bits regions=1
+static int bits(unsigned v) { int k = 0; while (v) { k += v & 1; v >>= 1; } return k; }
+static int digits(int v) { int k; for (k = 0; v > 0; v /= 10) k++; return k; }
+static int low(unsigned char v) { int k = 0; while (v != 0) { v &= v - 1; k++; } return k; }
+void f(int n, int *a, const int *b) { for (int i = 0; i < n; i++) a[i] = bits(b[i]) + 100 * digits(b[i]) - low(b[i]); }
+
+/// inline_floats regions=1
+static float mix(float x, float y, float t) { float d = y - x; if (t <= 0.f) return x; return x + d * t; }
+void f(int n, float *a, const float *b) { for (int i = 0; i < n; i++) a[i] = mix(b[i], b[i + 1], a[i] - 2.f); }
+
+/// inline_store_is_whole regions=1
+static int put(int *p, int v) { *p = v; return v + 1; }
+void f(int n, int *a, int *b) { for (int i = 0; i < n; i++) { int t = put(&a[i], b[i]); b[i] = put(a + i, t); } }
+
+/// inline_store_inside regions=0
+static int put(int *p, int v) { *p = v; return v + 1; }
+void f(int n, int *a, const int *b) { for (int i = 0; i < n; i++) { int t = put(&a[i], b[i]) + b[i]; a[i] = t; } }
+
+/// inline_recursion regions=0
+static int fact(int v) { return v < 2 ? 1 : v * fact(v - 1); }
+void f(int n, int *a) { for (int i = 0; i < n; i++) a[i] = fact(i & 7); }
+
+/// inline_return_in_loop regions=0
+static int find(const int *p) { for (int k = 0; k < 3; k++) if (p[k] > 2) return k; return 3; }
+void f(int n, int *a, const int *b) { for (int i = 0; i < n; i++) a[i] = find(b + i); }
+
+/// inline_kept_address regions=0
+int *kept;
+static void keep(int *p) { kept = p; }
+void f(int n, int *a) { for (int i = 0; i < n; i++) { int t = i; keep(&t); a[i] = t; } }
+
+/// inline_shadowed regions=1
+static int i = 4;
+static int plus(int n) { int a = n + i; { int n = a * 2; a = n; } return a; }
+void f(int n, int *a) { for (int i = 0; i < n; i++) a[i] = plus(a[i]) + i; }
+
+/// inline_aliasing_parameter regions=1
+static void both(int *p, int v, int w) { p[0] = w; p[1] = v; }
+void f(int n, int *a) { for (int i = 0; i < n; i++) both(a + i, a[i], a[i + 1] + 1); }

@@ -16,7 +16,7 @@ from pycparser import c_ast
 from planish.frontend.c.analysis.liveness import Live
 from planish.frontend.c.analysis.scope import BoundNames, Symbol
 from planish.frontend.c.idioms.memory_calls import BLOCK_FUNCTIONS
-from planish.frontend.c.translate.subscripts import call_name
+from planish.frontend.c.translate.addresses import call_name
 from planish.frontend.c.types.constants import walk_tree
 from planish.frontend.c.types.declarations import CArray, CPointer, CType
 

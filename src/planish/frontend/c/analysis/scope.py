@@ -15,6 +15,7 @@ from typing import Literal
 
 from pycparser import c_ast
 
+from planish.frontend.c.analysis.escape import called_name, keeps_address
 from planish.frontend.c.text.preprocess import STUBS
 from planish.frontend.c.types.constants import define_enumerations, fold, walk_tree
 from planish.frontend.c.types.declarations import (
@@ -154,9 +155,10 @@ _Scopes = list[dict[str, Symbol | int | None]]
 """What names mean, the innermost block last; None: an enumerator whose value is not known."""
 
 
-def bind_function(function: c_ast.FuncDef, file: FileScope) -> BoundNames:
-    """Bind every identifier of a function definition."""
-    bound = BoundNames(function, file, typedefs=dict(file.typedefs))
+def bind_function(function: c_ast.FuncDef, file: FileScope, symbols: list[Symbol] | None = None) -> BoundNames:
+    """Bind every identifier of a function definition. Its symbols are added to `symbols`, from which their keys differ,
+    where these are given: it is then a part of another function."""
+    bound = BoundNames(function, file, [] if symbols is None else symbols, typedefs=dict(file.typedefs))
     scopes: _Scopes = [{}]
     arguments = function.decl.type.args
     for node in arguments.params if arguments is not None else []:
@@ -270,8 +272,8 @@ def _bind(node: c_ast.Node, bound: BoundNames, scopes: _Scopes) -> None:
         case c_ast.FuncCall():
             if not isinstance(node.name, c_ast.ID):
                 _bind(node.name, bound, scopes)
-            if node.args is not None:
-                _bind(node.args, bound, scopes)
+            for position, argument in enumerate(node.args.exprs if node.args is not None else []):
+                _bind(lent if (lent := _lent(node, position, bound)) is not None else argument, bound, scopes)
         case c_ast.Goto() | c_ast.Label():
             bound.jumps = True
             for _, child in node.children():
@@ -280,6 +282,17 @@ def _bind(node: c_ast.Node, bound: BoundNames, scopes: _Scopes) -> None:
             for _, child in node.children():
                 _bind(child, bound, scopes)
             _note_uses(node, bound)
+
+
+def _lent(call: c_ast.FuncCall, position: int, bound: BoundNames) -> c_ast.Node | None:
+    """The variable whose address a call passes to a function of the file that does not keep it; None: there is none."""
+    match call.args.exprs[position]:
+        case c_ast.UnaryOp(op="&", expr=c_ast.ID() as target) if not keeps_address(
+            called_name(call), position, bound.file.functions
+        ):
+            return target
+        case _:
+            return None
 
 
 def _note_uses(node: c_ast.Node, bound: BoundNames) -> None:
@@ -305,6 +318,11 @@ def settings(node: c_ast.Node, bound: BoundNames) -> Iterator[tuple[Symbol, c_as
                 target = part
             case c_ast.Assignment(lvalue=target) | c_ast.UnaryOp(op="++" | "--" | "p++" | "p--", expr=target):
                 value = part
+            case c_ast.FuncCall(args=c_ast.ExprList(exprs=arguments)):
+                # What is called sets what it is passed the address of.
+                passed = (x.expr for x in arguments if isinstance(x, c_ast.UnaryOp) and x.op == "&")
+                yield from ((s, part) for x in passed if (s := bound.symbol(root_of(x))) is not None)
+                continue
             case _:
                 continue
         if (symbol := bound.symbol(root_of(target))) is not None:
@@ -317,13 +335,16 @@ def written(node: c_ast.Node, bound: BoundNames) -> set[Symbol]:
     return found | {x for x in bound.symbols if x.whole in found}
 
 
-def computed_from_data(nodes: Iterable[c_ast.Node], bound: BoundNames) -> frozenset[Symbol]:
-    """Integer variables that are somewhere set from memory, or from such a variable: no index expression holds them."""
+def computed_from_data(
+    nodes: Iterable[c_ast.Node], bound: BoundNames, given: Iterable[Symbol] = ()
+) -> frozenset[Symbol]:
+    """Integer variables that are somewhere set from memory, from such a variable or one of those `given`: no index
+    expression holds them."""
     sources = [(symbol, value) for node in nodes for symbol, value in settings(node, bound) if is_integer(symbol)]
-    found: set[Symbol] = set()
+    found = {*given}
     while fresh := {s for s, value in sources if s not in found and _reads_data(value, found, bound)}:
         found |= fresh
-    return frozenset(found)
+    return frozenset(found).difference(given)
 
 
 def _reads_data(value: c_ast.Node, found: set[Symbol], bound: BoundNames) -> bool:

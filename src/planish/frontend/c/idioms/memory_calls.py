@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from pycparser import c_ast
 
+from planish.frontend.c.translate.addresses import call_name, moved, row
 from planish.frontend.c.translate.expressions import load
 from planish.frontend.c.translate.state import Address, Again, CTranslation, Enclosing, NotIndex, Refused
-from planish.frontend.c.translate.subscripts import address_of, call_name, element_place, index_of, moved, row
+from planish.frontend.c.translate.subscripts import address_of, element_place, index_of
 from planish.frontend.c.types.declarations import CArray
 from planish.ir.expr import Const, Expr, Var, index
 from planish.ir.index.polynomial import exact_quotient

@@ -13,6 +13,7 @@ from pycparser import c_ast
 
 from planish.frontend.c.analysis.scope import Symbol, is_integer
 from planish.frontend.c.idioms.branches import find_choice, is_static
+from planish.frontend.c.translate.addresses import moved
 from planish.frontend.c.translate.arithmetic import conjunction, convert
 from planish.frontend.c.translate.expressions import as_data, choose, expect_one_way, operate, type_name, value_of
 from planish.frontend.c.translate.state import Address, Again, CTranslation, KnownInteger, NotIndex, Refused
@@ -22,7 +23,6 @@ from planish.frontend.c.translate.subscripts import (
     fitted,
     hold,
     index_of,
-    moved,
     place_of,
     subscript_of,
 )
@@ -67,6 +67,7 @@ def assign(node: c_ast.Assignment, cx: CTranslation) -> Expr | None:
             case CArray() | CVoid() | CUnknown():
                 raise Refused("scop-type", f"an assignment to {symbol.name}, whose type Planish does not handle", node)
     op = node.op.removesuffix("=")
+    cx.whole = None if op else node.rvalue
     if isinstance(node.rvalue, c_ast.Assignment) and not op:
         inner = assign(node.rvalue, cx)
         if inner is None:
@@ -81,6 +82,11 @@ def assign(node: c_ast.Assignment, cx: CTranslation) -> Expr | None:
         value = operate(op, target.load, value, node)
     write(target, convert_stored(value, target.type), node, cx)
     return target.load
+
+
+def is_hidden(symbol: Symbol) -> bool:
+    """Whether nobody else sees what a variable holds."""
+    return symbol.storage != "global" and not symbol.static and not symbol.address_taken
 
 
 def convert_stored(value: Expr, type: Type) -> Expr:
@@ -101,8 +107,7 @@ def target_of(node: c_ast.Node, symbol: Symbol | None, cx: CTranslation) -> Stor
     """The cell that an lvalue names."""
     if symbol is not None:
         cx.used.setdefault(symbol)
-        hidden = symbol.storage != "global" and not symbol.static and not symbol.address_taken
-        return StoreTarget(symbol.key, (), cx.element(symbol), hidden)
+        return StoreTarget(symbol.key, (), cx.element(symbol), is_hidden(symbol))
     if isinstance(node, c_ast.ID):
         raise Refused("scop-unknown", f"{node.name} is not declared", node)
     if not isinstance(node, (c_ast.ArrayRef, c_ast.UnaryOp)):
@@ -110,7 +115,8 @@ def target_of(node: c_ast.Node, symbol: Symbol | None, cx: CTranslation) -> Stor
         raise Refused("scop-assignment", f"an assignment to {type_name(node)}", node)
     address = place_of(node, cx)
     array, subscripts, type = element_place(address, node, cx)
-    return StoreTarget(array, subscripts, type, address.symbol in cx.local)
+    own = isinstance(address.symbol.ctype, CScalar) and is_hidden(address.symbol)
+    return StoreTarget(array, subscripts, type, own or address.symbol in cx.local)
 
 
 def _assign_pointer(node: c_ast.Assignment, symbol: Symbol, cx: CTranslation) -> None:
@@ -147,6 +153,7 @@ def _assign_integer(node: c_ast.Assignment, symbol: Symbol, type: Type, cx: CTra
         right = node.rvalue
     if op:
         right = c_ast.BinaryOp(op, node.lvalue, right, node.coord)
+    cx.whole = right
     try:
         known = fitted(index_of(right, cx), type, node, cx)
     except NotIndex:
@@ -259,26 +266,38 @@ def declare(node: c_ast.Decl, cx: CTranslation) -> None:
                     cx.bound.kept.append(left)
                     _assign_integer(c_ast.Assignment("=", left, node.init, node.coord), symbol, type, cx)
                 return
-            cx.used.setdefault(symbol)
-            cx.emit(Alloc(Array(symbol.key, type, (), True, "register"), cx.span_of(node)))
+            value = None
             if node.init is not None:
                 init = node.init.exprs[0] if isinstance(node.init, c_ast.InitList) else node.init
+                cx.whole = init
                 value = convert(value_of(init, cx), type)
-                if cx.guards:
-                    value = choose(conjunction(cx.guards), value, Const(0.0 if type.is_float else 0, type))
-                if not cx.guards and (test := find_choice(value, lambda x: is_static(x, cx))) is not None:
-                    _write_branches(StoreTarget(symbol.key, (), type, True), value, test, node, cx)
-                else:
-                    cx.store(symbol.key, (), value, node)
+            start_cell(symbol, type, value, node, cx)
         case CPointer():
             if node.init is not None:
+                # Nothing sees it where the conditions around it do not hold.
+                guards, cx.guards = cx.guards, []
                 point(symbol, address_of(node.init, cx), cx)
+                cx.guards = guards
         case CArray():
             _declare_array(node, symbol, cx)
         case CUnknown(text=text):
             raise Refused("scop-type", f"{symbol.name} has the type {text}", node)
         case CVoid():
             raise Refused("scop-type", f"{symbol.name} has no type", node)
+
+
+def start_cell(symbol: Symbol, type: Type, value: Expr | None, node: c_ast.Node, cx: CTranslation) -> None:
+    """Declare a number that lives in memory, which holds a value at first (None: any)."""
+    cx.used.setdefault(symbol)
+    cx.emit(Alloc(Array(symbol.key, type, (), True, "register"), cx.span_of(node)))
+    if value is None:
+        return
+    if cx.guards:
+        value = choose(conjunction(cx.guards), value, Const(0.0 if type.is_float else 0, type))
+    if not cx.guards and (test := find_choice(value, lambda x: is_static(x, cx))) is not None:
+        _write_branches(StoreTarget(symbol.key, (), type, True), value, test, node, cx)
+    else:
+        cx.store(symbol.key, (), value, node)
 
 
 def _declare_array(node: c_ast.Decl, symbol: Symbol, cx: CTranslation) -> None:

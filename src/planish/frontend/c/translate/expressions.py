@@ -9,12 +9,16 @@ Cast(operand=Var(name='i', type=Type(kind='int', bits=64)), type=Type(kind='int'
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pycparser import c_ast
 
-from planish.frontend.c.analysis.scope import Symbol, bind_function, is_integer
+from planish.frontend.c.analysis.scope import Symbol, is_integer
 from planish.frontend.c.idioms.data_dependent_rows import search_value, searched
+from planish.frontend.c.translate.addresses import call_name, distance, is_address
 from planish.frontend.c.translate.arithmetic import (
     common,
+    conjunction,
     convert,
     fits,
     folded,
@@ -24,18 +28,18 @@ from planish.frontend.c.translate.arithmetic import (
     truth,
     wrap,
 )
-from planish.frontend.c.translate.state import Address, Again, CTranslation, KnownInteger, LostValue, NotIndex, Refused
-from planish.frontend.c.translate.subscripts import (
-    address_of,
-    call_name,
-    distance,
-    element_of,
-    element_place,
-    fitted,
-    index_of,
-    is_address,
-    member_of,
+from planish.frontend.c.translate.state import (
+    Address,
+    Again,
+    CTranslation,
+    KnownInteger,
+    KnownNumber,
+    LostValue,
+    NotIndex,
+    Refused,
 )
+from planish.frontend.c.translate.subscripts import address_of, element_of, element_place, fitted, index_of, member_of
+from planish.frontend.c.types.constants import walk_tree
 from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CUnknown, CVoid, resolve
 from planish.ir.expr import (
     PURE_FUNCTIONS,
@@ -54,6 +58,7 @@ from planish.ir.expr import (
     type_of,
 )
 from planish.ir.index.polynomial import constant, same
+from planish.ir.traverse import walk_expr
 from planish.ir.types import BF16, BOOL, F32, F64, I32, I64, INDEX, Type
 
 _ARITHMETIC: dict[str, BinaryOp] = {
@@ -152,6 +157,8 @@ def _member(node: c_ast.StructRef, cx: CTranslation) -> Expr:
 
 def read_variable(symbol: Symbol, type: Type, node: c_ast.Node, cx: CTranslation) -> Expr:
     """The value of a scalar variable: a number known by name, a cell in memory, or an index expression."""
+    if isinstance(known := cx.values.get(symbol), KnownNumber):
+        return known.expr
     if cx.is_cell(symbol):
         cx.used.setdefault(symbol)
         return Load(symbol.key, (), type)
@@ -165,7 +172,7 @@ def read_variable(symbol: Symbol, type: Type, node: c_ast.Node, cx: CTranslation
             return as_data(cx.settle(expr), type)
         case LostValue():
             raise Again(cell=symbol)
-        case Address():
+        case Address() | KnownNumber():
             raise Refused("scop-pointer", f"the address {symbol.name} used as a value", node)
 
 
@@ -248,11 +255,47 @@ def expect_one_way(type: Type, node: c_ast.Node) -> None:
 def _choice(condition: c_ast.Node, then: c_ast.Node, otherwise: c_ast.Node, cx: CTranslation) -> Expr:
     test = condition_of(condition, cx)
     before = dict(cx.values)
-    a, b = value_of(then, cx), value_of(otherwise, cx)
-    if any(cx.values[s] != v for s, v in before.items()):
+    if isinstance(test, Const):
+        # Of the other side only the type is of interest.
+        chosen, other = (then, otherwise) if test.value else (otherwise, then)
+        with cx.trial():
+            type = type_of(value_of(other, cx))
+        a = b = value_of(chosen, cx)
+        type = common(type_of(a), type)
+    else:
+        if _inlines(then, cx) or _inlines(otherwise, cx):
+            test = _kept(test, condition, cx)
+        a = _guarded(then, test, cx, value_of)
+        b = _guarded(otherwise, negation(test), cx, value_of)
+        type = common(type_of(a), type_of(b))
+    if any(cx.values.get(s) != v for s, v in before.items()):
         raise Refused("scop-condition", "a step inside one side of a choice", then)
-    type = common(type_of(a), type_of(b))
     return choose(test, convert(a, type), convert(b, type))
+
+
+def _inlines(node: c_ast.Node, cx: CTranslation) -> bool:
+    """Whether a function of the file is called somewhere in an expression."""
+    functions = cx.bound.file.functions
+    return any(isinstance(x, c_ast.FuncCall) and call_name(x) in functions for x in walk_tree(node))
+
+
+def _kept(test: Expr, node: c_ast.Node, cx: CTranslation) -> Expr:
+    """A condition that may be named often: one on data, in a cell."""
+    if only_sizes(test) or not any(isinstance(x, Load) for x in walk_expr(test)):
+        return test
+    value = conjunction([*cx.guards, test])
+    return Load(cx.temporary("test", BOOL, value, node), (), BOOL)
+
+
+def _guarded(node: c_ast.Node, test: Expr, cx: CTranslation, read: Callable[[c_ast.Node, CTranslation], Expr]) -> Expr:
+    """What is evaluated only where a condition holds: so are the bodies of functions that it calls."""
+    if not _inlines(node, cx):
+        return read(node, cx)
+    outer, cx.guards = cx.guards, [*cx.guards, test]
+    try:
+        return read(node, cx)
+    finally:
+        cx.guards = outer
 
 
 def choose(test: Expr, a: Expr, b: Expr) -> Expr:
@@ -261,6 +304,8 @@ def choose(test: Expr, a: Expr, b: Expr) -> Expr:
     >>> from planish.ir.expr import Var
     >>> x, y = Var("x", I32), Var("y", I32)
     >>> choose(Compare("gt", x, y), x, y).op
+    'max'
+    >>> choose(Compare("lt", x, Const(0, I32)), Const(0, I32), Binary("min", x, Const(255, I32))).op
     'max'
     """
     if isinstance(test, Const):
@@ -274,7 +319,22 @@ def choose(test: Expr, a: Expr, b: Expr) -> Expr:
             return Binary("min" if less else "max", a, b)
         if (test.left, test.right) == (b, a):
             return Binary("max" if less else "min", b, a)
+        if (clamped := _clamp(test, a, b, less)) is not None:
+            return clamped
     return Select(test, a, b)
+
+
+def _clamp(test: Compare, a: Expr, b: Expr, less: bool) -> Expr | None:
+    """`v < low ? low : min(v, high)` for numbers `low <= high`, and the same the other way round, as an extremum of an
+    extremum; None where it is none."""
+    match test.right, a, b:
+        case Const(value=first), Const(), Binary(op="min" | "max" as op, left=inner, right=Const(value=last)) if (
+            test.right == a and inner == test.left and op == ("min" if less else "max")
+        ):
+            ordered = first <= last if less else last <= first
+            return Binary("max" if less else "min", b, a) if ordered else None
+        case _:
+            return None
 
 
 def condition_of(node: c_ast.Node, cx: CTranslation) -> Expr:
@@ -283,8 +343,10 @@ def condition_of(node: c_ast.Node, cx: CTranslation) -> Expr:
         case c_ast.BinaryOp(op="&&" | "||" as op, left=left, right=right):
             a = condition_of(left, cx)
             before = dict(cx.values)
-            b = condition_of(right, cx)
-            if any(cx.values[s] != v for s, v in before.items()):
+            if _inlines(right, cx):
+                a = _kept(a, left, cx)
+            b = _guarded(right, a if op == "&&" else negation(a), cx, condition_of)
+            if any(cx.values.get(s) != v for s, v in before.items()):
                 raise Refused("scop-condition", f"a step on the right of {op}", right)
             if isinstance(a, Const):
                 return b if bool(a.value) == (op == "&&") else a
@@ -294,17 +356,18 @@ def condition_of(node: c_ast.Node, cx: CTranslation) -> Expr:
         case c_ast.BinaryOp(op="==" | "!=" | "<" | "<=" | ">" | ">=" as op, left=left, right=right):
             return _comparison(node, op, left, right, cx)
         case _:
-            values = dict(cx.values)
+            values, written = dict(cx.values), len(cx.out)
             try:
                 value = index_of(node, cx)
             except NotIndex:
                 cx.values = values
+                del cx.out[written:]
                 return truth(value_of(node, cx))
             return _decided(Compare("ne", value.expr, Const(0, INDEX)))
 
 
 def _comparison(node: c_ast.Node, op: str, left: c_ast.Node, right: c_ast.Node, cx: CTranslation) -> Expr:
-    values, assumptions = dict(cx.values), list(cx.assumptions)
+    values, assumptions, written = dict(cx.values), list(cx.assumptions), len(cx.out)
     try:
         if is_address(left, cx) and is_address(right, cx):
             apart = distance(address_of(left, cx), address_of(right, cx), node)
@@ -316,6 +379,7 @@ def _comparison(node: c_ast.Node, op: str, left: c_ast.Node, right: c_ast.Node, 
         if is_address(left, cx) or is_address(right, cx):
             raise reason.refusal() from None
         cx.values, cx.assumptions = values, assumptions
+        del cx.out[written:]
     x, y = value_of(left, cx), value_of(right, cx)
     type = common(type_of(x), type_of(y))
     # What holds of bf16 values holds of them as floats.
@@ -364,7 +428,7 @@ def _call(node: c_ast.FuncCall, cx: CTranslation) -> Expr:
     name = call_name(node)
     arguments = list(node.args.exprs) if node.args is not None else []
     if name in cx.bound.file.functions:
-        return _inline(node, cx.bound.file.functions[name], arguments, cx)
+        return cx.inline(node, cx, _returned(node, cx))
     if name in _INTEGER_ABS and len(arguments) == 1:
         return Call("abs", (convert(value_of(arguments[0], cx), _INTEGER_ABS[name]),))
     type = F64
@@ -375,30 +439,16 @@ def _call(node: c_ast.FuncCall, cx: CTranslation) -> Expr:
     return Call(name, tuple(convert(value_of(x, cx), type) for x in arguments))
 
 
-def _inline(node: c_ast.FuncCall, callee: c_ast.FuncDef, arguments: list[c_ast.Node], cx: CTranslation) -> Expr:
-    """A call of a function of this file that only returns an expression of its parameters."""
-    items = callee.body.block_items or []
-    bound = bind_function(callee, cx.bound.file)
-    if len(items) != 1 or not isinstance(items[0], c_ast.Return) or items[0].expr is None:
-        raise Refused("scop-call", f"a call of {callee.decl.name}, which does more than return an expression", node)
-    result = resolve(callee.decl.type.type, cx.bound.typedefs)
-    if len(bound.parameters) != len(arguments) or not isinstance(result, CScalar) or len(cx.inlined) > 400:
-        raise Refused("scop-call", f"a call of {callee.decl.name}", node)
-    values: dict[Symbol, Expr] = {}
-    for symbol, argument in zip(bound.parameters, arguments, strict=True):
-        if not isinstance(symbol.ctype, CScalar):
-            raise Refused("scop-call", f"a call of {callee.decl.name}, which takes more than numbers", node)
-        values[symbol] = convert(value_of(argument, cx), symbol.ctype.type)
-    outer = dict(cx.inlined)
-    saved, cx.bound = cx.bound, bound
-    try:
-        for key, symbol in bound.by_node.items():
-            if symbol in values:
-                cx.inlined[key] = values[symbol]
-            elif symbol.storage != "global" or not symbol.const:
-                raise Refused("scop-call", f"a call of {callee.decl.name}, which uses {symbol.name}", node)
-        return convert(value_of(items[0].expr, cx), result.type)
-    except RecursionError:
-        raise Refused("scop-call", f"a call of {callee.decl.name}, which calls itself", node) from None
-    finally:
-        cx.bound, cx.inlined = saved, outer
+def _returned(node: c_ast.FuncCall, cx: CTranslation) -> Callable[[c_ast.Node | None, CTranslation], Expr]:
+    """How to read what a function of the file returns, as a number."""
+    name = call_name(node)
+    result = resolve(cx.bound.file.functions[name].decl.type.type, cx.bound.typedefs)
+    if not isinstance(result, CScalar):
+        raise Refused("scop-call", f"a call of {name}, which returns no number", node)
+
+    def read(value: c_ast.Node | None, cx: CTranslation) -> Expr:
+        if value is None:
+            raise Refused("scop-call", f"a call of {name}, which returns nothing", node)
+        return convert(value_of(value, cx), result.type)
+
+    return read

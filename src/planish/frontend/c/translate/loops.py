@@ -18,8 +18,10 @@ from pycparser import c_ast
 
 from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_integer, is_pointer, written
 from planish.frontend.c.idioms.collapsed_loops import loops_of
+from planish.frontend.c.idioms.dwindling_loops import find_dwindling, run_dwindling
 from planish.frontend.c.idioms.early_continue import without_continue
 from planish.frontend.c.idioms.modular_subscripts import as_extrema
+from planish.frontend.c.translate.addresses import distance, is_address
 from planish.frontend.c.translate.arithmetic import common
 from planish.frontend.c.translate.state import (
     Address,
@@ -27,12 +29,13 @@ from planish.frontend.c.translate.state import (
     CTranslation,
     Enclosing,
     KnownInteger,
+    KnownNumber,
     LostValue,
     NotIndex,
     Refused,
     Value,
 )
-from planish.frontend.c.translate.subscripts import address_of, distance, fitted, index_of, is_address
+from planish.frontend.c.translate.subscripts import address_of, fitted, index_of
 from planish.frontend.c.translate.trip_counts import Quotient
 from planish.frontend.c.types.constants import fold, walk_tree
 from planish.ir.expr import CompareOp, Expr, Var, index
@@ -118,6 +121,10 @@ def run_loop(node: c_ast.For | c_ast.While | c_ast.DoWhile, cx: CTranslation, ex
     else:
         body = without_continue(node.stmt, cx.bound.kept)
         parts = LoopParts(node.cond, None, body, isinstance(node, c_ast.DoWhile), guards)
+    # By itself it is no nest that is worth anything.
+    if cx.iterators and not guards and (found := find_dwindling(node, cx.bound)) is not None:
+        run_dwindling(node, found, cx, execute)
+        return
     walk = _walk(parts, cx, execute)
     _write_loop(node, parts, walk, cx, execute)
     cx.guards = guards
@@ -232,7 +239,7 @@ def _last(value: Value) -> Expr | None:
             return expr
         case Address(index=subscripts):
             return subscripts[-1]
-        case LostValue():
+        case LostValue() | KnownNumber():
             return None
 
 

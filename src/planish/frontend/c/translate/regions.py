@@ -13,6 +13,7 @@ from pycparser import c_ast
 
 from planish.core.diagnostic import Remark
 from planish.core.span import Source, Span
+from planish.frontend.c.analysis.callees import Frames
 from planish.frontend.c.analysis.dead_out import is_scratch
 from planish.frontend.c.analysis.liveness import Live
 from planish.frontend.c.analysis.scope import BoundNames, Symbol, computed_from_data, is_pointer, written
@@ -21,6 +22,7 @@ from planish.frontend.c.idioms.data_dependent_rows import find_ranges
 from planish.frontend.c.idioms.radix_stages import find_stages
 from planish.frontend.c.text.extent import ColumnMap, Item, balanced_conditionals
 from planish.frontend.c.text.lexer import Tokens
+from planish.frontend.c.translate.calls import inline_call
 from planish.frontend.c.translate.kernels import FinishedKernel, finish
 from planish.frontend.c.translate.state import Address, Again, CTranslation, Refused
 from planish.frontend.c.translate.statements import execute
@@ -61,6 +63,10 @@ class Search:
     spans: dict[tuple[int, int], Span] = field(default_factory=dict)
     finished: dict[int, FinishedKernel] = field(default_factory=dict)
     alone: set[int] = field(default_factory=set)
+    frames: Frames = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.frames = Frames(self.bound)
 
     def span_of(self, node: c_ast.Node | None) -> Span | None:
         """Where a node stands in the user's file."""
@@ -419,7 +425,7 @@ def _read(
     for _ in range(_MOST_RESTARTS):
         cx = CTranslation(
             s.bound, s.fp, frozenset(changed), s.span_of, cells, flat, folds, searches=searches, live=s.live,
-            choosing=choosing,
+            choosing=choosing, inline=partial(inline_call, frames=s.frames), execute=execute,
         )  # fmt: skip
         position = 0
         try:

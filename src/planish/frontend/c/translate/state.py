@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
 
 from pycparser import c_ast
 
@@ -24,13 +25,15 @@ from planish.ir.types import INDEX, Type
 
 
 class Refused(Exception):
-    """The statements are not a static control part: `id` and `message` go into a remark, `node` says where."""
+    """The statements are not a static control part: `id` and `message` go into a remark, `node` says where; `within`:
+    the message names the call that leads there."""
 
     def __init__(self, id: str, message: str, node: c_ast.Node | None = None) -> None:
         super().__init__(message)
         self.id = id
         self.message = message
         self.node = node
+        self.within = False
 
 
 class NotIndex(Exception):
@@ -41,10 +44,13 @@ class NotIndex(Exception):
         self.id = id
         self.message = message
         self.node = node
+        self.within = False
 
     def refusal(self) -> Refused:
         """The same, where there is no other way to read the expression."""
-        return Refused(self.id, self.message, self.node)
+        found = Refused(self.id, self.message, self.node)
+        found.within = self.within
+        return found
 
 
 class Again(Exception):
@@ -68,6 +74,13 @@ class KnownInteger:
 
 
 @dataclass(frozen=True, slots=True)
+class KnownNumber:
+    """A parameter of an inlined function that equals an expression of its type."""
+
+    expr: Expr
+
+
+@dataclass(frozen=True, slots=True)
 class Address:
     """The address of the element `index` of what `symbol` points to (its first subscript counts from there).
 
@@ -86,7 +99,26 @@ class LostValue:
     reason: str
 
 
-Value = KnownInteger | Address | LostValue
+Value = KnownInteger | KnownNumber | Address | LostValue
+Read = TypeVar("Read")
+
+
+class Inline(Protocol):
+    """How a call of a function of the file is translated: the body, then what `read` makes of what it returns."""
+
+    def __call__(
+        self, node: c_ast.FuncCall, cx: CTranslation, read: Callable[[c_ast.Node | None, CTranslation], Read]
+    ) -> Read: ...
+
+
+def _refuse_call(
+    node: c_ast.FuncCall, cx: CTranslation, read: Callable[[c_ast.Node | None, CTranslation], Read]
+) -> Read:
+    raise NotIndex("the result of a call", node, "scop-data")
+
+
+def _refuse_statement(node: c_ast.Node, cx: CTranslation) -> None:
+    raise Refused("scop-statement", "a statement", node)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +144,9 @@ class CTranslation:
     `choosers`: those that do; `live`: what may be read behind statements; `choosing`: integers may be choices between
     index expressions; `chosen`: one was made to be that; `ranges`: the least and the greatest value, made of sizes,
     that some choices may have; `certain`: what the condition on data around this place loads in every case;
-    `conditional_stores`: arrays that are stored to in every case, where the original does so under such a condition.
+    `conditional_stores`: arrays that are stored to in every case, where the original does so under such a condition;
+    `calls`: the calls that are being inlined, by the ids of their nodes and names; `whole`: the call that is a
+    statement, or the whole of what is assigned.
     """
 
     bound: BoundNames
@@ -130,6 +164,10 @@ class CTranslation:
     out: list[Stmt] = field(default_factory=list)
     guards: list[Expr] = field(default_factory=list)
     inlined: dict[int, Expr] = field(default_factory=dict)
+    inline: Inline = _refuse_call
+    execute: Callable[[c_ast.Node, CTranslation], None] = _refuse_statement
+    calls: list[tuple[int, str]] = field(default_factory=list)
+    whole: c_ast.Node | None = None
     divisions: dict[tuple[str, Expr], set[str]] = field(default_factory=dict)
     outer: list[list[Stmt]] = field(default_factory=list)
     named: set[str] = field(default_factory=set)

@@ -15,12 +15,12 @@ from planish.frontend.c.idioms.data_dependent_rows import search_statement, sear
 from planish.frontend.c.idioms.histogram import count_statement, counted
 from planish.frontend.c.idioms.memory_calls import is_block_call, run_block_call
 from planish.frontend.c.idioms.modular_subscripts import choose_index, may_choose
+from planish.frontend.c.translate.addresses import call_name
 from planish.frontend.c.translate.arithmetic import conjunction, negation
 from planish.frontend.c.translate.assignments import assign, convert_stored, declare, step_statement, target_of, write
 from planish.frontend.c.translate.expressions import choose, condition_of, value_of
 from planish.frontend.c.translate.loops import run_loop
 from planish.frontend.c.translate.state import Address, CTranslation, KnownInteger, LostValue, Refused, Value
-from planish.frontend.c.translate.subscripts import call_name
 from planish.frontend.c.types.constants import walk_tree
 from planish.ir.expr import Const, Expr, Load, Var
 from planish.ir.nest import Block, If
@@ -62,10 +62,19 @@ def execute(node: c_ast.Node, cx: CTranslation) -> None:
             raise Refused("scop-jump", f"a {type(node).__name__.lower()}", node)
         case c_ast.FuncCall() if is_block_call(node, cx):
             run_block_call(node, cx)
+        case c_ast.FuncCall() if call_name(node) in cx.bound.file.functions:
+            cx.whole = node
+            cx.inline(node, cx, _read_for_effects)
         case c_ast.FuncCall():
             raise Refused("scop-call", f"a call of {call_name(node)}", node)
         case _:
             raise Refused("scop-statement", f"a statement of the form {type(node).__name__}", node)
+
+
+def _read_for_effects(value: c_ast.Node | None, cx: CTranslation) -> None:
+    """What a function returns, where nothing is made of it."""
+    if value is not None and any(isinstance(x, c_ast.FuncCall | c_ast.UnaryOp) for x in walk_tree(value)):
+        value_of(value, cx)
 
 
 def _branch(node: c_ast.If, cx: CTranslation) -> None:

@@ -11,15 +11,26 @@ pointer expression as an array and subscripts. Steps such as `*p++` change the s
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from pycparser import c_ast
 
 from planish.frontend.c.analysis.scope import Symbol, is_integer, is_pointer
 from planish.frontend.c.idioms.modular_subscripts import choose_index, chooses_affine, may_choose, note_range, where
+from planish.frontend.c.translate.addresses import call_name, distance, is_address, moved, row
 from planish.frontend.c.translate.arithmetic import common, fits, literal, promoted
 from planish.frontend.c.translate.divisions import cycle, divide
-from planish.frontend.c.translate.state import Address, Again, CTranslation, KnownInteger, LostValue, NotIndex, Refused
+from planish.frontend.c.translate.state import (
+    Address,
+    Again,
+    CTranslation,
+    KnownInteger,
+    KnownNumber,
+    LostValue,
+    NotIndex,
+    Refused,
+)
 from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, leaf_of, resolve
 from planish.ir.expr import Binary, Cast, Compare, CompareOp, Const, Expr, Unary, Var, index, type_of
 from planish.ir.index.polynomial import (
@@ -76,6 +87,8 @@ def index_of(node: c_ast.Node, cx: CTranslation) -> Indexed:
             return _choice(node, condition, then, otherwise, cx)
         case c_ast.ArrayRef():
             raise NotIndex("a value that is read from an array", node, "scop-data")
+        case c_ast.FuncCall() if call_name(node) in cx.bound.file.functions:
+            return cx.inline(node, cx, _returned(node, cx))
         case c_ast.FuncCall():
             raise NotIndex("the result of a call", node, "scop-data")
         case c_ast.StructRef():
@@ -85,6 +98,18 @@ def index_of(node: c_ast.Node, cx: CTranslation) -> Indexed:
             return _held(symbol, node, cx)
         case _:
             raise NotIndex(f"an expression of the form {type(node).__name__}", node)
+
+
+def _returned(node: c_ast.FuncCall, cx: CTranslation) -> Callable[[c_ast.Node | None, CTranslation], Indexed]:
+    """How to read what a function of the file returns."""
+    result = resolve(cx.bound.file.functions[call_name(node)].decl.type.type, cx.bound.typedefs)
+
+    def read(value: c_ast.Node | None, cx: CTranslation) -> Indexed:
+        if value is None or not isinstance(result, CScalar) or not result.type.is_int:
+            raise NotIndex("the result of a call, which is no integer", node, "scop-data")
+        return Indexed(fitted(index_of(value, cx), result.type, node, cx), result.type)
+
+    return read
 
 
 def _variable(node: c_ast.ID, cx: CTranslation) -> Indexed:
@@ -128,13 +153,15 @@ def _held(symbol: Symbol, node: c_ast.Node, cx: CTranslation) -> Indexed:
     match cx.value(symbol):
         case KnownInteger(expr=expr):
             return Indexed(cx.settle(expr), symbol.ctype.type)
+        case KnownNumber(expr=expr):
+            return _argument(expr, node)
         case LostValue(reason=reason):
             raise NotIndex(f"{symbol.name}: {reason}", node)
         case Address():
             raise NotIndex(f"{symbol.name}, which is a pointer", node, "scop-pointer")
 
 
-def _argument(value: Expr, node: c_ast.ID) -> Indexed:
+def _argument(value: Expr, node: c_ast.Node) -> Indexed:
     """The value that a parameter of an inlined function has."""
     match value:
         case Const(value=number, type=type) if type.is_int:
@@ -144,7 +171,8 @@ def _argument(value: Expr, node: c_ast.ID) -> Indexed:
         ):
             return Indexed(inner, type)
         case _:
-            raise NotIndex(f"{node.name}, which is computed from data", node, "scop-data")
+            name = getattr(node, "name", "a number")
+            raise NotIndex(f"{name}, which is computed from data", node, "scop-data")
 
 
 def fitted(value: Indexed, type: Type, node: c_ast.Node, cx: CTranslation) -> Expr:
@@ -325,42 +353,6 @@ def _choice(
     return Indexed(choice, type)
 
 
-def is_address(node: c_ast.Node, cx: CTranslation) -> bool:
-    """Whether an expression is a pointer or an array by its form."""
-    match node:
-        case c_ast.ID():
-            symbol = cx.bound.symbol(node)
-            return symbol is not None and isinstance(symbol.ctype, (CPointer, CArray))
-        case c_ast.UnaryOp(op="&"):
-            return True
-        case c_ast.UnaryOp(op="++" | "--" | "p++" | "p--", expr=operand):
-            return is_address(operand, cx)
-        case c_ast.BinaryOp(op="+" | "-", left=left, right=right):
-            return is_address(left, cx) != is_address(right, cx)
-        case c_ast.ArrayRef() | c_ast.UnaryOp(op="*"):
-            depth, base = 0, node
-            while isinstance(base, c_ast.ArrayRef) or (isinstance(base, c_ast.UnaryOp) and base.op == "*"):
-                base, depth = base.name if isinstance(base, c_ast.ArrayRef) else base.expr, depth + 1
-            symbol = cx.bound.symbol(base) if isinstance(base, c_ast.ID) else None
-            ctype = symbol.ctype if symbol is not None else None
-            for _ in range(depth):
-                ctype = ctype.target if isinstance(ctype, CPointer) else getattr(ctype, "element", None)
-            return isinstance(ctype, (CPointer, CArray))
-        case c_ast.Cast(to_type=to_type):
-            return isinstance(resolve(to_type, cx.bound.typedefs), CPointer)
-        case _:
-            return False
-
-
-def distance(a: Address, b: Address, node: c_ast.Node) -> Expr:
-    """The number of elements between two addresses in one row of one array. Raises NotIndex otherwise."""
-    if a.symbol is not b.symbol or len(a.index) != len(b.index):
-        raise NotIndex("the difference of pointers into different arrays", node, "scop-pointer")
-    if not all(same(x, y) for x, y in zip(a.index[:-1], b.index[:-1], strict=True)):
-        raise NotIndex("the difference of pointers into different rows", node, "scop-pointer")
-    return sub(a.index[-1], b.index[-1])
-
-
 def address_of(node: c_ast.Node, cx: CTranslation) -> Address:
     """Read a pointer expression. Raises Refused where the array behind it cannot be told."""
     match node:
@@ -375,7 +367,7 @@ def address_of(node: c_ast.Node, cx: CTranslation) -> Address:
                     return Address(value.symbol, tuple(cx.settle(x) for x in value.index), value.target)
                 case LostValue(reason=reason):
                     raise Refused("scop-pointer", f"where {node.name} points is not known: {reason}", node)
-                case KnownInteger():
+                case KnownInteger() | KnownNumber():
                     raise Refused("scop-pointer", f"{node.name} is not a pointer", node)
         case c_ast.ArrayRef(name=name, subscript=subscript):
             return row(element_of(node, name, subscript, cx), node)
@@ -413,27 +405,6 @@ def address_of(node: c_ast.Node, cx: CTranslation) -> Address:
             raise Refused("scop-pointer", f"an address of the form {type(node).__name__}", node)
 
 
-def call_name(node: c_ast.FuncCall) -> str:
-    """The name of the called function, for messages."""
-    return str(node.name.name) if isinstance(node.name, c_ast.ID) else "a function pointer"
-
-
-def moved(address: Address, offset: Expr) -> Address:
-    """The address `offset` elements further."""
-    return Address(address.symbol, (*address.index[:-1], add(address.index[-1], offset)), address.target)
-
-
-def row(address: Address, node: c_ast.Node) -> Address:
-    """The thing at an address, used as an address: an array stands for its first element."""
-    match address.target:
-        case CArray(element=element):
-            return Address(address.symbol, (*address.index, index(0)), element)
-        case CPointer():
-            raise Refused("scop-pointer", "a pointer that is itself read from memory", node)
-        case _:
-            raise Refused("scop-pointer", "an element used as an array", node)
-
-
 def element_of(node: c_ast.Node, name: c_ast.Node, subscript: c_ast.Node, cx: CTranslation) -> Address:
     """The address of `name[subscript]`."""
     if not is_address(name, cx) and is_address(subscript, cx):
@@ -456,6 +427,10 @@ def place_of(node: c_ast.Node, cx: CTranslation) -> Address:
             return element_of(node, name, subscript, cx)
         case c_ast.UnaryOp(op="*", expr=operand):
             return address_of(operand, cx)
+        case c_ast.ID() if (symbol := cx.bound.symbol(node)) is not None and isinstance(symbol.ctype, CScalar):
+            if not cx.is_cell(symbol):
+                raise Again(cell=symbol)
+            return Address(symbol, (index(0),), symbol.ctype)
         case c_ast.StructRef():
             raise Refused("scop-struct", "a member of a structure", node)
         case _:
@@ -469,6 +444,10 @@ def element_place(address: Address, node: c_ast.Node, cx: CTranslation) -> tuple
         raise Refused("scop-type", f"{address.symbol.name} holds elements that Planish does not handle", node)
     cx.used.setdefault(address.symbol)
     subscripts = address.index
+    if isinstance(address.symbol.ctype, CScalar):
+        if constant(subscripts[0]) != 0:
+            raise Refused("scop-pointer", f"an address beside the variable {address.symbol.name}", node)
+        return address.symbol.key, (), type
     if address.symbol in cx.flat:
         linear, ctype = subscripts[0], address.symbol.ctype
         inner = ctype.target if isinstance(ctype, CPointer) else ctype.element if isinstance(ctype, CArray) else ctype
