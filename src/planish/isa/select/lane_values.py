@@ -28,6 +28,10 @@ _FORMATS = {"f16": "f16", "f32": "f32", "f64": "f64", "bf16": "bf16"}
 _PACKED = {16: "<e", 32: "<f", 64: "<d"}
 
 
+Counters = Mapping[str, int | Node]
+"""The values of counters: numbers, or a counter itself where a value is meant for all lanes."""
+
+
 class NoCover(Exception):
     """A nest that is not understood as lanes; the message says what of it."""
 
@@ -157,13 +161,16 @@ class Reader:
         place = lane if not self.mask_width else lane * self.mask_width + self.mask_width - 1
         return build.bits(MASK, const(place), 1)
 
-    def place(self, x: Expr, counters: Mapping[str, int]) -> Node:
+    def place(self, x: Expr, counters: Counters) -> Node:
         """A subscript; sizes are immediate operands."""
         match x:
             case Const(value=value):
                 return const(int(value))
+            case Var(name=name) if name in counters:
+                turn = counters[name]
+                return turn if isinstance(turn, Node) else const(turn)
             case Var(name=name):
-                return const(counters[name]) if name in counters else build.bits(name, build.ZERO, 8)
+                return build.bits(name, build.ZERO, 8)
             case Binary(op="add", left=left, right=right):
                 return build.add(self.place(left, counters), self.place(right, counters))
             case Binary(op="mul", left=left, right=right):
@@ -171,7 +178,7 @@ class Reader:
             case _:
                 raise NoCover(f"the subscript {print_expr(x)}")
 
-    def value(self, x: Expr, counters: Mapping[str, int]) -> Node:
+    def value(self, x: Expr, counters: Counters) -> Node:
         """A value, of floats their bits."""
         match x:
             case Const(value=value, type=kind):
@@ -217,7 +224,7 @@ class Reader:
             case _:
                 raise NoCover(print_expr(x))
 
-    def choice(self, condition: Compare, then: Node, otherwise: Node, counters: Mapping[str, int]) -> Node:
+    def choice(self, condition: Compare, then: Node, otherwise: Node, counters: Counters) -> Node:
         """One of two values: what C writes for a magnitude, or for the nearest number within bounds, is that."""
         kind = type_of(condition.left)
         if not kind.is_float and condition.op in ("lt", "le", "gt", "ge"):
@@ -233,7 +240,7 @@ class Reader:
                 return build.maximum(otherwise, then)
         return build.select(self.condition(condition, counters), then, otherwise)
 
-    def condition(self, x: Compare, counters: Mapping[str, int]) -> Node:
+    def condition(self, x: Compare, counters: Counters) -> Node:
         """A comparison; one with NaN does not hold, but for "ne"."""
         a, b = self.value(x.left, counters), self.value(x.right, counters)
         kind = type_of(x.left)
@@ -243,7 +250,7 @@ class Reader:
         return build.negation(found) if x.op == "ne" else found
 
     def extremum(
-        self, below: bool, compared: tuple[Expr, Expr], chosen: tuple[Expr, Expr], counters: Mapping[str, int]
+        self, below: bool, compared: tuple[Expr, Expr], chosen: tuple[Expr, Expr], counters: Counters
     ) -> Node:
         """The lesser or the greater of two whole numbers, as C has it: `a < b ? a : b`."""
         op = "min" if below == (chosen == compared) else "max"

@@ -10,7 +10,9 @@ bits('a', 8, False, const(8))
 
 from __future__ import annotations
 
-from planish.isa.semantics.node import Node, const, node, scaled, terms_of, width_of
+from collections.abc import Callable, Mapping
+
+from planish.isa.semantics.node import Attribute, Node, const, node, scaled, terms_of, width_of
 
 ZERO, ONE = const(0), const(1)
 _RING = ("add", "mul", "and", "or", "xor", "invert", "sum")
@@ -241,7 +243,9 @@ def maximum(a: Node, b: Node) -> Node:
     """The greater of two."""
     if a.low >= b.high or a is b:
         return a
-    return b if b.low >= a.high else node("max", (a, b))
+    if b.low >= a.high:
+        return b
+    return absolute(a) if add(a, b) is ZERO else node("max", (a, b))
 
 
 def absolute(x: Node) -> Node:
@@ -427,3 +431,29 @@ def parts_of(x: Node, width: int) -> list[tuple[int, int, Node]]:
             return [(0, width, x)]
         found.append((low, high - low, part))
     return found
+
+
+def construct(op: str, args: tuple[Node, ...], attr: Attribute) -> Node:
+    """The simplified node of any operator.
+
+    >>> construct("min", (const(3), const(5)), ()).low
+    3
+    """
+    match op:
+        case "bits":
+            return bits(str(attr[0]), args[0], int(attr[1]), bool(attr[2]))
+        case "wrap":
+            return wrap(args[0], int(attr[0]), bool(attr[1]))
+        case "sat":
+            return saturate(args[0], int(attr[0]), bool(attr[1]))
+        case _ if op in _CONSTRUCTORS:
+            return _CONSTRUCTORS[op](*args)
+        case _:
+            return node(op, args, attr)
+
+
+_CONSTRUCTORS: Mapping[str, Callable[..., Node]] = {
+    "add": add, "mul": multiply, "quo": quotient, "mod": modulo, "shl": shift_left, "shr": shift_right, "and": conjoin,
+    "or": disjoin, "xor": exclude, "invert": invert, "not": negation, "eq": equal, "lt": less, "le": at_most,
+    "min": minimum, "max": maximum, "abs": absolute, "select": select,
+}  # fmt: skip

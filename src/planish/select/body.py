@@ -1,0 +1,121 @@
+"""What one strip of a nest computes: outputs whose lanes are terms over rows of memory and scalars.
+
+A strip is a definition as an instruction's: rows of memory are its operands, a loop counts its lanes.
+
+>>> body = read_body("(p: 80, q: 64) -> out: 64 { for i < 8 { out.u8[i] = p.u8[i + 1] + q.u8[i] + 1 >> 1 } }")
+>>> body.lanes, [x.row for x in body.outputs], body.address(body.leaves[0])
+(8, ['out'], Address(row='p', offset=8, step=8))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from planish.isa.semantics.definition import Definition, LaneLoop, Put
+from planish.isa.semantics.node import Node, scaled, terms_of, walk
+from planish.isa.semantics.text import parse_definition
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a leaf reads: in a row, at a bit offset for iteration 0, and so many bits further for each iteration."""
+
+    row: str
+    offset: int
+    step: int
+
+    def at(self, iteration: int) -> int:
+        """The bit offset for an iteration."""
+        return self.offset + self.step * iteration
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A row that is written: each iteration puts the lowest `width` bits of a term at its address."""
+
+    row: str
+    offset: int
+    step: int
+    width: int
+    value: Node
+
+
+class NoBody(Exception):
+    """A definition that is not one loop over lanes; the message says what of it."""
+
+
+@dataclass(slots=True)
+class LaneBody:
+    """A strip of `lanes` iterations. `definition` is all of it; `scalars`: operands that are no memory; `extents`: the
+    bits of rows."""
+
+    definition: Definition
+    lanes: int
+    counter: Node
+    outputs: tuple[Output, ...]
+    scalars: frozenset[str]
+    extents: Mapping[str, int]
+    _known: dict[Node, Address | None] = field(default_factory=dict)
+    _fixed: dict[Node, bool] = field(default_factory=dict)
+
+    @property
+    def leaves(self) -> list[Node]:
+        """What is read, each once."""
+        return [x for x in walk([x.value for x in self.outputs]) if x.op == "bits"]
+
+    def address(self, leaf: Node) -> Address | None:
+        """Where a leaf reads; None for what is no read of memory at an affine place."""
+        if leaf not in self._known:
+            self._known[leaf] = self._address(leaf)
+        return self._known[leaf]
+
+    def _address(self, leaf: Node) -> Address | None:
+        if leaf.op != "bits" or str(leaf.attr[0]) in self.scalars:
+            return None
+        place = _affine(leaf.args[0], self.counter)
+        return Address(str(leaf.attr[0]), *place) if place is not None else None
+
+    def is_invariant(self, x: Node) -> bool:
+        """Whether a term is the same in all lanes."""
+        known = self._fixed.get(x)
+        if known is None:
+            known = self._fixed[x] = not any(y is self.counter for y in walk([x]))
+        return known
+
+
+def _affine(x: Node, counter: Node) -> tuple[int, int] | None:
+    offset = step = 0
+    for term in terms_of(x):
+        base, factor = scaled(term)
+        if term.op == "const":
+            offset += term.low
+        elif base is counter:
+            step += factor
+        else:
+            return None
+    return offset, step
+
+
+def read_body(definition: Definition | str) -> LaneBody:
+    """The strip that a definition is: one loop whose statements each put a lane; NoBody for another one. Operands with
+    the role of an immediate are scalars."""
+    if isinstance(definition, str):
+        definition = parse_definition(definition)
+    if len(definition.body) != 1 or not isinstance(definition.body[0], LaneLoop):
+        raise NoBody("it is not one loop over lanes")
+    loop = definition.body[0]
+    counter = next((x for y in loop.body if isinstance(y, Put) for x in walk([y.offset]) if x.op == "var"), None)
+    if counter is None:
+        raise NoBody("its statements put nothing by lanes")
+    outputs = []
+    for put in loop.body:
+        if not isinstance(put, Put):
+            raise NoBody("it has a loop within lanes")
+        place = _affine(put.offset, counter)
+        if place is None:
+            raise NoBody("a lane is put at a place that is not affine")
+        outputs.append(Output(put.target, *place, put.width, put.value))
+    scalars = frozenset(x.name for x in definition.operands if x.role == "immediate")
+    extents = {x.name: x.bits for x in definition.operands}
+    return LaneBody(definition, loop.count, counter, tuple(outputs), scalars, extents)

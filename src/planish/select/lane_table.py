@@ -1,0 +1,131 @@
+"""The instructions of an extension by the lanes of their results: what can leave lanes of a width in a register.
+
+>>> from planish.select.lane_functions import usable
+>>> table = LaneTable(usable("x86", ("SSE", "SSE2")), lambda name: 1.0)
+>>> rows = table.of(128, 8)
+>>> any(x.instruction.entry == "_mm_avg_epu8" for x in rows.computing)
+True
+>>> any(x.instruction.entry == "_mm_unpacklo_epi8" for x in rows.moving)
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planish.isa.semantics.node import Node, walk
+from planish.select.lane_functions import LaneInstruction, Piece, divided
+
+Places = tuple[tuple[int, int], ...]
+"""For each slot the position of the operand that it reads, and the bit in it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LaneRow:
+    """An instruction by lanes of one width: for each lane its function (None: it leaves nothing there), and where each
+    slot reads."""
+
+    instruction: LaneInstruction
+    functions: tuple[Node | None, ...]
+    slots: tuple[Places, ...]
+    cost: float
+
+    @property
+    def size(self) -> int:
+        """How much it does: the nodes of its functions."""
+        return sum(1 for _ in walk([x for x in dict.fromkeys(self.functions) if x is not None]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LaneRows:
+    """Rows that compute, those that do most first, and rows that only move; of the latter for each lane which operand
+    it comes from (-1: none, -2: it is 0) and from which bit."""
+
+    computing: tuple[LaneRow, ...]
+    moving: tuple[LaneRow, ...]
+    operands: NDArray[np.int64]
+    places: NDArray[np.int64]
+
+
+@dataclass(slots=True)
+class LaneTable:
+    """Rows by the bits of the result and the width of lanes, made when they are asked for."""
+
+    instructions: Sequence[LaneInstruction]
+    cost_of: Callable[[str], float]
+    _known: dict[tuple[int, int], LaneRows] = field(default_factory=dict)
+
+    def of(self, bits: int, width: int) -> LaneRows:
+        """The rows for registers of so many bits with such lanes; of equal ones the cheapest with a short name."""
+        key = bits, width
+        if key not in self._known:
+            self._known[key] = self._made(bits, width)
+        return self._known[key]
+
+    def _made(self, bits: int, width: int) -> LaneRows:
+        best: dict[tuple[object, ...], LaneRow] = {}
+        for x in self.instructions:
+            row = _row(x, width, self.cost_of(x.entry)) if x.result == bits else None
+            if row is None:
+                continue
+            kinds = tuple((y.role, y.bits) for y in x.operands)
+            key = row.functions, row.slots, kinds, _ranges(x)
+            known = best.get(key)
+            if known is None or _rank(row) < _rank(known):
+                best[key] = row
+        rows = list(best.values())
+        moving = tuple(x for x in rows if _is_move(x, width))
+        computing = sorted((x for x in rows if not _is_move(x, width)), key=lambda x: -x.size)
+        count = bits // width
+        operands = np.full((len(moving), count), -1, dtype=np.int64)
+        places = np.zeros((len(moving), count), dtype=np.int64)
+        for at, row in enumerate(moving):
+            for lane, function in enumerate(row.functions):
+                if function is not None and function.op == "const":
+                    operands[at, lane] = -2
+                elif function is not None:
+                    operands[at, lane], places[at, lane] = row.slots[lane][0]
+        return LaneRows(tuple(computing), moving, operands, places)
+
+
+def _ranges(x: LaneInstruction) -> tuple[object, ...]:
+    return tuple((y.low, y.high) for y in x.operands if y.role in ("immediate", "scalar"))
+
+
+def _rank(row: LaneRow) -> tuple[float, int, str]:
+    return row.cost, len(row.instruction.entry), row.instruction.entry
+
+
+def _is_move(row: LaneRow, width: int) -> bool:
+    """Whether all lanes are what they read, as wide as it is, or 0."""
+    found = [x for x in dict.fromkeys(row.functions) if x is not None]
+    reads = [x for x in found if x.op == "bits" and str(x.attr[0]).isdigit() and int(x.attr[1]) == width]
+    zeros = [x for x in found if x.op == "const" and x.low == 0]
+    return bool(reads) and len(reads) + len(zeros) == len(found)
+
+
+def _row(x: LaneInstruction, width: int, cost: float) -> LaneRow | None:
+    count = x.result // width
+    functions: list[Node | None] = [None] * count
+    slots: list[Places] = [()] * count
+    for piece in x.pieces:
+        own = _at_width(piece, width)
+        if own is None:
+            continue
+        for at, offset in enumerate(own.lanes):
+            if offset % width == 0:
+                functions[offset // width] = own.function
+                slots[offset // width] = tuple(slot[at] for slot in own.slots)
+    return LaneRow(x, tuple(functions), tuple(slots), cost) if any(functions) else None
+
+
+def _at_width(piece: Piece, width: int) -> Piece | None:
+    if piece.width == width:
+        return piece
+    if piece.divisible and piece.width > width and piece.width % width == 0:
+        return divided(piece, width)
+    return None

@@ -1,0 +1,133 @@
+"""A selected program recomposed from the definitions of its instructions, and compared with the terms that it covers.
+
+Each register is what its instruction's definition (as the library has it, not its lane functions) leaves of its
+operands' registers; what is stored has to be the term of each lane in one normal form.
+
+>>> from planish.select.body import read_body
+>>> body = read_body("(p: 128) -> out: 128 { for i < 16 { out.u8[i] = u8(2*p.u8[i]) } }")
+>>> program = Program()
+>>> row = program.make("load", 128, ("p", 0))
+>>> proof = Proof(body, "arm")
+>>> proof.refuted(program.make("call", 128, ("vaddq_u8", ()), (row, row)), body.outputs[0], range(16)) is None
+True
+>>> proof.refuted(row, body.outputs[0], range(16))
+0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from planish.isa.collection import load_collection
+from planish.isa.semantics import build
+from planish.isa.semantics.definition import Definition
+from planish.isa.semantics.node import Node, const, rebuild
+from planish.isa.semantics.scalarised import ordered, puts_of, specialise
+from planish.select.body import LaneBody, Output
+from planish.select.program import Program, Value
+
+__all__ = ["Program", "Proof"]
+
+Segments = tuple[tuple[int, int, Node], ...]
+"""What lies in a register: offset, width and value, in order."""
+
+
+@dataclass(slots=True)
+class Proof:
+    """Recomposes the values of programs for one strip, with the instructions of an architecture."""
+
+    body: LaneBody
+    isa: str
+    _known: dict[Value, Segments] = field(default_factory=dict)
+
+    def refuted(self, value: Value, output: Output, iterations: Sequence[int]) -> int | None:
+        """The first of the iterations, which lie in the lanes of a register, for which it is not shown to hold what is
+        put; None where all are shown."""
+        found = self.segments(value)
+        for lane, iteration in enumerate(iterations):
+            wanted = build.wrap(self.at(output.value, iteration), output.width)
+            given = read(found, lane * output.width, output.width)
+            if not same(wanted, given, output.width):
+                return iteration
+        return None
+
+    def at(self, term: Node, iteration: int) -> Node:
+        """A term at an iteration."""
+        counter = self.body.counter
+        return specialise(term, {(str(counter.attr[0]), int(counter.attr[1])): iteration})
+
+    def segments(self, value: Value) -> Segments:
+        """What a value holds."""
+        if value not in self._known:
+            self._known[value] = self._segments(value)
+        return self._known[value]
+
+    def _segments(self, value: Value) -> Segments:
+        match value.kind:
+            case "load":
+                row, offset = str(value.detail[0]), value.detail[1]
+                assert isinstance(offset, int)
+                return ((0, value.bits, build.bits(row, const(offset), value.bits)),)
+            case "constant" | "splat" | "scalar":
+                width, lanes = value.detail
+                assert isinstance(width, int) and isinstance(lanes, tuple)
+                return tuple(_repeated(width, lanes, value.bits))
+            case "call":
+                return self._called(value)
+        raise AssertionError(value.kind)
+
+    def _called(self, value: Value) -> Segments:
+        entry = load_collection(self.isa).entry(str(value.detail[0]))
+        names = [name for _, name in entry.signature.parameters]
+        operands = {name: self.segments(x) for name, x in zip(names, value.args, strict=True)}
+        return recompose(entry.definition, operands)
+
+
+def _repeated(width: int, lanes: tuple[object, ...], bits: int) -> list[tuple[int, int, Node]]:
+    found = []
+    for at in range(bits // width):
+        x = lanes[at % len(lanes)]
+        term = x if isinstance(x, Node) else const(x if isinstance(x, int) else 0)
+        found.append((at * width, width, build.wrap(term, width)))
+    return found
+
+
+def recompose(definition: Definition, operands: Mapping[str, Segments]) -> Segments:
+    """What an instruction leaves of what its operands hold."""
+    found = []
+    for put in puts_of(definition):
+        assert put.offset.op == "const"
+        found.append((put.offset.low, put.width, build.wrap(substitute(put.value, operands), put.width)))
+    return tuple(sorted(found, key=lambda x: x[0]))
+
+
+def substitute(x: Node, operands: Mapping[str, Segments]) -> Node:
+    """A value with what its operands hold in place of what it reads."""
+
+    def change(old: Node, args: tuple[Node, ...]) -> Node:
+        if old.op == "bits" and str(old.attr[0]) in operands and args[0].op == "const":
+            return read(operands[str(old.attr[0])], args[0].low, int(old.attr[1]), bool(old.attr[2]))
+        return build.construct(old.op, args, old.attr)
+
+    return rebuild(x, change)
+
+
+def read(segments: Segments, offset: int, width: int, signed: bool = False) -> Node:
+    """Some bits of a register."""
+    parts = []
+    for low, size, value in segments:
+        start, end = max(low, offset), min(low + size, offset + width)
+        if start < end:
+            cut = build.wrap(build.shift_right(value, const(start - low)), end - start)
+            parts.append((start - offset, end - start, cut))
+    whole = parts[0][2] if len(parts) == 1 and parts[0][0] == 0 else build.join(parts)
+    return build.wrap(whole, width, signed)
+
+
+def same(a: Node, b: Node, width: int) -> bool:
+    """Whether two values are shown to be equal in their lowest bits."""
+    if a is b:
+        return True
+    first, second = (ordered(build.wrap(build.low_bits(x, width), width)) for x in (a, b))
+    return first is second or build.wrap(build.subtract(first, second), width) is build.ZERO

@@ -1,0 +1,212 @@
+"""A loop over lanes as a strip: its rows of memory and scalars become operands, its assignments outputs.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> loop = "for l in 0 .. 16 { B[3, l] = u8(i32(A[2, l + 1]) + i32(A[2, l]) >> 1:i32) }"
+>>> text = f"kernel k(n; A: u8[n, n], B: u8[n, n]) {{ {loop} }}"
+>>> kernel = parse_kernel(text)
+>>> strip = read_strip(kernel.body.body[0], {x.name: x for x in kernel.arrays})
+>>> print(*print_kernel(strip.kernel).split())
+kernel strip(m0: u8[16], m1: u8[17]) { for l in 0 .. 16 { m0[l] = u8(i32(m1[l + 1]) + i32(m1[l]) >> 1:i32) } }
+>>> strip.body.outputs[0].value.op, [strip.body.address(x) for x in strip.body.leaves]
+('shr', [Address(row='m1', offset=8, step=8), Address(row='m1', offset=0, step=8)])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from planish.ir.expr import Binary, Const, Expr, Load, Var, type_of
+from planish.ir.index.polynomial import Polynomial, build, polynomial
+from planish.ir.nest import Array, Assign, Block, For, Kernel, Let, Reduce, Scalar, Stmt
+from planish.ir.text.printer import print_expr, print_kernel
+from planish.ir.traverse import children, substitute, substitute_block, walk_expr, with_children
+from planish.ir.types import INDEX
+from planish.isa.select.lane_values import LaneNest, NoCover, Reader
+from planish.isa.semantics import build as semantic
+from planish.isa.semantics.definition import Definition, LaneLoop, Operand, Put
+from planish.isa.semantics.node import const, var
+from planish.select.body import LaneBody, read_body
+
+__all__ = ["Strip", "print_kernel", "read_strip"]
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """`kernel`: the strip in the language of nests, with operands m0, m1, … in memory and scalars x0, …; `body`: the
+    same as terms over lanes."""
+
+    kernel: Kernel
+    body: LaneBody
+
+
+def read_strip(loop: For, arrays: Mapping[str, Array]) -> Strip:
+    """The strip of a loop over a constant number of lanes from 0; NoCover where it is none."""
+    if loop.lower != Const(0, INDEX) or not isinstance(loop.upper, Const) or loop.step != 1:
+        raise NoCover("it does not run over a constant number of lanes from 0")
+    reader = _Operands(loop.var, int(loop.upper.value), arrays)
+    statements = _without_names(loop)
+    for x in statements:
+        reader.collect(x)
+    made = [reader.rewritten(x) for x in statements]
+    plain = replace(loop, body=Block(tuple(made)), facts=type(loop.facts)(), span=None, label=0)
+    kernel = Kernel(
+        "strip", scalars=tuple(reader.scalars.values()), arrays=tuple(reader.operands().values()), body=Block((plain,))
+    )
+    return Strip(kernel, _body_of(kernel, plain))
+
+
+def _without_names(loop: For) -> list[Assign]:
+    """The assignments of a loop, each with the values of names in it."""
+    values: dict[str, Expr] = {}
+    found: list[Assign] = []
+    for x in loop.body.body:
+        match x:
+            case Let():
+                if found:
+                    raise NoCover("a value is named behind an assignment")
+                values[x.var] = substitute(x.value, values)
+            case Assign() | Reduce():
+                (made,) = substitute_block(Block((x,)), values).body
+                found.append(_as_assignment(made))
+            case _:
+                raise NoCover("it is more than assignments")
+    if not found:
+        raise NoCover("it assigns nothing")
+    written = {x.array: x.index for x in found}
+    if len(written) < len(found):
+        raise NoCover("two assignments write one array")
+    for at, x in enumerate(found):
+        for y in walk_expr(x.value):
+            if isinstance(y, Load) and y.array in written:
+                # All is read before anything is stored: only a lane's own element is the same then.
+                own = y.index == written[y.array] and all(y.array != z.array for z in found[:at])
+                if not own:
+                    raise NoCover(f"`{y.array}` is read at another place than that which is written")
+    return found
+
+
+def _as_assignment(x: Stmt) -> Assign:
+    match x:
+        case Assign():
+            return x
+        case Reduce(op="add" | "mul" | "min" | "max" as op):
+            value = Binary(op, Load(x.array, x.index, type_of(x.value)), x.value)
+            return Assign(x.array, x.index, value)
+        case _:
+            raise NoCover("it updates in a way of its own")
+
+
+@dataclass(slots=True)
+class _Operands:
+    lane: str
+    lanes: int
+    arrays: Mapping[str, Array]
+    rows: dict[str, str] = field(default_factory=dict)
+    kinds: dict[str, Array] = field(default_factory=dict)
+    least: dict[str, int] = field(default_factory=dict)
+    most: dict[str, int] = field(default_factory=dict)
+    scalars: dict[str, Scalar] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+
+    def collect(self, x: Assign) -> None:
+        """Which rows there are, and between which elements."""
+        self.row(x.array, x.index)
+        for y in walk_expr(x.value):
+            if isinstance(y, Load) and self.moves(y):
+                self.row(y.array, y.index)
+
+    def row(self, array: str, index: tuple[Expr, ...]) -> tuple[str, int, int]:
+        """The operand of an access, by how many elements it moves from lane to lane, and its element for lane 0."""
+        if not index or any(self.moves(y) for y in index[:-1]):
+            raise NoCover(f"lanes of `{array}` are not neighbours")
+        step, start, rest = self.split(index[-1])
+        text = f"{array}[{', '.join(map(print_expr, index[:-1]))}; {print_expr(build(rest))}]"
+        name = self.rows.setdefault(text, f"m{len(self.rows)}")
+        last = start + step * (self.lanes - 1)
+        self.kinds[name] = self.arrays[array]
+        self.least[name] = min(self.least.get(name, start), start, last)
+        self.most[name] = max(self.most.get(name, start), start, last)
+        return name, step, start
+
+    def split(self, x: Expr) -> tuple[int, int, Polynomial]:
+        step = start = 0
+        rest: Polynomial = {}
+        for monomial, factor in polynomial(x).items():
+            if not monomial:
+                start = factor
+            elif monomial == (Var(self.lane, INDEX),):
+                step = factor
+            elif any(self.moves(y) for y in monomial):
+                raise NoCover(f"the subscript `{print_expr(x)}`")
+            else:
+                rest[monomial] = factor
+        return step, start, rest
+
+    def moves(self, x: Expr) -> bool:
+        """Whether an expression is another one in each lane."""
+        return any(isinstance(y, Var) and y.name == self.lane for y in walk_expr(x))
+
+    def place(self, array: str, index: tuple[Expr, ...]) -> tuple[str, tuple[Expr, ...]]:
+        name, step, start = self.row(array, index)
+        lane = Var(self.lane, INDEX)
+        at: Expr = lane if step == 1 else Binary("mul", lane, Const(step, INDEX))
+        offset = start - self.least[name]
+        if step == 0:
+            return name, (Const(offset, INDEX),)
+        return name, (at if offset == 0 else Binary("add", at, Const(offset, INDEX)),)
+
+    def rewritten(self, x: Assign) -> Assign:
+        name, place = self.place(x.array, x.index)
+        return replace(x, array=name, index=place, value=self.value(x.value), span=None, label=0)
+
+    def value(self, x: Expr) -> Expr:
+        match x:
+            case Load() if self.moves(x):
+                name, place = self.place(x.array, x.index)
+                return replace(x, array=name, index=place)
+            case Var(name=name) if name == self.lane:
+                raise NoCover("the number of the lane is a value in it")
+            case Load() | Var():
+                return self.scalar(x)
+            case Const():
+                return x
+            case _ if not self.moves(x) and type_of(x) == INDEX:
+                return self.scalar(x)
+            case _:
+                return with_children(x, tuple(map(self.value, children(x))))
+
+    def scalar(self, x: Expr) -> Expr:
+        """A value that is the same in all lanes."""
+        text = print_expr(x)
+        if text not in self.names:
+            name = self.names[text] = f"x{len(self.scalars)}"
+            self.scalars[name] = Scalar(name, type_of(x))
+        return Var(self.names[text], type_of(x))
+
+    def operands(self) -> dict[str, Array]:
+        """The rows, as long as they are used."""
+        return {
+            name: Array(name, kind.type, (Const(self.most[name] - self.least[name] + 1, INDEX),))
+            for name, kind in self.kinds.items()
+        }
+
+
+def _body_of(kernel: Kernel, loop: For) -> LaneBody:
+    arrays = {x.name: x for x in kernel.arrays}
+    assert isinstance(loop.upper, Const)
+    lanes = int(loop.upper.value)
+    counter = var(loop.var, lanes)
+    puts = []
+    for x in loop.body.body:
+        assert isinstance(x, Assign)
+        reader = Reader(arrays, LaneNest(x.array, x.index[0], x.value, loop.var, lanes))
+        width = arrays[x.array].type.bits
+        offset = semantic.multiply(reader.place(x.index[0], {loop.var: counter}), const(width))
+        puts.append(Put(x.array, offset, width, reader.value(x.value, {loop.var: counter})))
+    operands = [
+        Operand(x.name, x.type.bits * int(x.shape[0].value)) for x in kernel.arrays if isinstance(x.shape[0], Const)
+    ]
+    scalars = [Operand(x.name, x.type.bits, "immediate") for x in kernel.scalars]
+    definition = Definition((*operands, *scalars), None, (LaneLoop(loop.var, lanes, tuple(puts)),))
+    return read_body(definition)

@@ -1,0 +1,77 @@
+"""Strips of common idioms are covered by the instruction that is meant for them, and the programs are proven."""
+
+from __future__ import annotations
+
+import pytest
+
+from planish.ir.text.parser import parse_kernel
+from planish.isa.select.lane_values import NoCover
+from planish.select.body import read_body
+from planish.select.instruction import EXTENSIONS, cover_strip, select_strip
+from planish.select.program import Program, in_order
+from planish.select.proof import Proof
+from planish.select.strip import read_strip
+
+AVERAGE = "B[l] = u8(i32(A[l]) + i32(B[l]) + 1:i32 >> 1:i32)"
+DIFFERENCE = "B[l] = u8(max(i32(A[l]) - i32(B[l]), i32(B[l]) - i32(A[l])))"
+GREATEST = "B[l] = max(max(A[l], A[l + 1]), A[l + 2])"
+IDIOMS = {
+    ("average", "aarch64-neon"): (AVERAGE, 16, {"vrhaddq_u8"}),
+    ("difference", "aarch64-neon"): (DIFFERENCE, 16, {"vabdq_u8"}),
+    ("greatest", "aarch64-neon"): (GREATEST, 16, {"vmaxq_u8"}),
+    ("average", "x86-avx2"): (AVERAGE, 32, {"_mm256_avg_epu8"}),
+    ("greatest", "x86-avx2"): (GREATEST, 32, {"_mm256_max_epu8"}),
+    ("average", "x86-avx512"): (AVERAGE, 64, {"_mm512_avg_epu8"}),
+}
+
+
+def strip_of(statement: str, lanes: int, kind: str = "u8"):
+    kernel = parse_kernel(f"kernel k(n; A: {kind}[n], B: {kind}[n]) {{ for l in 0 .. {lanes} {{ {statement} }} }}")
+    return kernel.body.body[0], {x.name: x for x in kernel.arrays}
+
+
+@pytest.mark.parametrize(("name", "target"), IDIOMS, ids=lambda x: x)
+def test_an_idiom_is_its_instruction(name, target):
+    statement, lanes, wanted = IDIOMS[name, target]
+    stores, _ = cover_strip(read_strip(*strip_of(statement, lanes)), EXTENSIONS[target])
+    called = {x.detail[0] for value, _, _ in stores for x in in_order([value]) if x.kind == "call"}
+    assert called == wanted
+
+
+def test_a_strip_becomes_an_instruction_with_its_own_definition():
+    found = select_strip(*strip_of(GREATEST, 32), EXTENSIONS["aarch64-neon"]).instruction
+    assert found.lanes == 32
+    assert found.template.count("vmaxq_u8") == 4
+    assert {x.name for x in found.definition.arrays} == {"m0", "m1"}
+
+
+def test_products_of_neighbours_are_covered_with_scalars_as_operands():
+    statement = "C[l] = C[l] + i32(A[l]) * i32(x)"
+    kernel = parse_kernel(f"kernel k(n; x: i16; A: i16[n], C: i32[n]) {{ for l in 0 .. 4 {{ {statement} }} }}")
+    strip = read_strip(kernel.body.body[0], {x.name: x for x in kernel.arrays})
+    stores, _ = cover_strip(strip, EXTENSIONS["aarch64-neon"])
+    assert any(str(x.detail[0]).startswith("vmlal") for x in in_order([stores[0][0]]) if x.kind == "call")
+
+
+def test_another_program_is_refuted_at_the_first_wrong_lane():
+    body = read_body("(p: 128, q: 128) -> out: 128 { for i < 16 { out.u8[i] = p.u8[i] + q.u8[i] + 1 >> 1 } }")
+    program = Program()
+    rows = [program.make("load", 128, (name, 0)) for name in "pq"]
+    rounded, cut = (program.make("call", 128, (name, ()), rows) for name in ("vrhaddq_u8", "vhaddq_u8"))
+    proof = Proof(body, "arm")
+    assert proof.refuted(rounded, body.outputs[0], range(16)) is None
+    assert proof.refuted(cut, body.outputs[0], range(16)) == 0
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "B[l] = A[3 * l * l]",
+        "B[2 * l] = A[l]",
+        "B[l] = B[l + 1]",
+        "A[l] = A[l] + B[l] B[l] = A[l + 1]",
+    ],
+)
+def test_what_is_no_strip_is_refused(statement):
+    with pytest.raises(NoCover):
+        cover_strip(read_strip(*strip_of(statement, 16)), EXTENSIONS["aarch64-neon"])
