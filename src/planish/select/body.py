@@ -4,7 +4,7 @@ A strip is a definition as an instruction's: rows of memory are its operands, a 
 
 >>> body = read_body("(p: 80, q: 64) -> out: 64 { for i < 8 { out.u8[i] = p.u8[i + 1] + q.u8[i] + 1 >> 1 } }")
 >>> body.lanes, [x.row for x in body.outputs], body.address(body.leaves[0])
-(8, ['out'], Address(row='p', offset=8, step=8))
+(8, ['out'], LaneAddress(row='p', offset=8, step=8))
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from planish.isa.semantics.text import parse_definition
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class LaneAddress:
     """Where a leaf reads: in a row, at a bit offset for iteration 0, and so many bits further for each iteration."""
 
     row: str
@@ -56,7 +56,7 @@ class LaneBody:
     outputs: tuple[Output, ...]
     scalars: frozenset[str]
     extents: Mapping[str, int]
-    _known: dict[Node, Address | None] = field(default_factory=dict)
+    _known: dict[Node, LaneAddress | None] = field(default_factory=dict)
     _fixed: dict[Node, bool] = field(default_factory=dict)
 
     @property
@@ -64,17 +64,17 @@ class LaneBody:
         """What is read, each once."""
         return [x for x in walk([x.value for x in self.outputs]) if x.op == "bits"]
 
-    def address(self, leaf: Node) -> Address | None:
+    def address(self, leaf: Node) -> LaneAddress | None:
         """Where a leaf reads; None for what is no read of memory at an affine place."""
         if leaf not in self._known:
             self._known[leaf] = self._address(leaf)
         return self._known[leaf]
 
-    def _address(self, leaf: Node) -> Address | None:
+    def _address(self, leaf: Node) -> LaneAddress | None:
         if leaf.op != "bits" or str(leaf.attr[0]) in self.scalars:
             return None
         place = _affine(leaf.args[0], self.counter)
-        return Address(str(leaf.attr[0]), *place) if place is not None else None
+        return LaneAddress(str(leaf.attr[0]), *place) if place is not None else None
 
     def is_invariant(self, x: Node) -> bool:
         """Whether a term is the same in all lanes."""

@@ -21,7 +21,7 @@ from planish.select.program import Value, in_order
 
 
 @dataclass(frozen=True, slots=True)
-class Dialect:
+class IntrinsicDialect:
     """The intrinsics of an architecture that are no instructions of a library: `types` by bits; `load` and `store` by
     bits, of an address and a register; `splat` by bits and width, of a number. `call`: the text of a name."""
 
@@ -34,7 +34,7 @@ class Dialect:
     suffix: str = ""
 
 
-def _x86() -> Dialect:
+def _x86() -> IntrinsicDialect:
     types = {128: "__m128i", 256: "__m256i", 512: "__m512i"}
     words = {128: "_mm", 256: "_mm256", 512: "_mm512"}
     load = {bits: f"{words[bits]}_loadu_si{bits}(({types[bits]} const *)(const void *)({{}}))" for bits in types}
@@ -45,42 +45,42 @@ def _x86() -> Dialect:
         for bits in types for width, (kind, number) in kinds.items()
     }  # fmt: skip
     masks = {8: "__mmask8", 16: "__mmask16", 32: "__mmask32", 64: "__mmask64"}
-    return Dialect("x86", {**masks, **types}, load, store, splat)
+    return IntrinsicDialect("x86", {**masks, **types}, load, store, splat)
 
 
-def _arm() -> Dialect:
+def _arm() -> IntrinsicDialect:
     load = {64: "vld1_u8((const uint8_t *)(const void *){})", 128: "vld1q_u8((const uint8_t *)(const void *){})"}
     store = {64: "vst1_u8((uint8_t *)(void *){}, {})", 128: "vst1q_u8((uint8_t *)(void *){}, {})"}
     splat = {
         (bits, width): f"vdup{'q' if bits == 128 else ''}_n_u{width}((uint{width}_t)({{}}))"
         for bits in (64, 128) for width in (8, 16, 32, 64)
     }  # fmt: skip
-    return Dialect("arm", {64: "uint8x8_t", 128: "uint8x16_t"}, load, store, splat)
+    return IntrinsicDialect("arm", {64: "uint8x8_t", 128: "uint8x16_t"}, load, store, splat)
 
 
-def _hvx() -> Dialect:
+def _hvx() -> IntrinsicDialect:
     load = {1024: "*(const HVX_UVector *)(const void *)({})", 2048: "*(const HVX_UVectorPair *)(const void *)({})"}
     store = {1024: "*(HVX_UVector *)(void *)({}) = {}"}
     words = {8: "0x01010101u * (uint8_t)", 16: "0x00010001u * (uint16_t)", 32: "(int)"}
     splat = {(1024, width): f"Q6_V_vsplat_R((int)({text}({{}})))" for width, text in words.items()}
     types = {1024: "HVX_Vector", 2048: "HVX_VectorPair"}
-    return Dialect("hvx", types, load, store, splat, "__builtin_HEXAGON_", "_128B")
+    return IntrinsicDialect("hvx", types, load, store, splat, "__builtin_HEXAGON_", "_128B")
 
 
-DIALECTS: Mapping[str, Dialect] = {"x86": _x86(), "arm": _arm(), "hvx": _hvx()}
+DIALECTS: Mapping[str, IntrinsicDialect] = {"x86": _x86(), "arm": _arm(), "hvx": _hvx()}
 
 Store = tuple[Value, str, int]
 """A register, the row that it is stored in, and the bit offset there."""
 
 
-def write_statements(stores: Sequence[Store], dialect: Dialect, rows: Mapping[str, str]) -> list[str]:
+def write_statements(stores: Sequence[Store], dialect: IntrinsicDialect, rows: Mapping[str, str]) -> list[str]:
     """The statements of a program. `rows`: the C of the address of each row and of each scalar."""
     return _Writer(dialect, rows).statements(stores)
 
 
 @dataclass(slots=True)
 class _Writer:
-    dialect: Dialect
+    dialect: IntrinsicDialect
     rows: Mapping[str, str]
 
     def statements(self, stores: Sequence[Store]) -> list[str]:

@@ -35,7 +35,7 @@ from planish.select.strip import Strip, read_strip
 
 
 @dataclass(frozen=True, slots=True)
-class Extension:
+class VectorExtension:
     """What strips are covered with: an architecture, the features of a processor, the widths of its registers, the
     widest first, the processor whose costs count, and the header of the intrinsics."""
 
@@ -47,14 +47,14 @@ class Extension:
 
 
 _AVX2 = ("SSE", "SSE2", "SSE3", "SSSE3", "SSE4.1", "SSE4.2", "AVX", "AVX2")
-EXTENSIONS: Mapping[str, Extension] = {
-    "x86-avx2": Extension("x86", _AVX2, (256, 128), "skylake-avx512", "immintrin.h"),
-    "x86-avx512": Extension(
+EXTENSIONS: Mapping[str, VectorExtension] = {
+    "x86-avx2": VectorExtension("x86", _AVX2, (256, 128), "skylake-avx512", "immintrin.h"),
+    "x86-avx512": VectorExtension(
         "x86", (*_AVX2, "AVX512F", "AVX512VL", "AVX512BW", "AVX512DQ", "AVX512CD", "AVX512_VNNI"), (512, 256, 128),
         "icelake-server", "immintrin.h",
     ),
-    "aarch64-neon": Extension("arm", ("v7", "A64", "DOTPROD"), (128, 64), "neoverse-n1", "arm_neon.h"),
-    "hvx": Extension("hvx", (), (1024,), "hexagonv66", "hexagon_types.h"),
+    "aarch64-neon": VectorExtension("arm", ("v7", "A64", "DOTPROD"), (128, 64), "neoverse-n1", "arm_neon.h"),
+    "hvx": VectorExtension("hvx", (), (1024,), "hexagonv66", "hexagon_types.h"),
 }  # fmt: skip
 """Extensions by the names of targets."""
 
@@ -69,7 +69,7 @@ class Selected:
     cost: float
 
 
-def select_strip(loop: For, arrays: Mapping[str, Array], extension: Extension) -> Selected:
+def select_strip(loop: For, arrays: Mapping[str, Array], extension: VectorExtension) -> Selected:
     """Cover a loop over lanes; NoCover where it is no strip, or is not covered, or the program is not proven."""
     strip = read_strip(loop, arrays)
     stores, cost = cover_strip(strip, extension)
@@ -82,7 +82,7 @@ def select_strip(loop: For, arrays: Mapping[str, Array], extension: Extension) -
     return Selected(make_instruction(name, definition, text, header=extension.header), strip, stores, cost)
 
 
-def cover_strip(strip: Strip, extension: Extension) -> tuple[tuple[Store, ...], float]:
+def cover_strip(strip: Strip, extension: VectorExtension) -> tuple[tuple[Store, ...], float]:
     """The proven stores of a strip and what they cost; NoCover where there are none."""
     body = strip.body
     cover = Cover(body, _table(extension))
@@ -111,14 +111,14 @@ def cover_strip(strip: Strip, extension: Extension) -> tuple[tuple[Store, ...], 
 _TABLES: dict[tuple[str, tuple[str, ...]], LaneTable] = {}
 
 
-def _table(extension: Extension) -> LaneTable:
+def _table(extension: VectorExtension) -> LaneTable:
     key = extension.isa, extension.features
     if key not in _TABLES:
         _TABLES[key] = LaneTable(usable(*key), lambda name: cost_of(extension, name))
     return _TABLES[key]
 
 
-def cost_of(extension: Extension, name: str) -> float:
+def cost_of(extension: VectorExtension, name: str) -> float:
     """Cycles of throughput of an instruction; those of one that is not known are 1."""
     return _costs(extension.isa, extension.processor).get(name, 1.0)
 

@@ -8,7 +8,7 @@
 >>> print(*print_kernel(strip.kernel).split())
 kernel strip(m0: u8[16], m1: u8[17]) { for l in 0 .. 16 { m0[l] = u8(i32(m1[l + 1]) + i32(m1[l]) >> 1:i32) } }
 >>> strip.body.outputs[0].value.op, [strip.body.address(x) for x in strip.body.leaves]
-('shr', [Address(row='m1', offset=8, step=8), Address(row='m1', offset=0, step=8)])
+('shr', [LaneAddress(row='m1', offset=8, step=8), LaneAddress(row='m1', offset=0, step=8)])
 """
 
 from __future__ import annotations

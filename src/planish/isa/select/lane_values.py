@@ -155,9 +155,11 @@ class Reader:
             found = _computed("add", [found, self.value(self.nest.value, turn)], type_of(self.nest.value))
         return found
 
-    def present(self, counters: Mapping[str, int]) -> Node:
+    def present(self, counters: Counters) -> Node:
         """Whether the mask has a lane."""
         lane = counters[self.nest.lane]
+        if isinstance(lane, Node):
+            raise NoCover("a mask, which is another bit in each lane")
         place = lane if not self.mask_width else lane * self.mask_width + self.mask_width - 1
         return build.bits(MASK, const(place), 1)
 

@@ -103,7 +103,7 @@ Value = KnownInteger | KnownNumber | Address | LostValue
 Read = TypeVar("Read")
 
 
-class Inline(Protocol):
+class InlinedCall(Protocol):
     """How a call of a function of the file is translated: the body, then what `read` makes of what it returns."""
 
     def __call__(
@@ -164,7 +164,7 @@ class CTranslation:
     out: list[Stmt] = field(default_factory=list)
     guards: list[Expr] = field(default_factory=list)
     inlined: dict[int, Expr] = field(default_factory=dict)
-    inline: Inline = _refuse_call
+    inline: InlinedCall = _refuse_call
     execute: Callable[[c_ast.Node, CTranslation], None] = _refuse_statement
     calls: list[tuple[int, str]] = field(default_factory=list)
     whole: c_ast.Node | None = None
