@@ -1,7 +1,7 @@
 """A selected program as C: one statement for each register, with the vendor's intrinsics.
 
->>> from planish.select.program import Program
->>> program = Program()
+>>> from planish.select.program import RegisterProgram
+>>> program = RegisterProgram()
 >>> row = program.make("load", 128, ("p", 8))
 >>> total = program.make("call", 128, ("vaddq_u8", ()), (row, row))
 >>> print(*write_statements([(total, "q", 0)], DIALECTS["arm"], {"p": "p", "q": "out"}), sep="\\n")

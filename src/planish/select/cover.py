@@ -27,7 +27,7 @@ from planish.select.body import LaneBody
 from planish.select.demand import Demand, Lane, needed_width
 from planish.select.lane_functions import LaneOperand
 from planish.select.lane_table import LaneRow, LaneTable
-from planish.select.program import Kind, Program, Value
+from planish.select.program import Kind, RegisterProgram, Value
 from planish.select.unify import Binding, unify
 
 LOAD, CONSTANT = 0.5, 0.03
@@ -57,7 +57,7 @@ class Cover:
     body: LaneBody
     table: LaneTable
     steps: int = 20_000
-    program: Program = field(default_factory=Program)
+    program: RegisterProgram = field(default_factory=RegisterProgram)
     asked: int = 0
     _known: dict[Demand, tuple[Solution | None, float]] = field(default_factory=dict)
     _open: set[Demand] = field(default_factory=set)

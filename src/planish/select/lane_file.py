@@ -28,7 +28,7 @@ from planish.isa.semantics.node import Node, const, node
 from planish.select.access_map import affine
 from planish.select.factoring import FactoredPiece, Refusal
 from planish.select.index_fields import IndexFields, find_index_fields
-from planish.select.variants import Variant, left_out, role_of, variants
+from planish.select.variants import FixedVariant, left_out, role_of, variants
 
 _FORMAT = 1
 BEHIND = 1 << 16
@@ -95,7 +95,7 @@ def digest(collection: Collection) -> str:
 
 def extract(collection: Collection) -> LaneFile:
     """The lane instructions of a collection, which takes a minute for a great one."""
-    found: dict[str, list[Variant]] = {}
+    found: dict[str, list[FixedVariant]] = {}
     shuffles: dict[str, list[IndexFields]] = {}
     refused: dict[str, str] = {}
     for entry in collection:
@@ -113,7 +113,7 @@ def extract(collection: Collection) -> LaneFile:
 
 def write_file(
     collection: Collection,
-    found: Mapping[str, list[Variant]],
+    found: Mapping[str, list[FixedVariant]],
     shuffles: Mapping[str, list[IndexFields]],
     refused: Mapping[str, str],
 ) -> LaneFile:
@@ -151,7 +151,7 @@ class _Writer:
         self.numbers: dict[Node, int] = {}
         self.maps: dict[str, int] = {}
 
-    def line(self, x: Variant) -> str:
+    def line(self, x: FixedVariant) -> str:
         ranges = ",".join(f"{name}={low}={high}" for name, (low, high) in sorted(x.ranges.items()))
         return ";".join([_values(x.fixed), ranges, *map(self.piece, x.pieces)])
 

@@ -1,6 +1,6 @@
 """A selected program: registers, each made by a load, a constant, a broadcast or an instruction; equal ones are one.
 
->>> maker = Program()
+>>> maker = RegisterProgram()
 >>> a = maker.make("load", 128, ("p", 0))
 >>> a is maker.make("load", 128, ("p", 0)), maker.make("call", 128, ("vaddq_u8", ()), (a, a)).args == (a, a)
 (True, True)
@@ -30,7 +30,7 @@ class Value:
 
 
 @dataclass(slots=True)
-class Program:
+class RegisterProgram:
     """Makes values, equal ones once."""
 
     _known: dict[tuple[object, ...], Value] = field(default_factory=dict)

@@ -5,7 +5,7 @@ operands' registers; what is stored has to be the term of each lane in one norma
 
 >>> from planish.select.body import read_body
 >>> body = read_body("(p: 128) -> out: 128 { for i < 16 { out.u8[i] = u8(2*p.u8[i]) } }")
->>> program = Program()
+>>> program = RegisterProgram()
 >>> row = program.make("load", 128, ("p", 0))
 >>> proof = Proof(body, "arm")
 >>> proof.refuted(program.make("call", 128, ("vaddq_u8", ()), (row, row)), body.outputs[0], range(16)) is None
@@ -25,9 +25,9 @@ from planish.isa.semantics.definition import Definition
 from planish.isa.semantics.node import Node, const, rebuild
 from planish.isa.semantics.scalarised import ordered, puts_of, specialise
 from planish.select.body import LaneBody, Output
-from planish.select.program import Program, Value
+from planish.select.program import RegisterProgram, Value
 
-__all__ = ["Program", "Proof"]
+__all__ = ["RegisterProgram", "Proof"]
 
 Segments = tuple[tuple[int, int, Node], ...]
 """What lies in a register: offset, width and value, in order."""

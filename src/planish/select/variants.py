@@ -34,7 +34,7 @@ _MOST_PIECES = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Variant:
+class FixedVariant:
     """An entry with values for some of its parameters, and the ranges of those that are amounts."""
 
     fixed: Mapping[str, int]
@@ -66,14 +66,14 @@ def left_out(entry: Entry, names: Mapping[str, object]) -> str:
     return ""
 
 
-def variants(entry: Entry, names: Container[str] = ()) -> list[Variant]:
+def variants(entry: Entry, names: Container[str] = ()) -> list[FixedVariant]:
     """The lane instructions of an entry, none twice; Refusal where it has none. `names` are those of all entries: where
     one leaves lanes without its predicate as they come, others are not taken with a predicate that holds everywhere."""
     definition = entry.definition
     known = parameters_of(entry)
     if _GOVERNING not in known.bits:
         return _by_values(entry, definition, known)
-    found: list[Variant] = []
+    found: list[FixedVariant] = []
     refused: Refusal | None = None
     everywhere = entry.name.endswith("_x") or re.sub("_[mz]$", "_x", entry.name) not in names
     for fixed in ({}, {_GOVERNING: ALL})[: 1 + everywhere]:
@@ -101,7 +101,7 @@ def parameters_of(entry: Entry) -> Parameters:
     )  # fmt: skip
 
 
-def _by_values(entry: Entry, definition: Definition, known: Parameters) -> list[Variant]:
+def _by_values(entry: Entry, definition: Definition, known: Parameters) -> list[FixedVariant]:
     puts = lane_puts(definition)
     kinds = {name: kind for kind, name in entry.signature.parameters}
     steering = [
@@ -114,12 +114,12 @@ def _by_values(entry: Entry, definition: Definition, known: Parameters) -> list[
     amounts = _amounts(definition, steering)
     ranges = _ranges(entry, definition, amounts)
     named = frozenset(immediates) | {name for name, _, _ in amounts}
-    whole: Variant | None = None
+    whole: FixedVariant | None = None
     refused = Refusal("each lane has a function of its own")
     try:
         pieces = factor(puts, replace(known, ranges=ranges, named=named))
         given = {name: ranges[name, offset, width] for name, offset, width in amounts}
-        whole = Variant(dict(known.fixed), given, pieces)
+        whole = FixedVariant(dict(known.fixed), given, pieces)
         if not any(_is_steered(x, named, scalars) for x in pieces) and len(pieces) <= _MOST_PIECES:
             return [whole]
     except Refusal as error:
@@ -139,12 +139,12 @@ def _by_values(entry: Entry, definition: Definition, known: Parameters) -> list[
         left = {x for x in amounts if x[0] not in fixed}
         own = {x: ranges[x] for x in left}
         pieces = factor(puts, replace(known, fixed=fixed, ranges=own, named=frozenset(x[0] for x in left)))
-        found.append(Variant(fixed, {name: own[name, offset, width] for name, offset, width in left}, pieces))
+        found.append(FixedVariant(fixed, {name: own[name, offset, width] for name, offset, width in left}, pieces))
     return _distinct(found)
 
 
-def _distinct(found: list[Variant]) -> list[Variant]:
-    first: dict[tuple[FactoredPiece, ...], Variant] = {}
+def _distinct(found: list[FixedVariant]) -> list[FixedVariant]:
+    first: dict[tuple[FactoredPiece, ...], FixedVariant] = {}
     for x in found:
         first.setdefault(x.pieces, x)
     return list(first.values())

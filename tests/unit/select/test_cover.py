@@ -8,7 +8,7 @@ from planish.ir.text.parser import parse_kernel
 from planish.isa.select.lane_values import NoCover
 from planish.select.body import read_body
 from planish.select.instruction import EXTENSIONS, cover_strip, select_strip
-from planish.select.program import Program, in_order
+from planish.select.program import RegisterProgram, in_order
 from planish.select.proof import Proof
 from planish.select.strip import read_strip
 
@@ -55,7 +55,7 @@ def test_products_of_neighbours_are_covered_with_scalars_as_operands():
 
 def test_another_program_is_refuted_at_the_first_wrong_lane():
     body = read_body("(p: 128, q: 128) -> out: 128 { for i < 16 { out.u8[i] = p.u8[i] + q.u8[i] + 1 >> 1 } }")
-    program = Program()
+    program = RegisterProgram()
     rows = [program.make("load", 128, (name, 0)) for name in "pq"]
     rounded, cut = (program.make("call", 128, (name, ()), rows) for name in ("vrhaddq_u8", "vhaddq_u8"))
     proof = Proof(body, "arm")

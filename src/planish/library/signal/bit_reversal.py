@@ -13,7 +13,7 @@ that of its own one backwards, and rows and columns are exchanged. So what is re
 >>> loop = "for (i = 0, j = 0; i < n - 1; i++) { %s for (k = n / 2; k <= j; k /= 2) j -= k; j += k; }" % swap
 >>> region, = read_c(Source("f.c", "void f(float *x, int n) { int i, j, k; %s }" % loop)).functions[0].regions
 >>> [x.name for x in reversal_versions(region)[0]]
-['digits reversed in squares']
+['bit-reversal']
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@
 >>> [x.name for x in versions]
 ['fft-passes-2x4', 'fft-passes-4x2', 'fft-passes-2x2x2']
 >>> [x.message for x in remarks]
-['a Fourier transform of 8 elements: made in passes over butterflies']
+['a Fourier transform of 8 points: Stockham passes']
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ moved back where results would be beyond the end: some are set twice.
 >>> raised = Raised(Kernel("k", arrays=(X, W, O)), (write_product(product),))
 >>> change = use_tiles(study(raised), Setting(Model(load_target("x86-avx512"), ()), "reassociate"))
 >>> [type(x).__name__ for x in change.raised.steps], change.remarks[0].message[:50]
-(['Loops', 'Repeat'], '`convolution` is computed by tiles of 2x2 results:')
+(['Loops', 'Repeat'], '`convolution` is a Winograd convolution by tiles o')
 """
 
 from __future__ import annotations

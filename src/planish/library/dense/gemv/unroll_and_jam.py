@@ -8,8 +8,8 @@
 >>> made = dot_versions(prepare(kernel), load_target("x86-avx512"))
 >>> for x in made:
 ...     print(x.name, x.remarks[0].message, sep=": ")
-dots: A: the sums along 12 rows are made together, in registers
-dots by 8: A: the sums along 8 rows are made together, in registers
+gemv-rows: A: matrix-vector product by unroll-and-jam of 12 rows, in registers
+gemv-rows-8: A: matrix-vector product by unroll-and-jam of 8 rows, in registers
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
 >>> swap = "alloc t: f64[] t[] = A[i, j] A[i, j] = A[j, i] A[j, i] = t[]"
 >>> kernel = parse_kernel("kernel k(n; A: f64[n, n]) { for i in 0 .. n { for j in 0 .. i { %s } } }" % swap)
 >>> [x.name for x in mirror_versions(prepare(kernel), load_target("x86-avx2"))]
-['mirror']
+['transpose-inplace']
 """
 
 from __future__ import annotations

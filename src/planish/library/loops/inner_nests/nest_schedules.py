@@ -7,7 +7,7 @@
 >>> arrays = "c: f32[8, 8], x: f32[n, 6, 8], y: f32[n, 6, 8]"
 >>> kernel = parse_kernel("kernel k(n; %s) { for b in 0 .. n { %s } }" % (arrays, nest))
 >>> [x.name for x in inside_versions(prepare(kernel), load_target("x86-avx2"))]
-['inside, turned', 'inside by 2, turned']
+['inner-nest, pack-transpose', 'inner-nest-2, pack-transpose']
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
 >>> loop = "for j in 1 .. n { x[j] = max(max(y[j], 0:i32), x[j - 1] - 2:i32) }"
 >>> kernel = parse_kernel("kernel k(n; x: i32[n] distinct, y: i32[n] distinct) { %s }" % loop)
 >>> [x.remarks[0].message for x in scan_versions(prepare(kernel), load_target("x86-avx512"))]
-['x: each value waits for the one before it: by registers of 16 values, of which one value is waited for']
+['x: scan in registers of 16 lanes, which carry one value onwards']
 """
 
 from __future__ import annotations

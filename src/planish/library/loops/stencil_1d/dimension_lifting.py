@@ -11,7 +11,7 @@ on GPU Architectures", ICS 2012).
 >>> loop = "for i in 1 .. n - 1 { B[i] = A[i - 1] + A[i + 1] } for i in 1 .. n - 1 { A[i] = B[i] }"
 >>> kernel = parse_kernel("kernel k(n; A: f64[n], B: f64[n]) { for t in 0 .. 9 { %s } }" % loop)
 >>> [x.name for x in segment_versions(prepare(kernel), load_target("x86-avx2"))]
-['segments', 'segments of tiles']
+['stencil-lanes', 'stencil-lanes-tiled']
 """
 
 from __future__ import annotations

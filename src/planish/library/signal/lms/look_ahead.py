@@ -7,7 +7,7 @@
 >>> arrays = "w: f32[m], x: f32[n, m], y: f32[n]"
 >>> kernel = parse_kernel("kernel k(n, m; %s) { for i in 0 .. n { %s %s } }" % (arrays, sum, move))
 >>> [x.remarks[0].message for x in lookahead_versions(prepare(kernel), load_target("x86-avx2"))]
-['w: each update waits for a sum over all before it: by blocks of 4 iterations, whose sums are made together']
+['w: block LMS: outputs of 4 iterations are computed before the updates']
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ After:  if k == 3 { for x simd { s = 0;  s += A[x] * w[0];  s += …;  B[x] = s 
 >>> known = plan(prepared, target, reassociate=True)
 >>> made, = given_versions(prepared, target, known, {"k": 3, "n": 1000}, reassociate=True)
 >>> made.name, [x.var for x in walk(made.kernel.body) if isinstance(x, For)][0]
-('original, cells, given', 'x')
+('original, register-promote, size-specialise', 'x')
 """
 
 from __future__ import annotations
