@@ -46,7 +46,7 @@ def test_a_transform(size: int, kind: str, sign: int, tmp_path: Path) -> None:
     built = build_file(Source("dft.c", text), Options(measure=False))
     (function,) = built.functions
     assert function.selection is not None and function.selection.version is not None, function.remarks
-    assert function.selection.version.label.startswith("passes of")
+    assert function.selection.version.label.startswith("fft-passes")
     library = compile_library(choose_compiler(None), built.text, ("-O2", "-fopenmp-simd"), tmp_path, Limits(60.0), ())
     for rows in (0, 1, 5):
         x = np.random.default_rng(size).standard_normal((rows, size, 2)).astype(TYPES[kind])
