@@ -83,7 +83,7 @@ def _combinations(instruction: Instruction) -> Iterator[Values]:
                 out[name] = np.repeat(corners(type)[number], count)
             for digit, x in enumerate(vectors):
                 numbers = (start + np.arange(lanes)) // 4**digit % 4
-                out[x.name] = np.repeat(corners(x.type)[numbers], extent(x) // lanes)
+                out[x.name] = np.repeat(corners(x.type)[numbers], -(-extent(x) // lanes))[: extent(x)]
             yield out | {x.name: out[x.name][0] for x in definition.scalars}
 
 

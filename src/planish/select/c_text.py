@@ -5,17 +5,20 @@
 >>> row = program.make("load", 128, ("p", 8))
 >>> total = program.make("call", 128, ("vaddq_u8", ()), (row, row))
 >>> print(*write_statements([(total, "q", 0)], DIALECTS["arm"], {"p": "p", "q": "out"}), sep="\\n")
-const uint8x16_t v0 = vld1q_u8((const uint8_t *)(const void *)p + 1);
-const uint8x16_t v1 = vaddq_u8(v0, v0);
-vst1q_u8((uint8_t *)(void *)out, v1);
+const uint8x16_t planish_v0 = vld1q_u8((const uint8_t *)((char *)(void *)p + 1));
+const uint8x16_t planish_v1 = vaddq_u8(planish_v0, planish_v0);
+vst1q_u8((uint8_t *)((char *)(void *)out), planish_v1);
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from planish.isa.collection import load_collection
+from planish.isa.select.lane_values import NoCover
+from planish.isa.semantics import build
 from planish.isa.semantics.node import Node
 from planish.select.program import Value, in_order
 
@@ -23,22 +26,20 @@ from planish.select.program import Value, in_order
 @dataclass(frozen=True, slots=True)
 class IntrinsicDialect:
     """The intrinsics of an architecture that are no instructions of a library: `types` by bits; `load` and `store` by
-    bits, of an address and a register; `splat` by bits and width, of a number. `call`: the text of a name."""
+    bits, of an address and a register; `splat` by bits and width, of a number."""
 
     isa: str
     types: Mapping[int, str]
     load: Mapping[int, str]
     store: Mapping[int, str]
     splat: Mapping[tuple[int, int], str]
-    prefix: str = ""
-    suffix: str = ""
 
 
 def _x86() -> IntrinsicDialect:
     types = {128: "__m128i", 256: "__m256i", 512: "__m512i"}
     words = {128: "_mm", 256: "_mm256", 512: "_mm512"}
-    load = {bits: f"{words[bits]}_loadu_si{bits}(({types[bits]} const *)(const void *)({{}}))" for bits in types}
-    store = {bits: f"{words[bits]}_storeu_si{bits}(({types[bits]} *)(void *)({{}}), {{}})" for bits in types}
+    load = {bits: f"{words[bits]}_loadu_si{bits}(({types[bits]} const *)({{}}))" for bits in types}
+    store = {bits: f"{words[bits]}_storeu_si{bits}(({types[bits]} *)({{}}), {{}})" for bits in types}
     kinds = {8: ("epi8", "char"), 16: ("epi16", "short"), 32: ("epi32", "int"), 64: ("epi64", "long long")}
     splat = {
         (bits, width): f"{words[bits]}_set1_{kind}{'x' if width == 64 and bits < 512 else ''}(({number})({{}}))"
@@ -49,151 +50,146 @@ def _x86() -> IntrinsicDialect:
 
 
 def _arm() -> IntrinsicDialect:
-    load = {64: "vld1_u8((const uint8_t *)(const void *){})", 128: "vld1q_u8((const uint8_t *)(const void *){})"}
-    store = {64: "vst1_u8((uint8_t *)(void *){}, {})", 128: "vst1q_u8((uint8_t *)(void *){}, {})"}
+    types = {64: "uint8x8_t", 128: "uint8x16_t"}
+    load = {64: "vld1_u8((const uint8_t *)({}))", 128: "vld1q_u8((const uint8_t *)({}))"}
+    store = {64: "vst1_u8((uint8_t *)({}), {})", 128: "vst1q_u8((uint8_t *)({}), {})"}
     splat = {
-        (bits, width): f"vdup{'q' if bits == 128 else ''}_n_u{width}((uint{width}_t)({{}}))"
+        (bits, width): f"({types[bits]})vdup{'q' if bits == 128 else ''}_n_u{width}((uint{width}_t)({{}}))"
         for bits in (64, 128) for width in (8, 16, 32, 64)
     }  # fmt: skip
-    return IntrinsicDialect("arm", {64: "uint8x8_t", 128: "uint8x16_t"}, load, store, splat)
+    return IntrinsicDialect("arm", types, load, store, splat)
 
 
-def _hvx() -> IntrinsicDialect:
-    load = {1024: "*(const HVX_UVector *)(const void *)({})", 2048: "*(const HVX_UVectorPair *)(const void *)({})"}
-    store = {1024: "*(HVX_UVector *)(void *)({}) = {}"}
-    words = {8: "0x01010101u * (uint8_t)", 16: "0x00010001u * (uint16_t)", 32: "(int)"}
-    splat = {(1024, width): f"Q6_V_vsplat_R((int)({text}({{}})))" for width, text in words.items()}
-    types = {1024: "HVX_Vector", 2048: "HVX_VectorPair"}
-    return IntrinsicDialect("hvx", types, load, store, splat, "__builtin_HEXAGON_", "_128B")
-
-
-DIALECTS: Mapping[str, IntrinsicDialect] = {"x86": _x86(), "arm": _arm(), "hvx": _hvx()}
+DIALECTS: Mapping[str, IntrinsicDialect] = {"x86": _x86(), "arm": _arm()}
 
 Store = tuple[Value, str, int]
 """A register, the row that it is stored in, and the bit offset there."""
 
 
-def write_statements(stores: Sequence[Store], dialect: IntrinsicDialect, rows: Mapping[str, str]) -> list[str]:
-    """The statements of a program. `rows`: the C of the address of each row and of each scalar."""
-    return _Writer(dialect, rows).statements(stores)
+def write_statements(
+    stores: Sequence[Store], dialect: IntrinsicDialect, names: Mapping[str, str], scalars: Collection[str] = ()
+) -> list[str]:
+    """The statements of a program; NoCover for what C does not say here. `names`: the C of the address of each row, and
+    of each of the scalars."""
+    return _Writer(dialect, names, frozenset(scalars)).statements(stores)
+
+
+_Key = TypeVar("_Key")
+_Known = TypeVar("_Known")
 
 
 @dataclass(slots=True)
 class _Writer:
     dialect: IntrinsicDialect
-    rows: Mapping[str, str]
+    names: Mapping[str, str]
+    scalars: frozenset[str]
 
     def statements(self, stores: Sequence[Store]) -> list[str]:
-        names: dict[Value, tuple[str, str]] = {}
-        lines = []
-        for x in in_order([value for value, _, _ in stores]):
-            if x.kind == "scalar":
-                names[x] = self.scalar(x), ""
-                continue
-            kind, text = self.value(x, names)
-            name = f"v{sum(1 for y in names if y.kind != 'scalar')}"
-            lines.append(f"const {kind} {name} = {text};")
-            names[x] = name, kind
+        values = list(in_order([value for value, _, _ in stores]))
+        registers = [x for x in values if x.kind != "scalar"]
+        # Operands are the user's expressions, in which such names do not occur.
+        texts = {x: f"planish_v{at}" for at, x in enumerate(registers)}
+        texts |= {x: self.scalar(x) for x in values if x.kind == "scalar"}
+        lines = [f"const {self.kind(x)} {texts[x]} = {self.value(x, texts)};" for x in registers]
         for value, row, offset in stores:
-            name, kind = names[value]
-            given = self.cast(name, kind, self.dialect.types[value.bits])
-            lines.append(self.dialect.store[value.bits].format(self.place(row, offset), given) + ";")
+            given = self.cast(texts[value], value, self.type(value.bits))
+            lines.append(self.known(self.dialect.store, value.bits).format(self.place(row, offset), given) + ";")
         return lines
+
+    def known(self, texts: Mapping[_Key, _Known], key: _Key) -> _Known:
+        """What the dialect has for a key."""
+        if key not in texts:
+            raise NoCover(f"{self.dialect.isa} has no intrinsic for {key}")
+        return texts[key]
+
+    def type(self, bits: int) -> str:
+        return self.known(self.dialect.types, bits)
+
+    def kind(self, x: Value) -> str:
+        """The type of a register in C."""
+        if x.kind == "call":
+            return load_collection(self.dialect.isa).entry(str(x.detail[0])).signature.result
+        return self.type(x.bits)
 
     def place(self, row: str, offset: int) -> str:
         assert offset % 8 == 0
-        base = self.rows[row]
-        if offset == 0:
-            return base
-        cast = "" if self.dialect.isa == "arm" else "(const char *)"
-        return f"{cast}{base} {'+' if offset > 0 else '-'} {abs(offset) // 8}"
+        base = f"(char *)(void *){self.names[row]}"
+        return base if offset == 0 else f"{base} {'+' if offset > 0 else '-'} {abs(offset) // 8}"
 
-    def cast(self, text: str, kind: str, wanted: str) -> str:
-        return text if kind == wanted or not wanted or "mask" in wanted or "mask" in kind else f"({wanted}){text}"
+    def cast(self, text: str, x: Value, wanted: str) -> str:
+        """A register as one of another type with the same bits; numbers and masks stay."""
+        if x.kind == "scalar":
+            return text
+        kind = self.kind(x)
+        return text if kind == wanted or "mask" in wanted or "mask" in kind else f"({wanted}){text}"
 
-    def value(self, x: Value, names: Mapping[Value, tuple[str, str]]) -> tuple[str, str]:
+    def value(self, x: Value, texts: Mapping[Value, str]) -> str:
         match x.kind:
             case "load":
                 row, offset = x.detail
                 assert isinstance(row, str) and isinstance(offset, int)
-                return self.dialect.types[x.bits], self.dialect.load[x.bits].format(self.place(row, offset))
+                return self.known(self.dialect.load, x.bits).format(self.place(row, offset))
             case "constant" | "splat":
-                return self.dialect.types[x.bits], self.repeated(x)
+                return self.repeated(x)
             case "call":
-                return self.call(x, names)
-        raise AssertionError(x.kind)
-
-    def call(self, x: Value, names: Mapping[Value, tuple[str, str]]) -> tuple[str, str]:
-        entry = load_collection(self.dialect.isa).entry(str(x.detail[0]))
-        given = [
-            self.cast(*names[y], "" if y.kind == "scalar" else kind)
-            for y, (kind, _) in zip(x.args, entry.signature.parameters, strict=True)
-        ]
-        name = f"{self.dialect.prefix}{entry.name}{self.dialect.suffix}"
-        return entry.signature.result, f"{name}({', '.join(given)})"
+                entry = load_collection(self.dialect.isa).entry(str(x.detail[0]))
+                pairs = zip(x.args, entry.signature.parameters, strict=True)
+                return f"{entry.name}({', '.join(self.cast(texts[y], y, kind) for y, (kind, _) in pairs)})"
+            case "scalar":
+                return self.scalar(x)
 
     def repeated(self, x: Value) -> str:
-        """Lanes that have a period."""
+        """Lanes that have a period: a mask, a broadcast, or bytes in memory."""
         width, lanes = x.detail
         assert isinstance(width, int) and isinstance(lanes, tuple)
         period = width * len(lanes)
-        if x.bits <= 64 and (x.bits, 8) not in self.dialect.splat:  # a mask
-            return hex(_packed(width, lanes, x.bits))
-        if period <= 64:
-            unit = max(period, 8)
-            texts = {(x.bits, unit)}
-            while texts - set(self.dialect.splat) and unit < 64:
-                unit *= 2
-                texts = {(x.bits, unit)}
-            count = unit // width
-            filled = tuple(lanes[at % len(lanes)] for at in range(count))
-            return self.dialect.splat[x.bits, unit].format(self.packed(width, filled))
-        octets = _packed(width, lanes, x.bits).to_bytes(x.bits // 8, "little")
+        units = [unit for bits, unit in self.dialect.splat if bits == x.bits and unit % period == 0]
+        if units:
+            filled = lanes * (min(units) // period)
+            return self.dialect.splat[x.bits, min(units)].format(self.packed(width, filled))
+        if any(isinstance(y, Node) for y in lanes):
+            raise NoCover(f"{self.dialect.isa} has no broadcast of {period} bits in {x.bits}")
+        number = _packed(width, lanes, x.bits)
+        if "mask" in self.type(x.bits):
+            return hex(number)
+        octets = number.to_bytes(x.bits // 8, "little")
         text = "(const unsigned char[]){" + ", ".join(map(str, octets)) + "}"
-        return self.dialect.load[x.bits].format(text)
+        return self.known(self.dialect.load, x.bits).format(text)
 
     def packed(self, width: int, lanes: tuple[object, ...]) -> str:
+        """Numbers side by side, as one."""
         if not any(isinstance(x, Node) for x in lanes):
             number = _packed(width, lanes, width * len(lanes))
-            return str(number) if number < 1 << 31 else f"{number:#x}{'LL' if number >= 1 << 32 else 'u'}"
-        parts = []
-        for at, x in enumerate(lanes):
-            if isinstance(x, Node) and x.constant != 0:
-                cut = self.term(x) if len(lanes) == 1 else f"(uint{width}_t){self.term(x)}"
-                wide = "(uint64_t)" if width * len(lanes) > 32 else "(uint32_t)"
-                parts.append(cut if at == 0 else f"{wide}{cut} << {at * width}")
-        return " | ".join(parts) or "0"
+            return str(number) if number < 1 << 31 else f"{number:#x}{'ull' if number >= 1 << 32 else 'u'}"
+        if len(lanes) == 1 and isinstance(lanes[0], Node):
+            return self.term(lanes[0])
+        wide = "uint64_t" if width * len(lanes) > 32 else "uint32_t"
+        given = [(at, x) for at, x in enumerate(lanes) if isinstance(x, Node) and x.constant != 0]
+        return " | ".join(f"({wide})(uint{width}_t){self.term(x)} << {at * width}" for at, x in given)
 
     def scalar(self, x: Value) -> str:
         width, lanes = x.detail
         assert isinstance(width, int) and isinstance(lanes, tuple)
-        if all(isinstance(y, Node) and y.op == "const" for y in lanes):
-            number = _packed(width, tuple(y.low for y in lanes), width * len(lanes)) if len(lanes) > 1 else lanes[0].low
-            return str(number)
+        if len(lanes) == 1 and isinstance(lanes[0], Node) and lanes[0].constant is not None:
+            return str(lanes[0].constant)
         return f"(int)({self.packed(width, lanes)})"
 
     def term(self, x: Node) -> str:
         """A value that does not vary, as C of 64 bits."""
+        if x.low < -(1 << 63) or x.high >= 1 << 63:
+            raise NoCover("a scalar of more than 64 bits")
         match x.op:
             case "const":
-                return f"{x.low}" if x.low >= 0 else f"({x.low})"
-            case "bits" if x.args[0].op == "const":
+                return f"INT64_C({x.low})" if x.low >= 0 else f"(-INT64_C({-x.low}))"
+            case "bits" if str(x.attr[0]) in self.scalars and x.args[0] is build.ZERO:
                 name, width, signed = x.attr
-                base = self.rows[str(name)]
-                kind = f"{'' if signed else 'u'}int{width}_t"
-                if base.startswith("="):  # a scalar
-                    return f"(int64_t)({kind})({base[1:]})"
-                return f"(int64_t)(({kind} const *)(const void *)({base}))[{x.args[0].low // int(width)}]"
+                return f"(int64_t)({_integer(int(width), bool(signed))})({self.names[str(name)]})"
+            case "wrap":
+                return f"(int64_t)({_integer(int(x.attr[0]), bool(x.attr[1]))}){self.term(x.args[0])}"
             case "add":
                 return f"({' + '.join(map(self.term, x.args))})"
-            case "mul" | "and" | "or" | "xor" | "shl" | "shr" | "lt" | "le" | "eq":
-                sign = {"mul": "*", "and": "&", "or": "|", "xor": "^", "shl": "<<", "shr": ">>", "lt": "<", "le": "<=",
-                        "eq": "=="}[x.op]  # fmt: skip
-                return f"({self.term(x.args[0])} {sign} {self.term(x.args[1])})"
-            case "wrap":
-                width, signed = x.attr
-                if width in (8, 16, 32):
-                    return f"(int64_t)({'' if signed else 'u'}int{width}_t){self.term(x.args[0])}"
+            case op if op in _INFIX:
+                return f"({self.term(x.args[0])} {_INFIX[op]} {self.term(x.args[1])})"
             case "invert":
                 return f"(~{self.term(x.args[0])})"
             case "min" | "max":
@@ -202,13 +198,23 @@ class _Writer:
             case "select":
                 a, b, c = map(self.term, x.args)
                 return f"({a} ? {b} : {c})"
-        raise NotImplementedError(x.op)
+            case op:
+                raise NoCover(f"a scalar made by `{op}`")
+
+
+_INFIX = {"mul": "*", "and": "&", "or": "|", "xor": "^", "shr": ">>", "lt": "<", "le": "<=", "eq": "=="}
+
+
+def _integer(width: int, signed: bool) -> str:
+    if width not in (8, 16, 32, 64):
+        raise NoCover(f"C has no integer of {width} bits")
+    return f"{'' if signed else 'u'}int{width}_t"
 
 
 def _packed(width: int, lanes: tuple[object, ...], bits: int) -> int:
     total = 0
     for at in range(bits // width):
         x = lanes[at % len(lanes)]
-        number = x.low if isinstance(x, Node) else x if isinstance(x, int) else 0
+        number = x if isinstance(x, int) else 0
         total |= (number & ((1 << width) - 1)) << (at * width)
     return total

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import islice, product
 
 import numpy as np
@@ -341,15 +342,10 @@ def _zero_extended(demand: Demand) -> Demand | None:
     return Demand.of(demand.bits, half, lanes)
 
 
-_WIDTHS: dict[Node, dict[str, int]] = {}
-
-
-def slot_widths(function: Node) -> dict[str, int]:
+@cache
+def slot_widths(function: Node) -> Mapping[str, int]:
     """The widths of what a lane function reads, by the names of slots."""
-    found = _WIDTHS.get(function)
-    if found is None:
-        found = _WIDTHS[function] = {str(x.attr[0]): int(x.attr[1]) for x in walk([function]) if x.op == "bits"}
-    return found
+    return {str(x.attr[0]): int(x.attr[1]) for x in walk([function]) if x.op == "bits"}
 
 
 def periodic(lanes: tuple[object, ...]) -> tuple[object, ...]:

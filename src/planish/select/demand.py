@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from planish.isa.semantics.node import Node, walk, width_of
 
@@ -69,16 +70,9 @@ class Demand:
         return count
 
 
-_NEEDS: dict[Node, int] = {}
-
-
+@cache
 def needed_width(term: Node) -> int:
     """The narrowest of 8, 16, 32 and 64 bits that holds all that a term computes on the way, leaves apart."""
-    found = _NEEDS.get(term)
-    if found is None:
-        most = 8
-        for x in walk([term]):
-            if x.args and x.op not in ("bits", "const"):
-                most = max(most, width_of(x.low, x.high))
-        found = _NEEDS[term] = next((x for x in (8, 16, 32, 64) if most <= x), 128)
-    return found
+    computed = (x for x in walk([term]) if x.args and x.op != "bits")
+    most = max((width_of(x.low, x.high) for x in computed), default=8)
+    return next((x for x in (8, 16, 32, 64) if most <= x), 128)

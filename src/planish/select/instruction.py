@@ -1,15 +1,16 @@
 """A strip as an instruction: what it means is its nest, what it is in C are the instructions that were selected.
 
 >>> from planish.ir.text.parser import parse_kernel
+>>> from planish.target.load import load_target
 >>> text = "kernel k(A: u8[32], B: u8[32]) { for l in 0 .. 32 { B[l] = u8(i32(A[l]) + i32(B[l]) + 1:i32 >> 1:i32) } }"
 >>> kernel = parse_kernel(text)
->>> found = select_strip(kernel.body.body[0], {x.name: x for x in kernel.arrays}, EXTENSIONS["x86-avx2"])
+>>> found = select_strip(kernel.body.body[0], {x.name: x for x in kernel.arrays}, extension_of(load_target("x86-avx2")))
 >>> print(found.instruction.template)
 {
-  const __m256i v0 = _mm256_loadu_si256((__m256i const *)(const void *)({m1}));
-  const __m256i v1 = _mm256_loadu_si256((__m256i const *)(const void *)({m0}));
-  const __m256i v2 = _mm256_avg_epu8(v0, v1);
-  _mm256_storeu_si256((__m256i *)(void *)({m0}), v2);
+  const __m256i planish_v0 = _mm256_loadu_si256((__m256i const *)((char *)(void *){m1}));
+  const __m256i planish_v1 = _mm256_loadu_si256((__m256i const *)((char *)(void *){m0}));
+  const __m256i planish_v2 = _mm256_avg_epu8(planish_v0, planish_v1);
+  _mm256_storeu_si256((__m256i *)((char *)(void *){m0}), planish_v2);
 }
 """
 
@@ -24,7 +25,9 @@ from planish.ir.nest import Array, For
 from planish.ir.text.printer import print_kernel
 from planish.isa.costs.tables import load_costs
 from planish.isa.instruction import Instruction, make_instruction
+from planish.isa.select.instruction_text import InstructionFinder
 from planish.isa.select.lane_values import NoCover
+from planish.isa.shipped import extension
 from planish.select.c_text import DIALECTS, Store, write_statements
 from planish.select.cover import Cover
 from planish.select.demand import Demand
@@ -32,6 +35,7 @@ from planish.select.lane_functions import usable
 from planish.select.lane_table import LaneTable
 from planish.select.proof import Proof
 from planish.select.strip import Strip, read_strip
+from planish.target.machine import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +50,25 @@ class VectorExtension:
     header: str
 
 
-_AVX2 = ("SSE", "SSE2", "SSE3", "SSSE3", "SSE4.1", "SSE4.2", "AVX", "AVX2")
-EXTENSIONS: Mapping[str, VectorExtension] = {
-    "x86-avx2": VectorExtension("x86", _AVX2, (256, 128), "skylake-avx512", "immintrin.h"),
-    "x86-avx512": VectorExtension(
-        "x86", (*_AVX2, "AVX512F", "AVX512VL", "AVX512BW", "AVX512DQ", "AVX512CD", "AVX512_VNNI"), (512, 256, 128),
-        "icelake-server", "immintrin.h",
-    ),
-    "aarch64-neon": VectorExtension("arm", ("v7", "A64", "DOTPROD"), (128, 64), "neoverse-n1", "arm_neon.h"),
-    "hvx": VectorExtension("hvx", (), (1024,), "hexagonv66", "hexagon_types.h"),
-}  # fmt: skip
-"""Extensions by the names of targets."""
+_MORE = {"avx512": ("AVX512VL", "AVX512DQ", "AVX512CD", "AVX512_VNNI")}
+"""What the targets of an extension have besides what its shipped instructions need."""
+_NARROWEST = {"x86": 128, "arm": 64}
+"""The narrowest registers of integers."""
+
+
+def extension_of(target: Target) -> VectorExtension:
+    """What a machine covers strips with; NoCover where it has no vector extension that is known."""
+    name = target.vector_extension
+    if name is None:
+        raise NoCover(f"no vector instructions are known for `{target.name}`")
+    shipped = extension(name)
+    (kind,) = shipped.memories.values()
+    finder, header = shipped.speakers[kind.name]
+    assert isinstance(finder, InstructionFinder)
+    known = finder.register_file.instruction_set
+    halvings = kind.bits.bit_length() - _NARROWEST[known.isa].bit_length() + 1
+    widths = tuple(kind.bits >> at for at in range(halvings))
+    return VectorExtension(known.isa, (*known.features, *_MORE.get(name, ())), widths, target.processor, header)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,37 +81,37 @@ class Selected:
     cost: float
 
 
-def select_strip(loop: For, arrays: Mapping[str, Array], extension: VectorExtension) -> Selected:
+def select_strip(loop: For, arrays: Mapping[str, Array], registers: VectorExtension) -> Selected:
     """Cover a loop over lanes; NoCover where it is no strip, or is not covered, or the program is not proven."""
     strip = read_strip(loop, arrays)
-    stores, cost = cover_strip(strip, extension)
-    rows = {x.name: f"{{{x.name}}}" for x in strip.kernel.arrays}
-    rows |= {x.name: f"={{{x.name}}}" for x in strip.kernel.scalars}
-    lines = write_statements(stores, DIALECTS[extension.isa], rows)
+    stores, cost = cover_strip(strip, registers)
+    operands = [*(x.name for x in strip.kernel.arrays), *(x.name for x in strip.kernel.scalars)]
+    names = {x: f"{{{x}}}" for x in operands}
+    lines = write_statements(stores, DIALECTS[registers.isa], names, strip.body.scalars)
     text = "\n".join(["{", *(f"  {x}" for x in lines), "}"])
     name = f"select_{key(print_kernel(strip.kernel), text)[:8]}"
     definition = replace(strip.kernel, name=name)
-    return Selected(make_instruction(name, definition, text, header=extension.header), strip, stores, cost)
+    return Selected(make_instruction(name, definition, text, header=registers.header), strip, stores, cost)
 
 
-def cover_strip(strip: Strip, extension: VectorExtension) -> tuple[tuple[Store, ...], float]:
+def cover_strip(strip: Strip, registers: VectorExtension) -> tuple[tuple[Store, ...], float]:
     """The proven stores of a strip and what they cost; NoCover where there are none."""
     body = strip.body
-    cover = Cover(body, _table(extension))
-    proof = Proof(body, extension.isa)
+    cover = Cover(body, _table(registers))
+    proof = Proof(body, registers.isa)
     stores: list[Store] = []
     cost = 0.0
     for output in body.outputs:
         if output.step != output.width:
             raise NoCover(f"lanes of `{output.row}` are not written one after another")
-        bits = next((x for x in extension.widths if body.lanes * output.width % x == 0), None)
+        bits = next((x for x in registers.widths if body.lanes * output.width % x == 0), None)
         if bits is None:
             raise NoCover(f"{body.lanes} lanes of {output.width} bits are no whole registers")
         count = bits // output.width
         for first in range(0, body.lanes, count):
             found = cover.find(Demand.of(bits, output.width, [(output.value, first + at) for at in range(count)]))
             if found is None:
-                raise NoCover(f"no instructions of {extension.isa} were found for `{output.row}`")
+                raise NoCover(f"no instructions of {registers.isa} were found for `{output.row}`")
             wrong = proof.refuted(found.value, output, range(first, first + count))
             if wrong is not None:
                 raise NoCover(f"the instructions for `{output.row}` are not proven at iteration {wrong}")
@@ -108,23 +120,14 @@ def cover_strip(strip: Strip, extension: VectorExtension) -> tuple[tuple[Store, 
     return tuple(stores), cost
 
 
-_TABLES: dict[tuple[str, tuple[str, ...]], LaneTable] = {}
-
-
-def _table(extension: VectorExtension) -> LaneTable:
-    key = extension.isa, extension.features
-    if key not in _TABLES:
-        _TABLES[key] = LaneTable(usable(*key), lambda name: cost_of(extension, name))
-    return _TABLES[key]
-
-
-def cost_of(extension: VectorExtension, name: str) -> float:
-    """Cycles of throughput of an instruction; those of one that is not known are 1."""
-    return _costs(extension.isa, extension.processor).get(name, 1.0)
-
-
 @cache
+def _table(registers: VectorExtension) -> LaneTable:
+    costs = _costs(registers.isa, registers.processor)
+    return LaneTable(usable(registers.isa, registers.features), lambda name: costs.get(name, 1.0))
+
+
 def _costs(isa: str, processor: str) -> Mapping[str, float]:
+    """Cycles of throughput of instructions by their names."""
     found = load_costs(isa)
     if found is None:
         return {}

@@ -5,6 +5,7 @@ operands' registers; what is stored has to be the term of each lane in one norma
 
 >>> from planish.select.body import read_body
 >>> body = read_body("(p: 128) -> out: 128 { for i < 16 { out.u8[i] = u8(2*p.u8[i]) } }")
+>>> from planish.select.program import RegisterProgram
 >>> program = RegisterProgram()
 >>> row = program.make("load", 128, ("p", 0))
 >>> proof = Proof(body, "arm")
@@ -25,9 +26,7 @@ from planish.isa.semantics.definition import Definition
 from planish.isa.semantics.node import Node, const, rebuild
 from planish.isa.semantics.scalarised import ordered, puts_of, specialise
 from planish.select.body import LaneBody, Output
-from planish.select.program import RegisterProgram, Value
-
-__all__ = ["RegisterProgram", "Proof"]
+from planish.select.program import Value
 
 Segments = tuple[tuple[int, int, Node], ...]
 """What lies in a register: offset, width and value, in order."""

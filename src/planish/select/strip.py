@@ -1,6 +1,7 @@
 """A loop over lanes as a strip: its rows of memory and scalars become operands, its assignments outputs.
 
 >>> from planish.ir.text.parser import parse_kernel
+>>> from planish.ir.text.printer import print_kernel
 >>> loop = "for l in 0 .. 16 { B[3, l] = u8(i32(A[2, l + 1]) + i32(A[2, l]) >> 1:i32) }"
 >>> text = f"kernel k(n; A: u8[n, n], B: u8[n, n]) {{ {loop} }}"
 >>> kernel = parse_kernel(text)
@@ -19,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from planish.ir.expr import Binary, Const, Expr, Load, Var, type_of
 from planish.ir.index.polynomial import Polynomial, build, polynomial
 from planish.ir.nest import Array, Assign, Block, For, Kernel, Let, Reduce, Scalar, Stmt
-from planish.ir.text.printer import print_expr, print_kernel
+from planish.ir.text.printer import print_expr
 from planish.ir.traverse import children, substitute, substitute_block, walk_expr, with_children
 from planish.ir.types import INDEX
 from planish.isa.select.lane_values import LaneNest, NoCover, Reader
@@ -27,8 +28,6 @@ from planish.isa.semantics import build as semantic
 from planish.isa.semantics.definition import Definition, LaneLoop, Operand, Put
 from planish.isa.semantics.node import const, var
 from planish.select.body import LaneBody, read_body
-
-__all__ = ["Strip", "print_kernel", "read_strip"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +177,8 @@ class _Operands:
 
     def scalar(self, x: Expr) -> Expr:
         """A value that is the same in all lanes."""
+        if type_of(x).is_float:
+            raise NoCover(f"`{print_expr(x)}`, a float that is the same in all lanes")
         text = print_expr(x)
         if text not in self.names:
             name = self.names[text] = f"x{len(self.scalars)}"

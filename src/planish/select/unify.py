@@ -20,7 +20,7 @@ from itertools import combinations
 from math import gcd
 
 from planish.isa.semantics import build
-from planish.isa.semantics.node import COMMUTE, Node, const, node, rebuild, scaled, terms_of
+from planish.isa.semantics.node import COMMUTE, Node, const, rebuild, scaled, terms_of
 
 Binding = dict[str, Node]
 """What lies in the slots and parameters of a lane function, by their names; one that does not matter is missing."""
@@ -207,22 +207,7 @@ def _match_shifted(p: Node, t: Node, ring: int, b: Binding) -> Iterator[Binding]
 
 
 def _with_parameter(p: Node, parameter: Node, value: Node) -> Node:
-    def change(x: Node, args: tuple[Node, ...]) -> Node:
-        if x is parameter:
-            return value
-        match x.op:
-            case "shl":
-                return build.shift_left(*args)
-            case "shr":
-                return build.shift_right(*args)
-            case "add":
-                return build.add(*args)
-            case "mul":
-                return build.multiply(*args)
-            case _:
-                return node(x.op, args, x.attr)
-
-    return rebuild(p, change)
+    return rebuild(p, lambda x, args: value if x is parameter else build.construct(x.op, args, x.attr))
 
 
 def _match_sum(p: Node, t: Node, ring: int, b: Binding) -> Iterator[Binding]:

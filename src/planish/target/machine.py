@@ -65,6 +65,13 @@ class Target:
         return next((name for start, name in names if self.isa.startswith(start)), "")
 
     @property
+    def vector_extension(self) -> str | None:
+        """The vector extension whose shipped instructions it has; None where it has none of them."""
+        if self.architecture == "aarch64":
+            return "neon"
+        return {256: "avx2", 512: "avx512"}.get(self.vector_bits if self.fma else 0)
+
+    @property
     def predefined(self) -> tuple[str, ...]:
         """The macros by which its compilers say what C leaves open: whether a plain `char` has no sign."""
         return ("__CHAR_UNSIGNED__=1",) if self.architecture == "aarch64" else ()

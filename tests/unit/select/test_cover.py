@@ -7,10 +7,11 @@ import pytest
 from planish.ir.text.parser import parse_kernel
 from planish.isa.select.lane_values import NoCover
 from planish.select.body import read_body
-from planish.select.instruction import EXTENSIONS, cover_strip, select_strip
+from planish.select.instruction import cover_strip, extension_of, select_strip
 from planish.select.program import RegisterProgram, in_order
 from planish.select.proof import Proof
 from planish.select.strip import read_strip
+from planish.target.load import load_target
 
 AVERAGE = "B[l] = u8(i32(A[l]) + i32(B[l]) + 1:i32 >> 1:i32)"
 DIFFERENCE = "B[l] = u8(max(i32(A[l]) - i32(B[l]), i32(B[l]) - i32(A[l])))"
@@ -33,13 +34,13 @@ def strip_of(statement: str, lanes: int, kind: str = "u8"):
 @pytest.mark.parametrize(("name", "target"), IDIOMS, ids=lambda x: x)
 def test_an_idiom_is_its_instruction(name, target):
     statement, lanes, wanted = IDIOMS[name, target]
-    stores, _ = cover_strip(read_strip(*strip_of(statement, lanes)), EXTENSIONS[target])
+    stores, _ = cover_strip(read_strip(*strip_of(statement, lanes)), extension_of(load_target(target)))
     called = {x.detail[0] for value, _, _ in stores for x in in_order([value]) if x.kind == "call"}
     assert called == wanted
 
 
 def test_a_strip_becomes_an_instruction_with_its_own_definition():
-    found = select_strip(*strip_of(GREATEST, 32), EXTENSIONS["aarch64-neon"]).instruction
+    found = select_strip(*strip_of(GREATEST, 32), extension_of(load_target("aarch64-neon"))).instruction
     assert found.lanes == 32
     assert found.template.count("vmaxq_u8") == 4
     assert {x.name for x in found.definition.arrays} == {"m0", "m1"}
@@ -49,7 +50,7 @@ def test_products_of_neighbours_are_covered_with_scalars_as_operands():
     statement = "C[l] = C[l] + i32(A[l]) * i32(x)"
     kernel = parse_kernel(f"kernel k(n; x: i16; A: i16[n], C: i32[n]) {{ for l in 0 .. 4 {{ {statement} }} }}")
     strip = read_strip(kernel.body.body[0], {x.name: x for x in kernel.arrays})
-    stores, _ = cover_strip(strip, EXTENSIONS["aarch64-neon"])
+    stores, _ = cover_strip(strip, extension_of(load_target("aarch64-neon")))
     assert any(str(x.detail[0]).startswith("vmlal") for x in in_order([stores[0][0]]) if x.kind == "call")
 
 
@@ -74,4 +75,4 @@ def test_another_program_is_refuted_at_the_first_wrong_lane():
 )
 def test_what_is_no_strip_is_refused(statement):
     with pytest.raises(NoCover):
-        cover_strip(read_strip(*strip_of(statement, 16)), EXTENSIONS["aarch64-neon"])
+        cover_strip(read_strip(*strip_of(statement, 16)), extension_of(load_target("aarch64-neon")))

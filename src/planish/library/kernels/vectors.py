@@ -81,8 +81,7 @@ class Vectors:
 
 def choose_vectors(target: Target, product: ProductTypes | Type) -> Vectors:
     """The vectors that a machine has for a product; PlanishError E0640 where there are no instructions for it."""
-    arm = target.isa.startswith("arm")
-    name = "neon" if arm else {256: "avx2", 512: "avx512"}.get(target.vector_bits if target.fma else 0)
+    name = target.vector_extension
     if name is None:
         message = f"there are no instructions for the target `{target.name}`"
         raise PlanishError(Diagnostic("E0640", message, help=f"there are some for {', '.join(extensions())}"))
