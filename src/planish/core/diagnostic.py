@@ -60,7 +60,8 @@ class PlanishError(Exception):
 class Remark:
     """What was done or refused, and why: `id` is stable (`scop-call`, `schedule-band`; `planish.core.reasons` lists
     them), `kind` says which. `brief`: what a table says, where that is less.
-    `help` says what to change where that is more than what helps against all of that id.
+    `help` says what to change where that is more than what helps against all of that id. `about`: the statement that it
+    is about, where `span` is in a function that is called there.
 
     >>> print(Remark("scop-comma", "refused", "a comma inside an expression").render())
     refused[scop-comma]: a comma inside an expression
@@ -73,6 +74,12 @@ class Remark:
     span: Span | None = None
     help: str = ""
     brief: str | None = None
+    about: Span | None = None
+
+    @property
+    def place(self) -> Span | None:
+        """Where the statement stands that it is about."""
+        return self.about or self.span
 
     @property
     def summary(self) -> str:

@@ -132,8 +132,16 @@ def _function(result: FunctionResult, file: FileResult) -> FunctionAccount | Non
 
 def remarks_of(function: CFunction, own: tuple[Remark, ...], file: tuple[Remark, ...]) -> tuple[Remark, ...]:
     """What was refused in a function: by the later stages, and by the front-end within its lines."""
-    inside = [r for r in file if r.span is not None and function.span.line <= r.span.line <= function.span.end_line]
+    inside = [r for r in file if is_about(r, function)]
     return tuple(r for r in dict.fromkeys((*inside, *own)) if r.kind == "refused")
+
+
+def is_about(remark: Remark, function: CFunction) -> bool:
+    """Whether a remark is about something in a function's lines."""
+    place = remark.place
+    return place is not None and place.file == function.span.file and (
+        function.span.line <= place.line <= function.span.end_line
+    )  # fmt: skip
 
 
 def describe_version(result: FunctionResult, label: str) -> tuple[str, ...]:

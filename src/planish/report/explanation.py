@@ -19,7 +19,7 @@ from planish.ir.traverse import walk
 from planish.options import Options
 from planish.poly.scop.dependence_levels import Link, list_links
 from planish.poly.scop.extraction import Scop, Statement
-from planish.report.account import FileAccount
+from planish.report.account import FileAccount, is_about
 from planish.report.operations import describe_choice, describe_operations
 from planish.schedule.auto.plan import Prepared, Version
 from planish.target.load import load_target
@@ -40,7 +40,7 @@ def explain_file(source: Source, options: Options, earlier: FileAccount | None =
     told: set[Remark] = set()
     for function in functions:
         plans = tuple(_with_operations(lower_region(r, options, target), options, target) for r in function.regions)
-        refused = [r for r in file.remarks if _within(r, function)]
+        refused = [r for r in file.remarks if is_about(r, function)]
         told |= set(refused)
         parts += _explain_function(function, plans, refused, source, earlier)
     rest = [r for r in file.remarks if r not in told and (options.function is None or r.span is None)]
@@ -55,13 +55,6 @@ def _with_operations(plan: RegionPlan, options: Options, target: Target) -> Regi
     region = plan.region
     remarks = describe_operations(region.kernel, region.scratch, target, options.fp, dict(options.sizes))
     return replace(plan, remarks=(*plan.remarks, *remarks))
-
-
-def _within(remark: Remark, function: CFunction) -> bool:
-    span = remark.span
-    return span is not None and span.file == function.span.file and (
-        function.span.line <= span.line <= function.span.end_line
-    )  # fmt: skip
 
 
 def _explain_function(

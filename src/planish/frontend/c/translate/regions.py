@@ -23,16 +23,16 @@ from planish.frontend.c.idioms.radix_stages import find_stages
 from planish.frontend.c.text.extent import ColumnMap, Item, balanced_conditionals
 from planish.frontend.c.text.lexer import Tokens
 from planish.frontend.c.translate.calls import inline_call
+from planish.frontend.c.translate.inlined_regions import calls_functions, why_not_affine
 from planish.frontend.c.translate.kernels import FinishedKernel, finish
+from planish.frontend.c.translate.region_types import declared_types, size_types
 from planish.frontend.c.translate.state import Address, Again, CTranslation, Refused
 from planish.frontend.c.translate.statements import execute
 from planish.frontend.c.translation_unit import Region
 from planish.frontend.c.types.constants import walk_tree
-from planish.frontend.c.types.declarations import scalar_of
 from planish.ir.expr import Expr
 from planish.ir.index.polynomial import chain, show
 from planish.ir.index.ranges import Range
-from planish.ir.nest import Kernel
 from planish.poly.canonical.delinearise import delinearise
 from planish.poly.idioms.histogram import find_counting
 from planish.poly.idioms.householder import find_reflecting
@@ -41,8 +41,6 @@ from planish.poly.isl.affine import NotAffineError
 from planish.poly.isl.op_budget import PASS, OverBudgetError, within
 
 _LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
-_NARROW = 32
-"""The bits of types whose values are worth knowing as bounds of sizes."""
 _MOST_RESTARTS = 200
 
 
@@ -169,8 +167,10 @@ def _refuse(node: c_ast.Node, refusal: Refused, s: Search) -> None:
         s.found.append(region)
         return
     if isinstance(node, _LOOPS):
-        where = s.span_of(refusal.node) or s.span_of(node)
-        remark = Remark(refusal.id, "refused", f"the loop stays as written: {refusal.message}", where)
+        loop = s.span_of(node)
+        where = s.span_of(refusal.node) or loop
+        message = f"the loop stays as written: {refusal.message}"
+        remark = Remark(refusal.id, "refused", message, where, about=loop if refusal.within else None)
         if remark not in s.remarks:
             s.remarks.append(remark)
     if id(node) in s.items or isinstance(node, (c_ast.Case, c_ast.Default, c_ast.Label)):
@@ -220,7 +220,7 @@ def _reversed(node: c_ast.For, s: Search) -> Region | None:
     span = s.span_of(node)
     return Region(
         found.kernel.name, 0, replace(found.kernel, span=span), item.start, item.end, found.names, span=span,
-        alone=item.start in s.alone, reversal=found.reversal, declared=_declared(found.kernel, s.bound),
+        alone=item.start in s.alone, reversal=found.reversal, declared=declared_types(found.kernel, s.bound),
     )  # fmt: skip
 
 
@@ -285,6 +285,8 @@ def _take(run: list[c_ast.Node], s: Search) -> tuple[int, Refused] | None:
         start = _leading(run[:end], s)
         stop = _trailing(run[:end])
         outcome = _finish(run[start:stop], run[:start], s)
+        if isinstance(outcome, Refused) and start < first and calls_functions(run[start:first], s.bound):
+            outcome = _finish(run[first:stop], [], s)  # what a call does may be what cannot be read
         if isinstance(outcome, Region):
             s.found.append(outcome)
             rest = run[stop:]
@@ -353,6 +355,9 @@ def _finish(
     finished = _attempt(nodes, prelude, s, live, searches)
     if not isinstance(finished, FinishedKernel):
         return finished[1] if finished is not None else Refused("scop-loop", "it is not a kernel", nodes[0])
+    if calls_functions(nodes, s.bound) and (reason := why_not_affine(finished.kernel)) is not None:
+        # The loops around a call may be no static control part where those beside it are.
+        return Refused("scop-affine", reason, nodes[0])
     s.finished[first.start] = finished
     name = s.bound.function.decl.name
     s.remarks += (x for x in finished.remarks if x not in s.remarks)
@@ -365,24 +370,8 @@ def _finish(
     return Region(
         name, 0, kernel, first.start, last.end, finished.names, finished.updates, finished.registers, scratch,
         computed, span, alone=first.start in s.alone, conditional_stores=finished.conditional_stores,
-        declared=_declared(kernel, s.bound) + _sizes(finished, s.bound),
+        declared=declared_types(kernel, s.bound) + size_types(finished, s.bound),
     )  # fmt: skip
-
-
-def _declared(kernel: Kernel, bound: BoundNames) -> tuple[tuple[str, str], ...]:
-    """What C calls the types of a kernel's scalars, and of its arrays' elements."""
-    by_key = {x.key: x for x in (*bound.symbols, *bound.by_node.values())}
-    names = [*(x.name for x in kernel.scalars), *(x.name for x in kernel.arrays)]
-    types = [(x, scalar_of(by_key[x].ctype)) for x in names if x in by_key]
-    return tuple((name, scalar.spelling) for name, scalar in types if scalar is not None and scalar.spelling)
-
-
-def _sizes(finished: FinishedKernel, bound: BoundNames) -> tuple[tuple[str, str], ...]:
-    """What C calls the types of those sizes of a kernel that are variables; wider ones than 32 bits bound nothing."""
-    by_key, passed = {x.key: x for x in (*bound.symbols, *bound.by_node.values())}, dict(finished.names)
-    known = [(x, by_key[x]) for x in finished.kernel.sizes if x in by_key and passed.get(x) == by_key[x].name]
-    types = [(name, scalar_of(x.ctype)) for name, x in known if x.whole is None]
-    return tuple((name, x.spelling) for name, x in types if x is not None and x.spelling and x.type.bits <= _NARROW)
 
 
 def _attempt(

@@ -1,0 +1,44 @@
+"""Regions with inlined calls: the loops around a call may be no static control part where those beside it are.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> text = "kernel k(n, m; A: i32[?]) {{ for i in 0 .. n {{ for j in 0 .. m {{ A[{}] = 0:i32 }} }} }}"
+>>> [why_not_affine(parse_kernel(text.format(x))) is None for x in ("i * m + j", "i * j")]
+[True, False]
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from pycparser import c_ast
+
+from planish.frontend.c.analysis.escape import called_name
+from planish.frontend.c.analysis.scope import BoundNames
+from planish.frontend.c.types.constants import walk_tree
+from planish.ir.nest import Kernel
+from planish.poly.canonical.canonicalise import tidy
+from planish.poly.isl.affine import NotAffineError
+from planish.poly.isl.op_budget import PASS, OverBudgetError, within
+from planish.poly.scop.extraction import extract_scop
+
+
+def calls_functions(nodes: list[c_ast.Node], bound: BoundNames) -> bool:
+    """Whether functions of the file are called, which were inlined."""
+    return any(
+        isinstance(x, c_ast.FuncCall) and called_name(x) in bound.file.functions for y in nodes for x in walk_tree(y)
+    )
+
+
+def why_not_affine(kernel: Kernel) -> str | None:
+    """Why a kernel is no static control part; None where it is one, or that is not found out."""
+    try:
+        within(partial(_extract, kernel), 2 * PASS)
+    except NotAffineError as error:
+        return error.reason
+    except OverBudgetError:
+        pass
+    return None
+
+
+def _extract(kernel: Kernel) -> None:
+    extract_scop(tidy(kernel))
