@@ -10,12 +10,14 @@ wrap(8, False, add(bits('0', 8, False, const(0)), bits('1', 8, False, const(0)))
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.resources import files
+from typing import Any
 
 from planish.isa.collection import load_collection
+from planish.isa.entry import Entry
 from planish.isa.select.instruction_set import InstructionSet
 from planish.isa.semantics.node import Node, node, rebuild
 from planish.select.access_map import Expanded, expand
@@ -101,9 +103,7 @@ def divided(piece: Piece, width: int) -> Piece:
 
     def places(slot: int) -> tuple[Place, ...]:
         moving = str(slot) in data
-        return tuple(
-            (position, offset + start * moving) for position, offset in piece.slots[slot] for start in starts
-        )
+        return tuple((position, offset + start * moving) for position, offset in piece.slots[slot] for start in starts)
 
     slots = tuple(Expanded(partial(places, slot)) for slot in range(len(piece.slots)))
     return Piece(function, width, Expanded(lanes), slots, True)
@@ -118,10 +118,19 @@ def load_lane_instructions(isa: str) -> tuple[LaneInstruction, ...]:
 @cache
 def usable(isa: str, features: tuple[str, ...]) -> tuple[LaneInstruction, ...]:
     """Those that an extension has."""
-    instruction_set = InstructionSet(isa, features)
-    collection = load_collection(isa)
-    names = [x for x in load_lane_file(isa).entries if instruction_set.needs(collection.entry(x)) is not None]
-    return tuple(x for name in names for x in instructions_of(isa, name))
+    return tuple(x for name in had(isa, features, load_lane_file(isa).entries) for x in instructions_of(isa, name))
+
+
+def had(isa: str, features: tuple[str, ...], names: Iterable[str]) -> list[str]:
+    """Those of some entries that need nothing but these features."""
+    instruction_set, collection = InstructionSet(isa, features), load_collection(isa)
+    return [x for x in names if instruction_set.needs(collection.entry(x)) is not None]
+
+
+def with_kinds(entry: Entry, parameters: Iterable[Sequence[Any]]) -> list[tuple[Any, ...]]:
+    """The parameters of an entry as they stand in a file, with their types in C."""
+    kinds = (kind for kind, _ in entry.signature.parameters)
+    return [(*x, kind) for x, kind in zip(parameters, kinds, strict=True)]
 
 
 @cache
@@ -140,8 +149,7 @@ def instructions_of(isa: str, name: str) -> tuple[LaneInstruction, ...]:
     """Those of an entry; KeyError where it has none."""
     file, entry = load_lane_file(isa), load_collection(isa).entry(name)
     result, parameters, lines = file.entries[name]
-    kinds = (kind for kind, _ in entry.signature.parameters)
-    operands = [(*x, kind) for x, kind in zip(parameters, kinds, strict=True)]
+    operands = with_kinds(entry, parameters)
     plain = tuple(LaneOperand(*x) for x in operands)
     found = []
     for line in lines:
@@ -150,8 +158,15 @@ def instructions_of(isa: str, name: str) -> tuple[LaneInstruction, ...]:
         made = tuple(LaneOperand(*x, *bounds.get(x[0], ())) for x in operands) if bounds else plain
         found.append(
             LaneInstruction(
-                name, isa, result, made, Expanded(partial(_pieces, file, pieces)), entry.signature.result,
-                entry.features, entry.values, {x: int(value) for x, value in assigned(fixed)},
+                name,
+                isa,
+                result,
+                made,
+                Expanded(partial(_pieces, file, pieces)),
+                entry.signature.result,
+                entry.features,
+                entry.values,
+                {x: int(value) for x, value in assigned(fixed)},
             )  # fmt: skip
         )
     return tuple(found)

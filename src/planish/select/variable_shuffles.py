@@ -17,10 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planish.isa.collection import load_collection
-from planish.isa.select.instruction_set import InstructionSet
 from planish.isa.semantics.evaluate import evaluate
 from planish.select.access_map import Expanded, expand
-from planish.select.lane_functions import LaneOperand, Place, assigned, load_lane_file
+from planish.select.lane_functions import LaneOperand, Place, assigned, had, load_lane_file, with_kinds
 
 _BYTE = 8
 
@@ -69,27 +68,30 @@ def load_variable_shuffles(isa: str) -> tuple[VariableShuffle, ...]:
 @cache
 def usable_shuffles(isa: str, features: tuple[str, ...]) -> tuple[VariableShuffle, ...]:
     """Those that an extension has."""
-    instruction_set = InstructionSet(isa, features)
-    collection = load_collection(isa)
-    return tuple(
-        x for x in load_variable_shuffles(isa) if instruction_set.needs(collection.entry(x.entry)) is not None
-    )
+    return tuple(x for name in had(isa, features, load_lane_file(isa).shuffles) for x in _shuffles_of(isa, name))
 
 
 def _shuffles_of(isa: str, name: str) -> list[VariableShuffle]:
     file, entry = load_lane_file(isa), load_collection(isa).entry(name)
     result, parameters, lines = file.shuffles[name]
-    kinds = (kind for kind, _ in entry.signature.parameters)
-    plain = [(*x, kind) for x, kind in zip(parameters, kinds, strict=True)]
-    operands = tuple(LaneOperand(*x) for x in plain)
+    operands = tuple(LaneOperand(*x) for x in with_kinds(entry, parameters))
     found = []
     for line in lines:
         fixed, numbers = line.split(";")
         index, width, size, lanes, fields = map(int, numbers.split())
         found.append(
             VariableShuffle(
-                name, isa, result, operands, entry.signature.result, entry.features, index, width, size,
-                Expanded(partial(expand, file.maps[lanes])), Expanded(partial(expand, file.maps[fields])),
+                name,
+                isa,
+                result,
+                operands,
+                entry.signature.result,
+                entry.features,
+                index,
+                width,
+                size,
+                Expanded(partial(expand, file.maps[lanes])),
+                Expanded(partial(expand, file.maps[fields])),
                 {x: int(value) for x, value in assigned(fixed)},
             )  # fmt: skip
         )
