@@ -47,7 +47,13 @@ TRUE = Const(True, BOOL)
 def region(kernel: Kernel, path: Sequence[Node], body: Block) -> Scop:
     """The polyhedral view of a nest in place of the statement at the end of a path: the iterators of the loops around
     are sizes of it, and what bounds and conditions say of them is assumed. Raises NotAffineError."""
-    return extract_scop(replace(_place(kernel, path), body=substitute_block(body, names_at(kernel, path))))
+    return extract_scop(alone(kernel, path, body))
+
+
+def alone(kernel: Kernel, path: Sequence[Node], body: Block) -> Kernel:
+    """A nest in place of the statement at the end of a path as a kernel of its own: the iterators of the loops around
+    are sizes of it, and what bounds and conditions say of them is assumed, as far as the model takes it."""
+    return replace(_place(kernel, path), body=substitute_block(body, names_at(kernel, path)))
 
 
 def _place(kernel: Kernel, path: Sequence[Node]) -> Kernel:

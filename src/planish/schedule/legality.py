@@ -1,7 +1,8 @@
 """Legality of a reordered nest: every instance still runs once, and no two dependent ones swap.
 
 What a step does to the order is seen on a trace, the same nest with a statement for each instance in place of the real
-ones: rewritten in the same way, it says when each instance of the old nest runs in the new one.
+ones: rewritten in the same way, it says when each instance of the old nest runs in the new one. A step seldom changes
+the order of more than a few statements, so these are looked at alone first.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> kernel = parse_kernel("kernel z(n; A: f32[n]) { for i in 0 .. n { A[i] = 0.0:f32 } }")
@@ -35,6 +36,8 @@ from planish.poly.isl.sample import small_point
 from planish.poly.scop.dependence import find_order, reduction_chains, together
 from planish.poly.scop.extraction import Scop, extract_scop
 from planish.poly.scop.legality import find_violation
+from planish.schedule.affected_nest import Affected, find_affected, has_own_names, without_the_rest
+from planish.schedule.context import alone
 from planish.schedule.nodes import Node, path_to
 
 Rewrite = Callable[[Block], Block]
@@ -46,6 +49,7 @@ MOST_CHECKED = 2000
 """So many nests that were found to be legal are kept: variants of a kernel are made by the same steps."""
 
 _CHECKED: dict[tuple[Kernel, Block, bool], None] = {}
+_PARALLEL: dict[tuple[Kernel, frozenset[str]], None] = {}
 
 SET, PARAM = isl.dim_type.set, isl.dim_type.param
 
@@ -56,12 +60,29 @@ def check_order(kernel: Kernel, rewrite: Rewrite, reassociate: bool = True) -> N
     Raises PlanishError: E0610 where two instances would swap, E0611 where one is lost, added or repeated, E0612 where
     that cannot be decided."""
     with _deciding():
-        after = rewrite(trace(kernel.body))
-        # Labels and spans, which a refusal names, are no part of this; but only what is legal is kept.
-        key = (replace(kernel, name=""), after, reassociate)
-        if key in _CHECKED:
-            return
-        _check(kernel, after, reassociate)
+        before = trace(kernel.body)
+        after = rewrite(before)
+        part = find_affected(kernel, before, after)
+        if part is None or not _is_legal(part, reassociate):
+            # The whole nest knows more than a part of it, and names the places of a refusal.
+            _check_once(kernel, after, reassociate)
+
+
+def _is_legal(part: Affected, reassociate: bool) -> bool:
+    """Whether the part of a nest that a step changes may become what it does, as far as the part alone tells."""
+    try:
+        _check_once(part.kernel, part.after, reassociate)
+    except (PlanishError, NotAffineError):
+        return False
+    return True
+
+
+def _check_once(kernel: Kernel, after: Block, reassociate: bool) -> None:
+    # Labels and spans, which a refusal names, are no part of this; but only what is legal is kept.
+    key = (replace(kernel, name=""), after, reassociate)
+    if key in _CHECKED:
+        return
+    _check(kernel, after, reassociate)
     if len(_CHECKED) >= MOST_CHECKED:
         _CHECKED.clear()
     _CHECKED[key] = None
@@ -74,6 +95,8 @@ def check_parallel(kernel: Kernel, path: Sequence[Node], sums: Set[str] = frozen
     Raises PlanishError: E0613 where one uses what another one writes, E0612 where that cannot be decided."""
     depth = sum(isinstance(node, For) for node in path) - 1
     with _deciding():
+        if depth and _is_parallel(kernel, path, sums):
+            return
         scop = extract_scop(kernel)
         inside = {f"S{number}" for number in _statements_in(kernel.body, path[-1].label)}
         scop = replace(scop, statements=tuple(x for x in scop.statements if x.name in inside))
@@ -82,6 +105,29 @@ def check_parallel(kernel: Kernel, path: Sequence[Node], sums: Set[str] = frozen
         carried = carried.subtract(together(scop, depth + 1)).subtract(updates_of(scop, order, sums))
         if not carried.is_empty():
             raise _shared(scop, carried)
+
+
+def _is_parallel(kernel: Kernel, path: Sequence[Node], sums: Set[str]) -> bool:
+    """Whether the iterations of a loop share nothing, as far as the loop alone tells, in each iteration of those
+    around."""
+    if not has_own_names(kernel, path):
+        return False
+    part = without_the_rest(alone(kernel, path, Block((path[-1],))))
+    key = (part, frozenset(sums))
+    if key in _PARALLEL:
+        return True
+    try:
+        scop = extract_scop(part)
+    except NotAffineError:
+        return False
+    order = find_order(scop, _private(part))
+    carried = order.subtract(together(scop, 1)).subtract(updates_of(scop, order, sums))
+    if not carried.is_empty():
+        return False
+    if len(_PARALLEL) >= MOST_CHECKED:
+        _PARALLEL.clear()
+    _PARALLEL[key] = None
+    return True
 
 
 def updates_of(scop: Scop, order: isl.UnionMap, cells: Set[str]) -> isl.UnionMap:
