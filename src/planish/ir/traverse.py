@@ -208,6 +208,11 @@ def arrays_in(stmt: Stmt) -> Iterator[str]:
         yield from (load.array for e in expressions(x) for load in loads(e))
 
 
+def stored_arrays(stmt: Stmt) -> frozenset[str]:
+    """The arrays that a statement stores to, with all below it."""
+    return frozenset(x.array for x in walk(stmt) if isinstance(x, Assign | Reduce))
+
+
 def depth_of(block: Block) -> int:
     """How many statements and expressions are inside of each other."""
     met: dict[int, int] = {}

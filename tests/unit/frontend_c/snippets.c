@@ -730,3 +730,6 @@ void f(int n, int *a) { for (int i = 0; i < n; i++) a[i] = plus(a[i]) + i; }
 /// inline_aliasing_parameter regions=1
 static void both(int *p, int v, int w) { p[0] = w; p[1] = v; }
 void f(int n, int *a) { for (int i = 0; i < n; i++) both(a + i, a[i], a[i + 1] + 1); }
+
+/// read_by_products regions=1
+void f(int n, int lda, int *restrict a, const int *b) { for (int i = 0; i < n; i++) for (int j = 0; j < 3; j++) a[i * 3 + j] = b[i * n + j * lda]; }

@@ -32,7 +32,7 @@ from planish.ir.nest import Array, Kernel
 from planish.ir.types import BF16
 from planish.isa.instruction import Catalogue
 from planish.poly.isl.expression import TRUE, normalise, set_condition
-from planish.poly.scop.extents import byte_extent, negative_sizes
+from planish.poly.scop.extents import NoExtentError, byte_extent, inexact_conditions, negative_sizes
 from planish.poly.scop.extraction import Scop
 
 
@@ -51,10 +51,6 @@ class Replacement:
     callees: tuple[str, ...] = ()
     done: tuple[str, ...] = ()
     settings: CompilerSettings = USUAL
-
-
-class NoExtentError(Exception):
-    """An array whose reach has no expression, so that overlap cannot be tested."""
 
 
 def replace_region(
@@ -104,6 +100,7 @@ def call_instead(
     condition = set_condition(isl.Set.from_params(negative), ())
     if condition != TRUE:
         guards.append(emit_guard(condition, names))
+    guards += [x for c in inexact_conditions(scop) if (x := emit_guard(c, names)) not in guards]
     guards += [x for x in _whole_rows(region, scop, names) if x not in guards]
     written = frozenset(s.write.array for s in scop.statements)
     for a, b in overlapping(scop.kernel.arrays, written):

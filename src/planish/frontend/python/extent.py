@@ -19,19 +19,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import assert_never
 
+from planish.core.names import take_name
 from planish.core.span import Span
 from planish.frontend.python.affinity import find_condition_fault, find_fault
 from planish.frontend.python.text import FunctionText
 from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var, index, type_of
 from planish.ir.index.simplify import simplify
-from planish.ir.nest import Alloc, Assign, Block, For, If, Kernel, Let, Reduce, Stmt
+from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Reduce, Stmt
 from planish.ir.text.printer import print_expr
-from planish.ir.traverse import variables
+from planish.ir.traverse import used_names, variables
 from planish.ir.types import BOOL
 from planish.poly.isl.coalesce import coalesce
-from planish.poly.isl.expression import set_condition
-from planish.poly.scop.extents import valid_sizes
+from planish.poly.isl.expression import TRUE, set_condition
+from planish.poly.scop.extents import subscript_ends, valid_sizes
 from planish.poly.scop.extraction import Scop, Statement, extract_scop
+from planish.poly.scop.subscript_range import bound_subscript, forward_conditions
 
 Places = Mapping[tuple[str, tuple[Expr, ...]], Span]
 
@@ -54,9 +56,14 @@ def bound_accesses(kernel: Kernel, places: Places, text: FunctionText) -> Kernel
     # A shape that an array has is never negative, which spares assumptions about empty loops.
     extents = dict.fromkeys(x for a in kernel.arrays for x in a.shape if x is not None and find_fault(x) is None)
     shapes = tuple(Compare("ge", x, index(0)) for x in extents if not isinstance(x, Const))
-    assumptions = (*kernel.assumptions, *shapes)
-    skeleton = replace(kernel, body=_skeleton(kernel.body, kernel, places), assumptions=assumptions)
+    kernel = replace(kernel, assumptions=(*kernel.assumptions, *forward_conditions(kernel)))
+    reader = Array(take_name("reach", set(used_names(kernel))), BOOL, ())
+    skeleton = replace(
+        kernel, body=_skeleton(kernel.body, kernel, places, reader), arrays=(*kernel.arrays, reader),
+        assumptions=(*kernel.assumptions, *shapes),
+    )  # fmt: skip
     scop = extract_scop(skeleton)
+    kernel = replace(kernel, assumptions=(*kernel.assumptions, *_inexact_conditions(scop)))
     valid = None
     for statement in scop.statements:
         alone = replace(scop, statements=(statement,))
@@ -77,39 +84,52 @@ def bound_accesses(kernel: Kernel, places: Places, text: FunctionText) -> Kernel
 
 def _refuse(scop: Scop, statement: Statement, text: FunctionText) -> None:
     """Say on which side the access leaves the array."""
-    stmt = statement.stmt
-    loose = tuple(
-        replace(a, shape=tuple(None for _ in a.shape)) if a.name == stmt.array else a for a in scop.kernel.arrays
-    )
+    stmt, name = statement.stmt, statement.accesses[1].array
+    loose = tuple(replace(a, shape=tuple(None for _ in a.shape)) if a.name == name else a for a in scop.kernel.arrays)
     below = valid_sizes(replace(scop, kernel=replace(scop.kernel, arrays=loose)))
-    extents = ", ".join(print_expr(x) if x is not None else "?" for x in scop.kernel.array(stmt.array).shape)
+    extents = ", ".join(print_expr(x) if x is not None else "?" for x in scop.kernel.array(name).shape)
     if statement.domain.params().intersect(below).is_empty():
-        message = f"a subscript of `{stmt.array}` is negative"
+        message = f"a subscript of `{name}` is negative"
         advice = "negative subscripts do not count from the end in a kernel; start the loop later"
     else:
-        message = f"the access leaves `{stmt.array}`, whose extents are {extents}"
+        message = f"the access leaves `{name}`, whose extents are {extents}"
         advice = "change the bounds of the loop, or the shape in the annotation"
     text.fail(stmt.span or text.head_of(text.function), "E0322", message, advice)
 
 
-def _skeleton(block: Block, kernel: Kernel, places: Places) -> Block:
-    """The same loops around statements that are one access each."""
+def _inexact_conditions(scop: Scop) -> tuple[Expr, ...]:
+    """Conditions under which no subscript that is not affine leaves its array."""
+    out: dict[Expr, None] = {}
+    for statement in scop.statements:
+        runs = set_condition(statement.domain.params().gist(scop.context), ())
+        for access in statement.accesses:
+            for dimension in sorted(access.inexact):
+                low, high = subscript_ends(scop, statement, access, dimension)
+                extent = scop.kernel.array(access.array).shape[dimension]
+                inside = [Compare("ge", low, index(0)), *([] if extent is None else [Compare("lt", high, extent)])]
+                out |= {simplify(Binary("or", Unary("not", runs), x)): None for x in inside}
+    return tuple(x for x in out if x != TRUE)
+
+
+def _skeleton(block: Block, kernel: Kernel, places: Places, reader: Array) -> Block:
+    """The same loops around statements that read one element each, for `reader`."""
     arrays = {a.name for a in kernel.arrays}
     out: list[Stmt] = []
     for stmt in block.body:
         match stmt:
             case For(body=body):
-                out.append(replace(stmt, body=_skeleton(body, kernel, places)))
+                out.append(replace(stmt, body=_skeleton(body, kernel, places, reader)))
             case If(then=then, otherwise=otherwise):
-                first, second = _skeleton(then, kernel, places), _skeleton(otherwise, kernel, places)
+                first, second = (_skeleton(x, kernel, places, reader) for x in (then, otherwise))
                 out.append(replace(stmt, then=first, otherwise=second))
             case Block():
-                out.append(_skeleton(stmt, kernel, places))
+                out.append(_skeleton(stmt, kernel, places, reader))
             case Assign(array=array, index=index, value=value) | Reduce(array=array, index=index, value=value):
                 reached = [_Reach(array, index), *_reached(value, (), kernel)]
                 for reach in dict.fromkeys(reached):
-                    if reach.array in arrays and all(find_fault(x) is None for x in reach.index):
-                        out.append(_statement(reach, places.get((reach.array, reach.index), stmt.span)))
+                    if reach.array in arrays:
+                        span = places.get((reach.array, reach.index), stmt.span)
+                        out += _statement(reach, kernel.array(reach.array), reader, span)
             case Alloc() | Let():
                 pass
             case _:
@@ -117,11 +137,15 @@ def _skeleton(block: Block, kernel: Kernel, places: Places) -> Block:
     return Block(tuple(out))
 
 
-def _statement(reach: _Reach, span: Span | None) -> Stmt:
-    out: Stmt = Assign(reach.array, reach.index, Const(False, BOOL), span)
+def _statement(reach: _Reach, array: Array, reader: Array, span: Span | None) -> list[Stmt]:
+    """A read of the element in its conditions; nothing where nothing says how far a subscript goes."""
+    if any(bound_subscript(x, {}, frozenset()) is None for x in reach.index):
+        return []
+    read = Load(reach.array, reach.index, array.type)
+    out: Stmt = Assign(reader.name, (), Compare("eq", read, read), span)
     for condition in reversed(reach.conditions):
         out = If(condition, Block((out,)))
-    return out
+    return [out]
 
 
 def _reached(expr: Expr, conditions: tuple[Expr, ...], kernel: Kernel) -> list[_Reach]:

@@ -12,8 +12,10 @@ for `A[i*64 + k]`, where k goes up to a size: what is known to stay within 64 ne
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 from itertools import combinations, count, islice, pairwise
 from math import gcd
 
@@ -35,11 +37,12 @@ from planish.ir.index.polynomial import (
     sub,
 )
 from planish.ir.nest import Array, Assign, Block, For, Kernel, Let, Reduce, Stmt
-from planish.ir.traverse import expressions, loads, map_block, map_expr, map_exprs, walk, walk_expr
+from planish.ir.traverse import expressions, loads, map_block, map_expr, map_exprs, stored_arrays, walk, walk_expr
 from planish.poly.isl.affine import NotAffineError, affine_function
 from planish.poly.isl.coalesce import coalesce
 from planish.poly.isl.expression import TRUE, set_condition
 from planish.poly.scop.extraction import Access, Scop, extract_scop
+from planish.poly.scop.subscript_range import forward_conditions
 
 Strides = tuple[Expr, ...]
 """Sums of products of sizes by which linear subscripts advance, the largest first, without the last dimension's 1."""
@@ -56,7 +59,14 @@ def delinearise(kernel: Kernel, settled: bool = False) -> Kernel:
     """The kernel with rows and columns instead of linear subscripts, and the assumptions that this needs; `settled`:
     also where rows have a length that is a number, within which all columns are known to stay.
 
+    Of an array that nothing is stored to, subscripts need not be affine: rows are made of what divides all strides.
     Raises NotAffineError where a subscript cannot be split."""
+    made = _delinearise(kernel, settled)
+    needed = forward_conditions(made)
+    return replace(made, assumptions=(*made.assumptions, *needed)) if needed else made
+
+
+def _delinearise(kernel: Kernel, settled: bool) -> Kernel:
     linear = [x for x in kernel.arrays if len(x.shape) == 1]
     layouts = {x.name: found for x in linear if (found := _layouts(x, kernel))}
     first = {name: x[0] for name, x in layouts.items()}
@@ -194,7 +204,7 @@ def _in_rows(kernel: Kernel, strides: Mapping[str, Strides]) -> Kernel:
     arrays = tuple(_shaped(a, strides[a.name]) if a.name in strides else a for a in kernel.arrays)
 
     def placed(_: Owner, array: str, subscripts: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        return split(subscripts[0], strides[array]) if array in strides else subscripts
+        return _parts(subscripts[0], strides[array]) if array in strides else subscripts
 
     return _with_subscripts(replace(kernel, arrays=arrays), placed)
 
@@ -256,8 +266,37 @@ def _layouts(array: Array, kernel: Kernel) -> tuple[Strides, ...]:
             continue
         out.append(strides)
     if not out and refused is not None:
+        if array.name not in stored_arrays(kernel.body):
+            return _loose_rows(array, linear, products)
         raise refused
     return tuple(out)
+
+
+def _loose_rows(array: Array, linear: Sequence[Expr], products: Collection[Expr]) -> tuple[Strides, ...]:
+    """The way to split subscripts that are not affine: into rows of what divides all larger strides, and whole columns,
+    so that only the first subscript is not affine; none where there is no such way."""
+    shared = _common_factor(products)
+    strides = tuple(sorted({*products, *([shared] if degree(shared) else [])}, key=_by_degree))
+    comparable = [x for x in strides if all(_divides(x, y) or _divides(y, x) for y in strides)]
+    for first in range(len(comparable)):
+        chosen = tuple(comparable[first:])
+        try:
+            _shaped(array, chosen)
+        except NotAffineError:
+            continue
+        if all(degree(x) <= 1 for y in linear for x in _parts(y, chosen)[1:]):
+            return (chosen,)
+    return ()
+
+
+def _common_factor(products: Iterable[Expr]) -> Expr:
+    """The product of the sizes by which all products of sizes can be divided."""
+    factors = (Counter(m) for x in products for m in polynomial(x))
+    return build({tuple(reduce(lambda a, b: a & b, factors).elements()): 1})
+
+
+def _divides(a: Expr, b: Expr) -> bool:
+    return exact_quotient(b, a) is not None
 
 
 def _common_number(linear: Iterable[Expr], stride: Expr) -> int:
@@ -315,6 +354,14 @@ def _by_degree(stride: Expr) -> tuple[int, str]:
 
 def split(linear: Expr, strides: Strides) -> tuple[Expr, ...]:
     """The subscripts, outermost first, of a linear one; raises NotAffineError where a product fits no stride."""
+    parts = _parts(linear, strides)
+    if any(degree(x) > 1 for x in parts):
+        raise NotAffineError(linear, "a linear subscript mixes strides that do not divide each other")
+    return parts
+
+
+def _parts(linear: Expr, strides: Strides) -> tuple[Expr, ...]:
+    """The subscripts, outermost first, of a linear one, affine or not."""
     parts: list[Expr] = []
     rest = linear
     for stride in strides:
@@ -322,8 +369,6 @@ def split(linear: Expr, strides: Strides) -> tuple[Expr, ...]:
         length = constant(stride)
         diagonal, rest = _diagonal(rest, length) if length else (index(0), rest)
         parts.append(add(quotient, diagonal))
-    if any(degree(x) > 1 for x in (*parts, rest)):
-        raise NotAffineError(linear, "a linear subscript mixes strides that do not divide each other")
     return (*parts, rest)
 
 

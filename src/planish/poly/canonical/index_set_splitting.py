@@ -17,7 +17,7 @@ from dataclasses import replace
 import islpy as isl
 
 from planish.poly.isl.to_list import list_maps
-from planish.poly.scop.extraction import Access, Scop, Statement
+from planish.poly.scop.extraction import Scop, Statement
 
 IN, OUT, SET = isl.dim_type.in_, isl.dim_type.out, isl.dim_type.set
 
@@ -48,8 +48,7 @@ def _on(identity: isl.Map, domain: isl.Set) -> isl.Map:
 
 def _restricted(statement: Statement, name: str, domain: isl.Set) -> Statement:
     accesses = tuple(
-        Access(a.array, a.relation.intersect_domain(domain).set_tuple_name(IN, name), a.write, a.index)
-        for a in statement.accesses
+        replace(a, relation=a.relation.intersect_domain(domain).set_tuple_name(IN, name)) for a in statement.accesses
     )
     return replace(statement, name=name, domain=domain.set_tuple_name(name), accesses=accesses)
 

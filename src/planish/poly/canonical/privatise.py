@@ -233,6 +233,8 @@ def contract(
     rivals = merged.apply_range(merged.reverse()).subtract(writes.apply_range(writes.reverse()))
     if _outlive_a_part(rivals, chain, times):
         return False
+    if _live_in_own_parts(rivals, chain, times):
+        return True
     later = rivals.intersect(written.lex_lt_union_map(written))
     if later.is_empty():
         return True
@@ -243,13 +245,31 @@ def contract(
 def _outlive_a_part(rivals: isl.UnionMap, chain: isl.UnionMap, times: isl.UnionMap) -> bool:
     """Whether two values that cannot share a cell are made in one of the outermost parts of a schedule, and both are
     needed in later ones; that is asked first, since it takes little time. A schedule without loops has one part."""
-    part = isl.UnionMap.empty(times.get_space())
-    for own in list_maps(times):
-        depth = own.dim(isl.dim_type.out)
-        part = part.add_map(own.project_out(isl.dim_type.out, 1, depth - 1) if depth > 1 else own)
+    part = _outer_parts(times, 1)
     kept = chain.intersect(part.lex_lt_union_map(part)).domain()
     part = part.intersect_domain(kept)
     return not rivals.intersect(part.apply_range(part.reverse())).is_empty()
+
+
+def _live_in_own_parts(rivals: isl.UnionMap, chain: isl.UnionMap, times: isl.UnionMap) -> bool:
+    """Whether each value is read in the part of a schedule that makes it, and the parts of any two that cannot share a
+    cell differ: which takes little time as well, and holds for what is local to a loop that goes on as written."""
+    depths = [own.dim(isl.dim_type.out) for own in list_maps(times)]
+    for depth in reversed(range(1, min(depths, default=0) + 1)):
+        part = _outer_parts(times, depth)
+        together = part.apply_range(part.reverse())
+        if chain.is_subset(together):
+            return bool(rivals.intersect(together).is_empty())
+    return False
+
+
+def _outer_parts(times: isl.UnionMap, depth: int) -> isl.UnionMap:
+    """The first dimensions of a schedule, as many as there are."""
+    out = isl.UnionMap.empty(times.get_space())
+    for own in list_maps(times):
+        inner = max(0, own.dim(isl.dim_type.out) - depth)
+        out = out.add_map(own.project_out(isl.dim_type.out, depth, inner) if inner else own)
+    return out
 
 
 def _writes(scop: Scop, array: str) -> isl.UnionMap:

@@ -180,6 +180,7 @@ def form_of(statement: Statement, context: isl.Set) -> NormalForm:
     updates; raises NoFormError."""
     stmt, relations = statement.stmt, {(x.array, x.index): x.relation for x in statement.accesses}
     _require_old(statement)
+    require_exact(statement)
     value = bound_value(statement)
     rank, once = len(stmt.index), bool(statement.write.relation.is_injective())
     target, kind = statement.write.relation, type_of(stmt.value)
@@ -203,6 +204,13 @@ def bound_value(statement: Statement) -> Expr:
     for let in reversed(statement.lets):
         value = substitute(value, {let.var: let.value})
     return value
+
+
+def require_exact(statement: Statement) -> None:
+    """Raise NoFormError where it is not known exactly which elements a statement reads."""
+    for access in statement.accesses:
+        if access.inexact:
+            raise NoFormError(f"a subscript of `{access.array}` is not affine")
 
 
 def _require_old(statement: Statement) -> None:

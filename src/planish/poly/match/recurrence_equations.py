@@ -29,7 +29,7 @@ from planish.ir.types import Type
 from planish.poly.canonical.canonicalise import tidy
 from planish.poly.canonical.minmax_idioms import find_updates
 from planish.poly.isl.affine import NotAffineError, condition_set
-from planish.poly.match.normal_form import Cell, Head, bound_value, plain_range
+from planish.poly.match.normal_form import Cell, Head, bound_value, plain_range, require_exact
 from planish.poly.match.operand_orders import orders_of, shape_of
 from planish.poly.match.operands import (
     Bindings,
@@ -155,6 +155,7 @@ def _meetings(early: Statement, late: Statement, reassociate: bool) -> isl.Map |
 
 def _member(statement: Statement) -> Equation:
     stmt = statement.stmt
+    require_exact(statement)
     relations = {(x.array, x.index): x for x in statement.accesses}
     values = islice(orders_of(bound_value(statement)), _MOST_SPELLINGS)
     spellings = tuple(_spelling(x, statement, relations) for x in values)

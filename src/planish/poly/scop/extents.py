@@ -14,7 +14,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -24,12 +24,15 @@ import islpy as isl
 
 from planish.ir.expr import Compare, Expr, index
 from planish.ir.index.evaluate import evaluate
+from planish.ir.index.polynomial import normal
+from planish.ir.index.simplify import simplify
 from planish.ir.nest import Array
-from planish.ir.traverse import variables
+from planish.ir.traverse import substitute, variables
 from planish.poly.isl.affine import CONTEXT, NotAffineError, affine_text, condition_set, isl_name
 from planish.poly.isl.coalesce import coalesce
-from planish.poly.isl.expression import piecewise_expr
-from planish.poly.scop.extraction import Access, Scop
+from planish.poly.isl.expression import TRUE, extremum, piecewise_expr
+from planish.poly.scop.extraction import Access, Scop, Statement, access_of
+from planish.poly.scop.subscript_range import bound_subscript
 
 PARAM = isl.dim_type.param
 SET = isl.dim_type.set
@@ -73,6 +76,8 @@ def _leaving(access: Access, array: Array, space: isl.Space) -> isl.Set:
     reached = access.relation.range().align_params(space)
     out = isl.Set.empty(space)
     for position, extent in enumerate(array.shape):
+        if position in access.inexact and not _is_bounded(reached, position):
+            continue  # for some sizes it stays inside, which only numbers tell
         local = isl.LocalSpace.from_space(reached.get_space())
         value = isl.Aff.var_on_domain(local, SET, position)
         out = out.union(reached.intersect(value.lt_set(isl.Aff.zero_on_domain(local))).params())
@@ -80,6 +85,11 @@ def _leaving(access: Access, array: Array, space: isl.Space) -> isl.Set:
         if limit is not None:
             out = out.union(reached.intersect(limit).params())
     return out
+
+
+def _is_bounded(reached: isl.Set, position: int) -> bool:
+    """Whether a dimension of what is reached has ends that isl can hold."""
+    return reached.dim_has_lower_bound(SET, position) and reached.dim_has_upper_bound(SET, position)
 
 
 def _extent(extent: Expr | None, access: Access, array: Array, position: int, space: isl.Space) -> isl.Set | None:
@@ -166,6 +176,7 @@ def _reaching_sizes(scop: Scop, array: Array) -> set[str]:
             if access.array == array.name:
                 reached = access.relation.range()
                 out |= {n for n in scop.kernel.sizes if _involves(reached, isl_name(n))}
+                out |= {n for d in access.inexact for n in variables(access.index[d]) if n in scop.kernel.sizes}
     return out
 
 
@@ -209,11 +220,38 @@ def _reach(scop: Scop, array: Array, extents: list[int], sizes: Mapping[str, int
     for statement in scop.statements:
         for access in statement.accesses:
             if access.array == array.name:
-                reached = fix_sizes(access.relation.range(), sizes).apply(flat)
+                reached = fix_sizes(_relation_at(scop, statement, access, sizes).range(), sizes).apply(flat)
                 highest = reached.dim_max_val(0)
                 if highest.is_int():
                     most = max(most, int(highest.to_python()) + 1)
+                elif access.inexact and not reached.is_empty():
+                    most = max(most, _farthest(scop, statement, access, rows, sizes) + 1)
     return most
+
+
+def _farthest(
+    scop: Scop, statement: Statement, access: Access, rows: Sequence[int], sizes: Mapping[str, int]
+) -> int:
+    """The linear offset that an access reaches at most, each subscript by itself; -1 where nothing is known."""
+    total = 0
+    for dimension, row in enumerate(rows):
+        if dimension in access.inexact:
+            with suppress(NoExtentError):
+                total += row * evaluate(subscript_ends(scop, statement, access, dimension)[1], sizes)
+                continue
+            return -1
+        highest = fix_sizes(access.relation.range(), sizes).dim_max_val(dimension)
+        total += row * int(highest.to_python()) if highest.is_int() else 0
+    return total
+
+
+def _relation_at(scop: Scop, statement: Statement, access: Access, sizes: Mapping[str, int]) -> isl.Map:
+    """The relation of an access for given sizes: exact where it is affine for these."""
+    if not access.inexact:
+        return access.relation
+    fixed = {x: index(n) for x, n in sizes.items()}
+    fresh = tuple(normal(substitute(x, fixed)) for x in access.index)
+    return access_of(access.array, fresh, False, statement.name, statement.domain, frozenset()).relation
 
 
 def count_instances(scop: Scop, sizes: Mapping[str, int]) -> int:
@@ -247,24 +285,58 @@ def most_instances(scop: Scop) -> int | None:
     return total
 
 
+class NoExtentError(Exception):
+    """An array whose reach has no expression, so that overlap cannot be tested."""
+
+
 def byte_extent(scop: Scop, array: Array, dimension: int = 0) -> Expr | None:
     """The last place of a dimension that an access reaches, as an expression over the sizes; None where no instance
-    accesses the array, whatever the sizes are."""
+    accesses the array, whatever the sizes are. Raises NoExtentError."""
     spread: isl.PwAff | None = None
+    others: list[Expr] = []
     for statement in scop.statements:
         for access in statement.accesses:
             named = access.array == array.name and access.relation.dim(isl.dim_type.out) > dimension
-            if named and not access.relation.is_empty():
-                reached = access.relation.range()
-                highest = reached.dim_max(dimension)
-                spread = highest if spread is None else spread.union_max(highest)
-    if spread is None:
-        return None
-    return piecewise_expr(spread, ())
+            if not named or access.relation.is_empty():
+                continue
+            if dimension in access.inexact:
+                others.append(subscript_ends(scop, statement, access, dimension)[1])
+                continue
+            highest = access.relation.range().dim_max(dimension)
+            spread = highest if spread is None else spread.union_max(highest)
+    exact = [] if spread is None else [piecewise_expr(spread, ())]
+    return extremum("max", [*exact, *others]) if exact or others else None
+
+
+def subscript_ends(scop: Scop, statement: Statement, access: Access, dimension: int) -> tuple[Expr, Expr]:
+    """The least and the greatest value of a subscript that is not affine, where its statement runs.
+
+    Raises NoExtentError."""
+    domain = statement.domain.intersect_params(scop.context)
+    if domain.is_empty():
+        return index(0), index(-1)
+    ranges = {
+        name: (piecewise_expr(domain.dim_min(d), ()), piecewise_expr(domain.dim_max(d), ()))
+        for d, name in enumerate(statement.iterators)
+        if name in variables(access.index[dimension])
+    }
+    found = bound_subscript(access.index[dimension], ranges, positive_sizes(scop))
+    if found is None:
+        raise NoExtentError(access.array)
+    return found
+
+
+def positive_sizes(scop: Scop) -> frozenset[str]:
+    """The sizes that are known not to be negative."""
+    space = scop.context.get_space()
+    negative = (Compare("lt", index(x), index(0)) for x in scop.kernel.sizes)
+    found = zip(scop.kernel.sizes, negative, strict=True)
+    return frozenset(x for x, test in found if scop.context.is_disjoint(condition_set(test, space).params()))
 
 
 def negative_sizes(scop: Scop) -> isl.Set:
-    """The sizes with which some access lies before the start of its array."""
+    """The sizes with which some access lies before the start of its array; of subscripts that are not affine, see
+    `inexact_conditions`."""
     space = scop.context.get_space()
     out = isl.Set.empty(space)
     for statement in scop.statements:
@@ -272,6 +344,20 @@ def negative_sizes(scop: Scop) -> isl.Set:
             reached = access.relation.range().align_params(space)
             local = isl.LocalSpace.from_space(reached.get_space())
             for position in range(reached.dim(SET)):
+                if position in access.inexact:
+                    continue
                 value = isl.Aff.var_on_domain(local, SET, position)
                 out = out.union(reached.intersect(value.lt_set(isl.Aff.zero_on_domain(local))).params())
     return coalesce(out)
+
+
+def inexact_conditions(scop: Scop) -> tuple[Expr, ...]:
+    """Conditions on sizes under which no subscript that is not affine lies before the start of its array.
+
+    Raises NoExtentError."""
+    lows = (
+        subscript_ends(scop, statement, access, dimension)[0]
+        for statement in scop.statements for access in statement.accesses if not access.relation.is_empty()
+        for dimension in sorted(access.inexact)
+    )  # fmt: skip
+    return tuple(x for x in dict.fromkeys(simplify(Compare("ge", low, index(0))) for low in lows) if x != TRUE)

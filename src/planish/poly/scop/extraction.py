@@ -15,18 +15,18 @@ from __future__ import annotations
 import copyreg
 from collections.abc import Callable, Set
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import assert_never
 
 import islpy as isl
 
 from planish.ir.expr import Binary, Expr, Var, index, type_of
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Reduce, ReduceOp, Stmt
-from planish.ir.traverse import expressions, loads, substitute, variables
+from planish.ir.traverse import expressions, loads, stored_arrays, substitute, variables
 from planish.ir.traverse import walk as walk_stmt
 from planish.ir.types import INDEX
 from planish.poly.isl.affine import CONTEXT, NotAffineError, affine_function, condition_set, isl_name
 from planish.poly.isl.coalesce import coalesce
+from planish.poly.scop.subscript_range import range_relation
 
 SET = isl.dim_type.set
 
@@ -46,12 +46,17 @@ copyreg.pickle(isl.Schedule, _reduce)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Access:
-    """One read or write of a statement: a map from its instances to elements of `array`."""
+    """One read or write of a statement: a map from its instances to elements of `array`.
+
+    `inexact`: the dimensions whose subscript is not affine. There the relation holds all elements that may be meant;
+    only arrays that nothing is stored to are read so, which no instance waits for.
+    """
 
     array: str
     relation: isl.Map
     write: bool
     index: tuple[Expr, ...]
+    inexact: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,20 +135,22 @@ class _Place:
 
 @dataclass(slots=True)
 class _Walk:
-    """State of one extraction."""
+    """State of one extraction; `stored`: the arrays that something is stored to."""
 
     kernel: Kernel
     statements: list[Statement]
     locals: list[Array]
+    stored: Set[str]
     loops: int = 0
 
 
 def extract_scop(kernel: Kernel) -> Scop:
-    """The polyhedral view of `kernel`; raises NotAffineError where a bound, condition or subscript is not affine."""
+    """The polyhedral view of `kernel`; raises NotAffineError where a bound or condition is not affine, or a subscript
+    of an array that something is stored to."""
     space = isl.Space.create_from_names(CONTEXT, params=[isl_name(n) for n in kernel.sizes], set=[])
     known = _affine_only(kernel.assumptions, space)
     context = known.params()
-    walk = _Walk(kernel, [], [])
+    walk = _Walk(kernel, [], [], stored_arrays(kernel.body))
     schedule = _visit(kernel.body, _Place(known), walk)
     if schedule is None:
         schedule = isl.Schedule.from_domain(isl.UnionSet.empty(context.get_space()))
@@ -271,12 +278,12 @@ def _visit_assignment(stmt: Assign | Reduce, place: _Place, walk: _Walk) -> isl.
     else:
         fresh = Assign(stmt.array, subscripts, value, stmt.span)
     domain = coalesce(place.domain)
-    accesses = [_access(stmt.array, subscripts, True, name, domain)]
+    accesses = [access_of(stmt.array, subscripts, True, name, domain, walk.stored)]
     if isinstance(stmt, Reduce):
         accesses.append(replace(accesses[0], write=False))
     lets = _needed(place.lets, (*subscripts, value))
     for load in dict.fromkeys((*loads(value), *(x for let in lets for x in loads(let.value)))):
-        accesses.append(_access(load.array, load.index, False, name, domain))
+        accesses.append(access_of(load.array, load.index, False, name, domain, walk.stored))
     domain = domain.set_tuple_name(name)
     walk.statements.append(Statement(name, place.iterators, place.loops, fresh, domain, tuple(accesses), lets))
     return isl.Schedule.from_domain(isl.UnionSet.from_set(domain))
@@ -293,12 +300,23 @@ def _needed(lets: tuple[Let, ...], exprs: tuple[Expr, ...]) -> tuple[Let, ...]:
     return tuple(reversed(out))
 
 
-def _access(array: str, subscripts: tuple[Expr, ...], write: bool, name: str, domain: isl.Set) -> Access:
-    functions = [isl.Map.from_pw_aff(affine_function(x, domain.get_space())) for x in subscripts]
-    nothing = isl.Map.from_domain(domain)
-    relation = reduce(lambda a, b: a.flat_range_product(b), functions, nothing)
+def access_of(
+    array: str, subscripts: tuple[Expr, ...], write: bool, name: str, domain: isl.Set, stored: Set[str]
+) -> Access:
+    """An access of a statement with some domain; `stored`: the arrays that something is stored to. Raises
+    NotAffineError where the elements of one of these are not known exactly."""
+    relation, inexact = isl.Map.from_domain(domain), set[int]()
+    for dimension, x in enumerate(subscripts):
+        try:
+            part = isl.Map.from_pw_aff(affine_function(x, domain.get_space()))
+        except NotAffineError:
+            if array in stored:
+                raise
+            part = range_relation(x, domain)
+            inexact.add(dimension)
+        relation = relation.flat_range_product(part)
     named = relation.set_tuple_name(isl.dim_type.in_, name).set_tuple_name(isl.dim_type.out, isl_name(array))
-    return Access(array, named, write, subscripts)
+    return Access(array, named, write, subscripts, frozenset(inexact))
 
 
 def _renamed(expr: Expr, place: _Place) -> Expr:

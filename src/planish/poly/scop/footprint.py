@@ -21,11 +21,12 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from planish.ir.expr import Expr, index
+from planish.ir.expr import Expr, Select, index
 from planish.ir.nest import Kernel
 from planish.poly.canonical.delinearise import delinearise
-from planish.poly.isl.expression import add, piecewise_expr
-from planish.poly.scop.extraction import Scop, extract_scop
+from planish.poly.isl.expression import TRUE, add, extremum, piecewise_expr, set_condition
+from planish.poly.scop.extents import subscript_ends
+from planish.poly.scop.extraction import Access, Scop, Statement, extract_scop
 
 SET = isl.dim_type.set
 
@@ -44,7 +45,8 @@ class Box:
 
 
 def find_boxes(kernel: Kernel) -> dict[str, Box]:
-    """The box of every array parameter; raises NotAffineError where the kernel is not a static control part.
+    """The box of every array parameter; raises NotAffineError where the kernel is not a static control part,
+    NoExtentError where nothing says how far some array is read.
 
     It holds for any sizes, also for those that the kernel's assumptions exclude: such calls run the original.
     """
@@ -59,15 +61,27 @@ def _box(scop: Scop, array: str, shape: tuple[Expr | None, ...]) -> Box:
         # Sizes with which nothing runs touch nothing.
         space = scop.context.get_space()
         least, most = _constant(0, space), _constant(-1, space)
+        inexact: list[tuple[Expr, Expr]] = []
         for statement in scop.statements:
             for access in statement.accesses:
-                if access.array == array:
+                if access.array == array and dimension in access.inexact:
+                    inexact.append(_ends(scop, statement, access, dimension))
+                elif access.array == array:
                     reached = access.relation.range()
                     least = least.union_min(reached.dim_min(dimension))
                     most = most.union_max(reached.dim_max(dimension))
-        lower.append(piecewise_expr(least, ()))
-        upper.append(add(piecewise_expr(most, ()), index(1)))
+        lower.append(extremum("min", [piecewise_expr(least, ()), *(x for x, _ in inexact)]))
+        upper.append(extremum("max", [add(piecewise_expr(most, ()), index(1)), *(x for _, x in inexact)]))
     return Box(shape, tuple(lower), tuple(upper))
+
+
+def _ends(scop: Scop, statement: Statement, access: Access, dimension: int) -> tuple[Expr, Expr]:
+    """The least subscript, and what is one more than the greatest; 0 and 0 for sizes with which nothing runs."""
+    low, high = subscript_ends(scop, statement, access, dimension)
+    runs = set_condition(statement.domain.params(), ())
+    if runs == TRUE:
+        return low, add(high, index(1))
+    return Select(runs, low, index(0)), Select(runs, add(high, index(1)), index(0))
 
 
 def _constant(value: int, space: isl.Space) -> isl.PwAff:

@@ -26,6 +26,7 @@ from planish.ir.text.printer import print_expr
 from planish.ir.traverse import substitute, variables, walk
 from planish.ir.types import INDEX, Type
 from planish.poly.isl.affine import NotAffineError
+from planish.poly.scop.extents import NoExtentError
 from planish.poly.scop.footprint import Box, find_boxes
 from planish.run.calls.signature import Parameter, Signature
 
@@ -152,7 +153,7 @@ def _region_box(region: Region, array: str, function: CFunction, outside: str) -
     """What a region touches of an array, over the function's parameters; None where it is not known."""
     try:
         box = find_boxes(region.kernel)[array]
-    except NotAffineError:
+    except (NotAffineError, NoExtentError):
         return None
     names = dict(region.names)
     own = {p.name for p in function.parameters}

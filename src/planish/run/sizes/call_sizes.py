@@ -35,6 +35,7 @@ from planish.poly.scop.extents import (
     with_values,
 )
 from planish.poly.scop.extraction import Scop
+from planish.poly.scop.factors import find_factors, with_factors
 from planish.run.calls.passing import ROW, ROWS, leaves_of, outcomes_of
 from planish.run.calls.signature import CallCase
 from planish.run.sizes.size_roles import Role, find_roles
@@ -72,6 +73,8 @@ SMALL_CONSTANT = 256
 _NUMBER = re.compile(r"\b\d+\b")
 POWERS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
 """Integers that two is raised to the power of."""
+LARGEST_FACTOR = 3
+"""What sizes are at most that others are multiplied by in conditions, such as the stride of a window."""
 ODD_LOOSE = 7
 """The one check in which a size of an untouched part is no power of two: transforms may not come to an end with it."""
 
@@ -236,21 +239,30 @@ def sizes_near(
     """Sizes near `wanted` that every region allows; `given` ones are kept as they are."""
     chosen = {**wanted, **{k: v for k, v in given.items() if k in wanted}}
     asked = {k: v for k, v in given.items() if k in wanted}
+    factors = {k.sizes[s] for k in known for s in find_factors(k.scop) if s in k.sizes}
+    chosen |= {x: max(0, min(chosen[x], LARGEST_FACTOR)) for x in factors if x not in given}
     order = [*(n for n in chosen if n in given), *(n for n in chosen if n not in given)]
     for _ in range(3):
         before = dict(chosen)
         for k in known:
             inner = {s: chosen[c] for c in order for s, cc in k.sizes.items() if cc == c}
-            picked = pick_sizes(busy_sizes(k.scop), inner) if max(inner.values(), default=0) > 3 else None
+            scop = _with_factors(k, inner)
+            picked = pick_sizes(busy_sizes(scop), inner) if max(inner.values(), default=0) > 3 else None
             if picked is None or any(picked[s] != asked.get(c, picked[s]) for s, c in k.sizes.items() if s in picked):
                 # That something is done for them is less than that they are what was asked for.
-                picked = pick_sizes(valid_sizes(k.scop), inner)
+                picked = pick_sizes(valid_sizes(scop), inner)
             if picked is None:
                 return None
             chosen |= {k.sizes[s]: v for s, v in picked.items()}
         if chosen == before:
             break
     return {**chosen, **{k: v for k, v in given.items() if k not in chosen}}
+
+
+def _with_factors(known: KnownSizes, sizes: Mapping[str, int]) -> Scop:
+    """A region's scop where the sizes that others are multiplied by are numbers."""
+    factors = tuple((x, sizes[x]) for x in find_factors(known.scop) if x in sizes)
+    return with_values(with_factors(known.scop, factors), known.computed) if factors else known.scop
 
 
 def instances_of(known: tuple[KnownSizes, ...], sizes: Mapping[str, int]) -> int:

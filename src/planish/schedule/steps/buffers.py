@@ -198,6 +198,9 @@ def _cells(scop: Scop, array: str, writes: Sequence[bool]) -> isl.Set:
     out: isl.Set | None = None
     for statement in scop.statements:
         for access in statement.accesses:
+            if access.array == array and access.inexact:
+                message = f"it is not known exactly which part of `{array}` is used: a subscript is not affine"
+                raise PlanishError(Diagnostic("E0606", message, help="stage an array with affine subscripts"))
             if access.array == array:
                 cells = access.relation.range()
                 cells = cells if access.write in writes else isl.Set.empty(cells.get_space())

@@ -30,6 +30,9 @@ def divide(op: str, a: Expr, b: Expr, node: c_ast.Node, cx: CTranslation) -> Exp
         raise NotIndex("a division by a value that may be zero or negative", node, "scop-division")
     if number is not None and number < 0:
         raise NotIndex("a division by a negative number", node, "scop-division")
+    dividend = constant(a)
+    if number is not None and dividend is not None:
+        return index(_quotient(dividend, number) if op == "/" else dividend - number * _quotient(dividend, number))
     whole = op == "/" and number is not None and constant(mod(a, b)) == 0
     if not whole and not cx.never_negative(a):
         if number is None:

@@ -40,7 +40,7 @@ from planish.library.loops.nontemporal.prefetch import fetch_rows
 from planish.library.loops.nontemporal.row_stores import StoredRow, find_row
 from planish.library.loops.nontemporal.software_pipelining import overlap
 from planish.library.loops.nontemporal.staging import keep_apart
-from planish.poly.scop.extents import byte_extent
+from planish.poly.scop.extents import NoExtentError, byte_extent
 from planish.poly.scop.extraction import Scop
 from planish.schedule.auto.plan import Prepared, Version, plan
 from planish.schedule.auto.policies import POLICIES
@@ -174,7 +174,10 @@ def _fetched(kernel: Kernel, vectors: Vectors) -> dict[str, str]:
 
 def _bytes(scop: Scop, array: Array) -> Expr | None:
     """The bytes of an array that a kernel reaches."""
-    first = byte_extent(scop, array)
+    try:
+        first = byte_extent(scop, array)
+    except NoExtentError:
+        return None
     if first is None or None in array.shape[1:]:
         return None
     out = mul(add(first, index(1)), index(array.type.size))

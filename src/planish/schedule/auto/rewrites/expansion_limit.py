@@ -19,7 +19,7 @@ from planish.ir.expr import Binary, Const, Expr, index
 from planish.ir.index.polynomial import Polynomial, add, cofactor, mul, polynomial
 from planish.ir.nest import Alloc, Array, Kernel
 from planish.ir.traverse import map_expr
-from planish.poly.scop.extents import byte_extent
+from planish.poly.scop.extents import NoExtentError, byte_extent
 from planish.poly.scop.extraction import Scop
 
 SMALL = 1 << 20
@@ -52,7 +52,7 @@ def _counts(array: Array, scop: Scop) -> Iterator[Polynomial]:
         yield _count(array)
     try:
         last = [byte_extent(scop, array, d) for d in range(len(array.shape))]
-    except isl.Error:
+    except (isl.Error, NoExtentError):
         return
     known = [_plain(add(x, index(1))) for x in last if x is not None]
     if known and len(known) == len(last):
