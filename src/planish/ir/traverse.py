@@ -262,10 +262,11 @@ def with_blocks(stmt: Stmt, blocks: Sequence[Block]) -> Stmt:
     match stmt:
         case Block():
             return blocks[0]
-        case For():
-            return replace(stmt, body=blocks[0])
-        case If():
-            return replace(stmt, then=blocks[0], otherwise=blocks[1])
+        # There are many statements, and `replace` takes several times as long as this.
+        case For(var, lower, upper, step, _, facts, span, label):
+            return For(var, lower, upper, step, blocks[0], facts, span, label)
+        case If(condition, _, _, span, label):
+            return If(condition, blocks[0], blocks[1], span, label)
         case Assign() | Reduce() | Alloc() | Let():
             return stmt
         case _:
@@ -350,14 +351,19 @@ def map_exprs(function: Callable[[Expr], Expr], stmt: Stmt) -> Stmt:
             return stmt
         case For(lower=lower, upper=upper):
             bounds = function(lower), function(upper)
-            return stmt if _are_own((lower, upper), bounds) else replace(stmt, lower=bounds[0], upper=bounds[1])
+            if _are_own((lower, upper), bounds):
+                return stmt
+            return For(stmt.var, *bounds, stmt.step, stmt.body, stmt.facts, stmt.span, stmt.label)
         case If(condition=condition):
             test = function(condition)
             return stmt if test is condition else replace(stmt, condition=test)
         case Assign(index=index, value=value) | Reduce(index=index, value=value):
             places, result = tuple([function(x) for x in index]), function(value)
-            kept = result is value and _are_own(index, places)
-            return stmt if kept else replace(stmt, index=places, value=result)
+            if result is value and _are_own(index, places):
+                return stmt
+            if isinstance(stmt, Assign):
+                return Assign(stmt.array, places, result, stmt.span, stmt.label)
+            return Reduce(stmt.array, places, stmt.op, result, stmt.span, stmt.label)
         case Let(value=value):
             result = function(value)
             return stmt if result is value else replace(stmt, value=result)

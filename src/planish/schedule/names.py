@@ -12,7 +12,7 @@ from functools import partial
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.names import take_name
 from planish.ir.nest import Alloc, Block, Kernel, Stmt
-from planish.ir.traverse import blocks_of, used_names, with_blocks
+from planish.ir.traverse import blocks_of, used_names, with_blocks, with_body
 from planish.schedule.accesses import Indices, redirect
 
 
@@ -50,6 +50,6 @@ def name_buffers(kernel: Kernel) -> Kernel:
                     rest = list(redirect(Block(tuple(rest)), name, partial(_renamed, other)).body)
                 seen.add(stmt.array.name)
             out.append(with_blocks(stmt, [visit(part) for part in blocks_of(stmt)]))
-        return Block(tuple(out))
+        return with_body(block, out)
 
     return replace(kernel, body=visit(kernel.body))

@@ -28,6 +28,7 @@ from planish.ir.expr import Expr, index
 from planish.ir.nest import Alloc, Block, For, Let, Stmt
 from planish.ir.traverse import substitute_block, used_names
 from planish.poly.isl.affine import NotAffineError
+from planish.poly.scop.extraction import Scop
 from planish.schedule.context import region
 from planish.schedule.nodes import Node, exchange
 from planish.schedule.program import Change, Program, Target
@@ -106,27 +107,32 @@ def _loops(loop: For, depth: int) -> list[For]:
 
 def _change(program: Program, target: Target, rows: Sequence[Row], names: Sequence[str]) -> Change:
     path = program.path(target)
+    scop = _iterations(program, path, len(rows))
 
     def rewrite(body: Block) -> Block:
-        return exchange(body, path[-1].label, lambda loop: _scanned(program, path, loop, rows, names))
+        return exchange(body, path[-1].label, lambda loop: _scanned(program, scop, loop, rows, names))
 
     return Change(program.kernel, rewrite)
 
 
-def _scanned(
-    program: Program, path: Sequence[Node], loop: Stmt, rows: Sequence[Row], names: Sequence[str]
-) -> tuple[Stmt, ...]:
-    """The band in its new order: `rows` say what the new loops' values are."""
-    assert isinstance(loop, For)
-    loops = _loops(loop, len(rows))
+def _iterations(program: Program, path: Sequence[Node], depth: int) -> Scop:
+    """The polyhedral view of a band of so many loops at the end of a path."""
+    assert isinstance(path[-1], For)
+    loops = _loops(path[-1], depth)
     bare: Stmt = record("S", tuple(index(x.var) for x in loops))
     for x in reversed(loops):
         bare = replace(x, body=Block((bare,)))
     try:
-        scop = region(program.kernel, path, Block((bare,)))
+        return region(program.kernel, path, Block((bare,)))
     except NotAffineError as error:
         message = f"the bounds of the loops are not affine: {error.reason}"
         raise PlanishError(Diagnostic("E0604", message, help="such loops keep their order")) from error
+
+
+def _scanned(program: Program, scop: Scop, loop: Stmt, rows: Sequence[Row], names: Sequence[str]) -> tuple[Stmt, ...]:
+    """The band in its new order: `rows` say what the new loops' values are."""
+    assert isinstance(loop, For)
+    loops = _loops(loop, len(rows))
     old = [x.var for x in loops]
 
     def instantiate(name: str, at: tuple[Expr, ...]) -> Stmt:
