@@ -25,6 +25,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.resources import files
 from itertools import groupby
 
@@ -97,8 +98,13 @@ def write_header(operations: Sequence[ExportedOperation]) -> str:
     return _HEAD.format(includes=includes, kit=kit, types=_types()) + "\n" + "\n".join(parts) + _TAIL
 
 
-def find_bodies(operations: Sequence[ExportedOperation]) -> dict[str, Body]:
+def find_bodies(operations: Sequence[ExportedOperation]) -> Mapping[str, Body]:
     """What each operation is where no instruction does it, by its name."""
+    return _bodies(tuple(operations))
+
+
+@lru_cache(maxsize=8)
+def _bodies(operations: tuple[ExportedOperation, ...]) -> Mapping[str, Body]:
     parts = find_parts(operations)
     bodies: dict[str, Body] = {}
     for x in sorted(operations, key=_size):

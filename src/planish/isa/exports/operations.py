@@ -53,6 +53,10 @@ class ExportedOperation:
     values: Mapping[str, tuple[int, ...]]
     members: tuple[InstructionUse, ...]
 
+    def __hash__(self) -> int:
+        # Names tell operations apart.
+        return hash(self.name)
+
     @property
     def stored(self) -> frozenset[str]:
         """The memories that it writes."""

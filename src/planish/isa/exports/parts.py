@@ -14,8 +14,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from planish.isa.exports.operations import ExportedOperation
 from planish.isa.semantics import build
@@ -35,8 +36,13 @@ class SplitOperation:
     times: int
 
 
-def find_parts(operations: Sequence[ExportedOperation]) -> dict[str, SplitOperation]:
+def find_parts(operations: Sequence[ExportedOperation]) -> Mapping[str, SplitOperation]:
     """For the names of those operations that have one, the largest operation that does a part of it."""
+    return _parts(tuple(operations))
+
+
+@lru_cache(maxsize=8)
+def _parts(operations: tuple[ExportedOperation, ...]) -> Mapping[str, SplitOperation]:
     known: dict[tuple[str, str], ExportedOperation] = {}
     for x in operations:
         known.setdefault((x.of, _written(x.definition)), x)

@@ -88,16 +88,18 @@ def width_of(low: int, high: int) -> int:
 def walk(roots: Sequence[Node]) -> Iterator[Node]:
     """Each node under some, once, arguments first."""
     seen: set[int] = set()
-    stack = [(x, False) for x in reversed(roots)]
+    stack: list[Node | None] = [*reversed(roots)]
     while stack:
-        place, done = stack.pop()
-        if done:
-            yield place
+        place = stack.pop()
+        if place is None:
+            # What stands below has been reached before, and so have all its arguments by now.
+            below = stack.pop()
+            assert below is not None
+            yield below
         elif id(place) not in seen:
             seen.add(id(place))
             if place.args:
-                stack.append((place, True))
-                stack += [(x, False) for x in reversed(place.args)]
+                stack += (place, None, *reversed(place.args))
             else:
                 yield place
 
