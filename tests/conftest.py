@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.property.sampling import choose
 
+from planish.library.kernels import vectors
 from planish.run.calls.abi_wrapper import entry_text
 from planish.run.calls.signature import Signature
 from planish.run.toolchains.toolchain import choose_compiler, compile_library
@@ -55,6 +58,23 @@ def _private_cache(request: pytest.FixtureRequest, tmp_path_factory: pytest.Temp
     folder = (base.parent if hasattr(request.config, "workerinput") else base) / "cache"
     folder.mkdir(exist_ok=True)
     patch = pytest.MonkeyPatch()
+    patch.setenv("XDG_CACHE_HOME", str(folder))
+    yield None
+    patch.undo()
+
+
+FEW = 12
+"""Registers for a tile of four rows by two vectors: it has rows and columns inside and at its edges."""
+
+
+@pytest.fixture(scope="module")
+def few_registers() -> Iterator[None]:
+    """Tiles are as on a machine with few registers, so that there are a third of the kernels: every way to choose one of
+    them is there. What was made for whole machines is not found, nor the other way around."""
+    patch, whole = pytest.MonkeyPatch(), vectors.Vectors
+    patch.setattr(vectors, "Vectors", lambda *values: replace(whole(*values), registers=FEW))
+    folder = Path(os.environ["XDG_CACHE_HOME"]) / "few"
+    folder.mkdir(exist_ok=True)
     patch.setenv("XDG_CACHE_HOME", str(folder))
     yield None
     patch.undo()

@@ -17,6 +17,7 @@ COMPILER = next((x for x in find_compilers() if knows(x, BF16)), None)
 FLAGS = Path("/proc/cpuinfo")
 HAS_DOTS = NATIVE.vector_bits == 512 and FLAGS.exists() and "avx512_bf16" in FLAGS.read_text().split()
 pytestmark = [
+    pytest.mark.usefixtures("few_registers"),
     pytest.mark.skipif(COMPILER is None, reason="no compiler here has the type"),
     pytest.mark.skipif(not HAS_DOTS, reason="this machine adds no products of bf16 up"),
 ]

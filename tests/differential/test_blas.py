@@ -36,7 +36,10 @@ CORPUS = [
 ]  # fmt: skip
 """All files with one library; one file with each of the others, and the rest behind the marker."""
 
-pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc here")
+pytestmark = [
+    pytest.mark.usefixtures("few_registers"),
+    pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc here"),
+]
 
 GEMM = """
 #include <stddef.h>

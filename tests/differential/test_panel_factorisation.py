@@ -30,6 +30,7 @@ NATIVE = load_target("native")
 SIZES = (0, 1, 2, 63, 64, 65, 130)
 
 pytestmark = [
+    pytest.mark.usefixtures("few_registers"),
     pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc here"),
     pytest.mark.skipif(not (NATIVE.fma or NATIVE.isa.startswith("arm")), reason="no instructions for this machine"),
 ]

@@ -34,6 +34,7 @@ MARGIN = 64
 """Elements in front of and behind each array that nothing may touch."""
 
 pytestmark = [
+    pytest.mark.usefixtures("few_registers"),
     pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc here"),
     pytest.mark.skipif(not (NATIVE.fma or NATIVE.isa.startswith("arm")), reason="no instructions for this machine"),
 ]
