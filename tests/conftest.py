@@ -69,8 +69,8 @@ FEW = 12
 
 @pytest.fixture(scope="module")
 def few_registers() -> Iterator[None]:
-    """Tiles are as on a machine with few registers, so that there are a third of the kernels: every way to choose one of
-    them is there. What was made for whole machines is not found, nor the other way around."""
+    """Tiles are as on a machine with few registers, so that there are fewer kernels: every way to choose one of them is
+    there. What was made for whole machines is not found, nor the other way around."""
     patch, whole = pytest.MonkeyPatch(), vectors.Vectors
     patch.setattr(vectors, "Vectors", lambda *values: replace(whole(*values), registers=FEW))
     folder = Path(os.environ["XDG_CACHE_HOME"]) / "few"
