@@ -314,3 +314,11 @@ def test_checks_of_large_strides_need_little_memory() -> None:
     cases = check_cases(function, known, {})
     assert max(bytes_of(function, x) for x in cases) <= CHECK_BYTES
     assert max(x.values["width"] for x in cases) >= 259
+
+
+def test_a_function_of_which_one_call_is_long_gets_its_smallest_calls() -> None:
+    loops = "for (int t = 0; t < m; t++) for (int i = 0; i < 300; i++) for (int j = 0; j < 300; j++)"
+    text = f"void f(int m, const int *x, int *y) {{ {loops} for (int k = 0; k < 300; k++) y[t * 300 + j] += x[k]; }}"
+    function, known = known_of(text)
+    cases = check_cases(function, known, {})
+    assert {1, 2, 3} <= {x.values["m"] for x in cases} <= {-3, 0, 1, 2, 3}

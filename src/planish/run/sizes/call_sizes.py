@@ -73,6 +73,8 @@ SMALL_CONSTANT = 256
 _NUMBER = re.compile(r"\b\d+\b")
 POWERS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
 """Integers that two is raised to the power of."""
+FEWEST_CALLS = 3
+"""So many calls check a function of which the smallest that does anything runs longer than others may."""
 LARGEST_FACTOR = 3
 """What sizes are at most that others are multiplied by in conditions, such as the stride of a window."""
 ODD_LOOSE = 7
@@ -130,13 +132,10 @@ def check_cases(function: CFunction, known: tuple[KnownSizes, ...], given: Mappi
     out: list[CallCase] = []
     most = CHECK_INSTANCES if size_names(known) else FIXED_INSTANCES
     loose_only = not size_names(known) and _has_unknown_size(known)
-    for i, value in enumerate(() if loose_only else CHECK_SIZES):
-        sizes = sizes_near(known, wanted_sizes(size_names(known), value), {})
-        if sizes is None or instances_of(known, sizes) > most:
-            continue
-        sizes |= dict.fromkeys(loose_names(function, known), value if i == ODD_LOOSE else power_of_two(value))
-        sizes |= dict.fromkeys(powers_of(function, sizes), POWERS[i % len(POWERS)])
-        case = make_case(function, known, sizes, seed=i)
+    for i, value, usual in () if loose_only else _check_sizes(known, most):
+        usual |= dict.fromkeys(loose_names(function, known), value if i == ODD_LOOSE else power_of_two(value))
+        usual |= dict.fromkeys(powers_of(function, usual), POWERS[i % len(POWERS)])
+        case = make_case(function, known, usual, seed=i)
         if not out or bytes_of(function, case) <= CHECK_BYTES:
             out.append(replace(case, placement="end" if i % 2 == 0 else "start"))
     few = {x: role for x, role in roles_of(known).items() if role in ("stride", "channels", "sections", "offset")}
@@ -169,6 +168,18 @@ def check_cases(function: CFunction, known: tuple[KnownSizes, ...], given: Mappi
     pool = function.conditions.constants
     strewn = [replace(c, pool=pool, seed=c.seed + STREWN) for c in [*alike.values()][-STREWN_CASES:] if pool]
     return (*alike.values(), *strewn)
+
+
+def _check_sizes(known: tuple[KnownSizes, ...], most: int) -> list[tuple[int, int, dict[str, int]]]:
+    """The sizes of calls, each with its number and what was wanted, in which at most so many instances run; where none
+    of these does anything, also the smallest calls that do: one product of large matrices is more."""
+    found = [(i, x, sizes_near(known, wanted_sizes(size_names(known), x), {})) for i, x in enumerate(CHECK_SIZES)]
+    counted = [(instances_of(known, sizes), (i, x, sizes)) for i, x, sizes in found if sizes is not None]
+    kept = [call for count, call in counted if count <= most]
+    if any(0 < count <= most for count, _ in counted):
+        return kept
+    alike = {repr(sorted(call[2].items())): (count, call) for count, call in counted if most < count <= FIXED_INSTANCES}
+    return kept + [call for _, call in sorted(alike.values(), key=lambda x: x[0])[:FEWEST_CALLS]]
 
 
 def roles_of(known: tuple[KnownSizes, ...]) -> dict[str, Role]:
