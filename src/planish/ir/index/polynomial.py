@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 from typing import assert_never
 
-from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var, index
+from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var, index, type_of
 from planish.ir.traverse import children, map_expr, walk_expr
 from planish.ir.types import INDEX
 
@@ -231,10 +231,13 @@ def place(expr: Expr, values: Mapping[str, Expr]) -> Expr:
 
 
 def rebuild(function: Callable[[Expr], Expr], expr: Expr) -> Expr:
-    """Apply `function` to the leaves and the composed atoms of an index expression, and renormalise."""
+    """Apply `function` to the leaves and the composed atoms of an index expression, and renormalise; numbers that are
+    no indices keep their form."""
 
     def again(x: Expr) -> Expr:
         match x:
+            case Binary() | Select() if type_of(x) != INDEX:
+                return function(x)
             case Binary(op="floordiv", left=a, right=b):
                 return floordiv(normal(a), normal(b))
             case Binary(op="mod", left=a, right=b):

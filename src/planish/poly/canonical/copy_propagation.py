@@ -65,6 +65,8 @@ def _without(kernel: Kernel, array: str, scop: Scop) -> Kernel:
     used = {v for x in cell.index for v in variables(x)}
     if not readers or not depth or not used <= {*store.iterators, *kernel.sizes} or store.lets:
         return kernel
+    if any(loads(x) for x in cell.index):
+        return kernel
     if not before.is_empty() or not flow.is_subset(together(scop, depth)) or _changes(scop, store, cell.array, flow):
         return kernel
     # Statements come as they stand.

@@ -77,7 +77,15 @@ def _delinearise(kernel: Kernel, settled: bool) -> Kernel:
             return _delinearised(kernel, {**first, **numbered}, layouts)
         except NotAffineError:
             pass  # not all of them can be rows at once
-    return _delinearised(kernel, first, layouts) if layouts else kernel
+    try:
+        return _delinearised(kernel, first, layouts) if layouts else kernel
+    except NotAffineError:
+        stored = stored_arrays(kernel.body)
+        needed = {name: x for name, x in layouts.items() if name in stored}
+        if len(needed) == len(layouts):
+            raise
+        # What is only read need not be in rows.
+        return _delinearised(kernel, {name: first[name] for name in needed}, needed) if needed else kernel
 
 
 def _delinearised(kernel: Kernel, first: Mapping[str, Strides], layouts: Mapping[str, Sequence[Strides]]) -> Kernel:

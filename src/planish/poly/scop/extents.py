@@ -22,7 +22,7 @@ from math import prod
 
 import islpy as isl
 
-from planish.ir.expr import Compare, Expr, index
+from planish.ir.expr import Compare, Const, Expr, index
 from planish.ir.index.evaluate import evaluate
 from planish.ir.index.polynomial import normal
 from planish.ir.index.simplify import simplify
@@ -76,8 +76,8 @@ def _leaving(access: Access, array: Array, space: isl.Space) -> isl.Set:
     reached = access.relation.range().align_params(space)
     out = isl.Set.empty(space)
     for position, extent in enumerate(array.shape):
-        if position in access.inexact and not _is_bounded(reached, position):
-            continue  # for some sizes it stays inside, which only numbers tell
+        if position in access.inexact and (isinstance(extent, Const) or not _is_bounded(reached, position)):
+            continue  # a table is as long as it has to be; else numbers tell for which sizes it stays inside
         local = isl.LocalSpace.from_space(reached.get_space())
         value = isl.Aff.var_on_domain(local, SET, position)
         out = out.union(reached.intersect(value.lt_set(isl.Aff.zero_on_domain(local))).params())
@@ -309,9 +309,11 @@ def byte_extent(scop: Scop, array: Array, dimension: int = 0) -> Expr | None:
 
 
 def subscript_ends(scop: Scop, statement: Statement, access: Access, dimension: int) -> tuple[Expr, Expr]:
-    """The least and the greatest value of a subscript that is not affine, where its statement runs.
-
-    Raises NoExtentError."""
+    """The least and the greatest value of a subscript that is not affine, where its statement runs; of an array with so
+    many elements, those it has. Raises NoExtentError."""
+    arrays = {x.name: x.shape for x in (*scop.kernel.arrays, *scop.locals)}
+    if isinstance(extent := arrays[access.array][dimension], Const):
+        return index(0), index(int(extent.value) - 1)
     domain = statement.domain.intersect_params(scop.context)
     if domain.is_empty():
         return index(0), index(-1)

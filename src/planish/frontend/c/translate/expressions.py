@@ -88,9 +88,11 @@ def value_of(node: c_ast.Node, cx: CTranslation) -> Expr:
         case c_ast.ArrayRef() if (symbol := searched(node, cx)) is not None:
             return search_value(node, symbol, cx, lambda: value_of(node, cx))
         case c_ast.ArrayRef(name=name, subscript=subscript):
-            return load(element_of(node, name, subscript, cx), node, cx)
+            with cx.gathering():
+                return load(element_of(node, name, subscript, cx), node, cx)
         case c_ast.UnaryOp(op="*", expr=operand):
-            return load(address_of(operand, cx), node, cx)
+            with cx.gathering():
+                return load(address_of(operand, cx), node, cx)
         case c_ast.UnaryOp():
             return _unary(node, cx)
         case c_ast.BinaryOp(op="&&" | "||" | "==" | "!=" | "<" | "<=" | ">" | ">="):

@@ -16,6 +16,7 @@ from pycparser import c_ast
 from planish.core.diagnostic import Remark
 from planish.frontend.c.analysis.aliasing import changes, is_alone, is_reached
 from planish.frontend.c.analysis.scope import Symbol, is_integer, is_pointer, written
+from planish.frontend.c.translate.data_subscripts import settle_subscripts
 from planish.frontend.c.translate.state import Address, Again, CTranslation, KnownInteger, LostValue, NotIndex, Refused
 from planish.frontend.c.translate.subscripts import index_of
 from planish.frontend.c.translate.trip_counts import Quotient
@@ -80,6 +81,7 @@ def finish(
     body = _scalars_in(body, {s.name: s.type for s in scalars})
     counted = _quotients(body, loose, cx)
     known = (*(s.key for s in sizes), *counted)
+    body = settle_subscripts(body, arrays, cx.loose)
     kernel = Kernel(name, known, scalars, tuple(arrays), body, tuple(cx.assumptions))
     remarks: tuple[Remark, ...] = ()
     if cx.chosen:

@@ -23,6 +23,7 @@ from planish.frontend.c.idioms.radix_stages import find_stages
 from planish.frontend.c.text.extent import ColumnMap, Item, balanced_conditionals
 from planish.frontend.c.text.lexer import Tokens
 from planish.frontend.c.translate.calls import inline_call
+from planish.frontend.c.translate.data_subscripts import data_subscript
 from planish.frontend.c.translate.inlined_regions import calls_functions, why_not_affine
 from planish.frontend.c.translate.kernels import FinishedKernel, finish
 from planish.frontend.c.translate.region_types import declared_types, size_types
@@ -415,6 +416,7 @@ def _read(
         cx = CTranslation(
             s.bound, s.fp, frozenset(changed), s.span_of, cells, flat, folds, searches=searches, live=s.live,
             choosing=choosing, inline=partial(inline_call, frames=s.frames), execute=execute,
+            data_subscript=data_subscript,
         )  # fmt: skip
         position = 0
         try:

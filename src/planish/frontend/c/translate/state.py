@@ -117,6 +117,10 @@ def _refuse_call(
     raise NotIndex("the result of a call", node, "scop-data")
 
 
+def _refuse_subscript(node: c_ast.Node, reason: NotIndex, cx: CTranslation) -> Expr:
+    raise reason.refusal()
+
+
 def _refuse_statement(node: c_ast.Node, cx: CTranslation) -> None:
     raise Refused("scop-statement", "a statement", node)
 
@@ -145,6 +149,8 @@ class CTranslation:
     index expressions; `chosen`: one was made to be that; `ranges`: the least and the greatest value, made of sizes,
     that some choices may have; `certain`: what the condition on data around this place loads in every case;
     `conditional_stores`: arrays that are stored to in every case, where the original does so under such a condition;
+    `gathers`: what is read may be chosen by data: `data_subscript` reads such a subscript, `gathered` says
+    of each why it is no index, and `loose` of each array with one that is not affine;
     `calls`: the calls that are being inlined, by the ids of their nodes and names; `whole`: the call that is a
     statement, or the whole of what is assigned.
     """
@@ -166,6 +172,10 @@ class CTranslation:
     inlined: dict[int, Expr] = field(default_factory=dict)
     inline: InlinedCall = _refuse_call
     execute: Callable[[c_ast.Node, CTranslation], None] = _refuse_statement
+    data_subscript: Callable[[c_ast.Node, NotIndex, CTranslation], Expr] = _refuse_subscript
+    gathers: bool = False
+    gathered: dict[Expr, Refused] = field(default_factory=dict)
+    loose: dict[str, Refused] = field(default_factory=dict)
     calls: list[tuple[int, str]] = field(default_factory=list)
     whole: c_ast.Node | None = None
     divisions: dict[tuple[str, Expr], set[str]] = field(default_factory=dict)
@@ -196,6 +206,15 @@ class CTranslation:
             yield self.out
         finally:
             self.out = self.outer.pop()
+
+    @contextmanager
+    def gathering(self) -> Iterator[None]:
+        """Read an element that data may choose."""
+        outer, self.gathers = self.gathers, True
+        try:
+            yield
+        finally:
+            self.gathers = outer
 
     def is_covered(self, array: str, subscripts: tuple[Expr, ...]) -> bool:
         """Whether an element was stored without a condition before, on every way to this place."""

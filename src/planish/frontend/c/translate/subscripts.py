@@ -413,11 +413,18 @@ def element_of(node: c_ast.Node, name: c_ast.Node, subscript: c_ast.Node, cx: CT
 
 
 def subscript_of(node: c_ast.Node, cx: CTranslation) -> Expr:
-    """A subscript or offset as an index expression. Raises Refused where it depends on data."""
+    """A subscript or offset as an index expression. Raises Refused where it depends on data, unless it may."""
+    granted = [*cx.assumptions]
     try:
         return normal(index_of(node, cx).expr)
     except NotIndex as reason:
-        raise Refused(reason.id, f"a subscript holds {reason.message}", reason.node or node) from None
+        refusal = Refused(reason.id, f"a subscript holds {reason.message}", reason.node or node)
+        if not cx.gathers:
+            raise refusal from None
+        cx.assumptions[:] = granted
+        found = cx.data_subscript(node, reason, cx)
+        cx.gathered[found] = refusal
+        return found
 
 
 def place_of(node: c_ast.Node, cx: CTranslation) -> Address:
@@ -460,5 +467,8 @@ def element_place(address: Address, node: c_ast.Node, cx: CTranslation) -> tuple
     its = [it.name for it in cx.iterators]
     for subscript in subscripts:
         if not cx.dry and not chooses_affine(subscript, its):
-            raise Refused("scop-affine", f"the subscript {show(subscript)} is not affine", node)
+            refusal = Refused("scop-affine", f"the subscript {show(subscript)} is not affine", node)
+            if not cx.gathers:
+                raise refusal
+            cx.loose.setdefault(address.symbol.key, cx.gathered.get(subscript, refusal))
     return address.symbol.key, subscripts, type

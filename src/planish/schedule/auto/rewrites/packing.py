@@ -32,7 +32,7 @@ from planish.core.names import take_name
 from planish.ir.expr import Binary, Compare, Expr, Load, Select, Var, index, type_of
 from planish.ir.index.polynomial import coefficient_of, constant, place
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Reduce, Stmt
-from planish.ir.traverse import expressions, map_expr, map_exprs, used_names, variables, walk, walk_expr
+from planish.ir.traverse import expressions, loads, map_expr, map_exprs, used_names, variables, walk, walk_expr
 from planish.ir.types import BOOL, INDEX
 from planish.poly.isl.expression import conjunction
 
@@ -77,7 +77,7 @@ class _Copying:
 
     def read(self, expr: Expr, around: Sequence[For]) -> Expr:
         """What is read: from the copy, where it is an element of those that one loop goes through and others again."""
-        if not isinstance(expr, Load) or expr.array not in self.fixed or not expr.index:
+        if not isinstance(expr, Load) or not expr.index or any(x.array not in self.fixed for x in loads(expr)):
             return expr
         used = frozenset().union(*map(variables, expr.index)) - self.sizes
         moving = next((x for x in around if {x.var} == used), None)

@@ -1,0 +1,217 @@
+"""Subscripts that data choose, as in `table[pixel[i]]`, of arrays that a nest only reads: no iteration waits for these.
+
+How far such a subscript may go is written down as a conversion to a type that holds no more, which changes no value.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.ir.text.printer import print_stmt
+>>> cell = "v[] = min(max(i32(x[i]) - 16, 0:i32), 219:i32) y[i] = t[i64(v[])]"
+>>> text = "kernel k(n; x: u8[n], y: u8[n], t: u8[?]) { for i in 0 .. n { alloc v: i32[] %s } }" % cell
+>>> body = parse_kernel(text).body
+>>> loose = {"t": Refused("scop-data", "v is computed from data")}
+>>> print(print_stmt(settle_subscripts(body, (), loose).body[0].body.body[-1]))
+y[i] = t[i64(u8(v[]))]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from pycparser import c_ast
+
+from planish.frontend.c.idioms.modular_subscripts import chooses_affine
+from planish.frontend.c.translate.arithmetic import common
+from planish.frontend.c.translate.expressions import value_of
+from planish.frontend.c.translate.state import CTranslation, NotIndex, Refused
+from planish.frontend.c.translate.subscripts import index_of
+from planish.frontend.c.types.constants import walk_tree
+from planish.ir.expr import Cast, Const, Expr, Load, Select, Var, index, type_of
+from planish.ir.index.interval import Interval, range_of
+from planish.ir.index.polynomial import add, build, constant, normal, polynomial, sub
+from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Reduce, Stmt
+from planish.ir.semantics.arithmetic import limits
+from planish.ir.traverse import (
+    blocks_of,
+    children,
+    map_expr,
+    map_exprs,
+    stored_arrays,
+    walk,
+    with_blocks,
+    with_children,
+)
+from planish.ir.types import I8, I16, INDEX, U8, U16, Type
+from planish.poly.scop.subscript_range import bound_subscript, data_range
+
+_NARROW: tuple[Type, ...] = (U8, I8, U16, I16)
+_PASSES = 3
+"""So often the ranges of cells are found anew from those of others."""
+
+
+def data_subscript(node: c_ast.Node, reason: NotIndex, cx: CTranslation) -> Expr:
+    """A subscript that is no index expression: the sum of one and of a number that is read, or such a number alone.
+
+    Raises Refused, for `reason` where it is neither, and Again."""
+    if any(isinstance(x, c_ast.Assignment) or _is_step(x) for x in walk_tree(node)):
+        raise reason.refusal()
+    return normal(_sum(node, reason, cx)[0])
+
+
+def _sum(node: c_ast.Node, reason: NotIndex, cx: CTranslation) -> tuple[Expr, Type]:
+    """The subscript, and the type that its expression has."""
+    granted = [*cx.assumptions]
+    try:
+        known = index_of(node, cx)
+        return known.expr, known.type
+    except NotIndex:
+        cx.assumptions[:] = granted
+    if isinstance(node, c_ast.BinaryOp) and node.op in ("+", "-"):
+        (left, first), (right, second) = _sum(node.left, reason, cx), _sum(node.right, reason, cx)
+        if common(first, second).kind == "int":  # a sum that leaves its type has no meaning
+            return (add if node.op == "+" else sub)(left, right), common(first, second)
+    value = value_of(node, cx)
+    if not type_of(value).is_int:
+        raise reason.refusal()
+    return Cast(value, INDEX), type_of(value)
+
+
+def _is_step(node: c_ast.Node) -> bool:
+    return isinstance(node, c_ast.UnaryOp) and node.op in ("++", "--", "p++", "p--")
+
+
+def settle_subscripts(body: Block, given: Iterable[Array], loose: Mapping[str, Refused]) -> Block:
+    """A nest whose subscripts that data choose have types that hold no more than these may be; `given`: arrays that are
+    declared outside of it. `loose`: what is said of each array with subscripts that are not affine.
+
+    Raises Refused where such an array is stored to as well, or it is not known how far a subscript goes, or that may be
+    outside of an array whose extent is a number."""
+    shapes = {x.name: x.shape for x in given}
+    shapes |= {x.array.name: x.array.shape for x in walk(body) if isinstance(x, Alloc)}
+    narrowing = _Narrowing(_cell_ranges(body), shapes, frozenset(x.var for x in walk(body) if isinstance(x, For)))
+    body = narrowing.block(body, dict(narrowing.whole)) if loose else body
+    for name in sorted(narrowing.lost | (narrowing.inexact & stored_arrays(body))):
+        raise loose[name]
+    return body
+
+
+@dataclass(frozen=True, slots=True)
+class _Narrowing:
+    """One walk: between which numbers cells are at all (`whole`), the extents of arrays, the loops, and the arrays that
+    have been found with subscripts that are not affine, and with those that may be anywhere (`lost`)."""
+
+    whole: Mapping[str, Interval]
+    shapes: Mapping[str, tuple[Expr | None, ...]]
+    moving: frozenset[str]
+    inexact: set[str] = field(default_factory=set)
+    lost: set[str] = field(default_factory=set)
+
+    def block(self, block: Block, ranges: dict[str, Interval]) -> Block:
+        """A block; `ranges`: those of cells where it begins, and then where it ends."""
+        out: list[Stmt] = []
+        for stmt in block.body:
+            inner = dict(ranges)
+            if isinstance(stmt, For | If):
+                changed = {x: y for x, y in self.whole.items() if x in stored_arrays(stmt)}
+                inner |= changed
+                ranges |= changed
+            done = map_exprs(partial(self.expression, ranges=inner, chosen=False), stmt)
+            out.append(with_blocks(done, [self.block(x, dict(inner)) for x in blocks_of(done)]))
+            if isinstance(stmt, Assign) and stmt.array in ranges:
+                ranges[stmt.array] = _range(stmt.value, ranges)
+            elif isinstance(stmt, Block | Reduce):
+                ranges |= {x: y for x, y in self.whole.items() if x in stored_arrays(stmt)}
+        return Block(tuple(out))
+
+    def expression(self, expr: Expr, ranges: Mapping[str, Interval], chosen: bool) -> Expr:
+        """An expression; `chosen`: data decide whether it has any meaning."""
+        inner = chosen or isinstance(expr, Select)
+        expr = with_children(expr, tuple(self.expression(x, ranges, inner) for x in children(expr)))
+        if not isinstance(expr, Load):
+            return expr
+        extents = self.shapes.get(expr.array, ())
+        places = []
+        for d, at in enumerate(expr.index):
+            extent = extents[d] if d < len(extents) else None
+            inside = (0, int(extent.value) - 1) if isinstance(extent, Const) else None
+            known = chooses_affine(at, self.moving)
+            places.append(at if known else self.subscript(expr.array, at, inside, ranges, chosen))
+        return replace(expr, index=tuple(places))
+
+    def subscript(
+        self, array: str, at: Expr, inside: Interval | None, ranges: Mapping[str, Interval], chosen: bool
+    ) -> Expr:
+        """A subscript with the narrowest types for the data in it; what data choose to read is `inside` its array."""
+        self.inexact.add(array)
+        data = dict.fromkeys(x for m in polynomial(at) for x in m if isinstance(x, Cast) and _is_data(x))
+        found = {x: _range(x.operand, ranges) for x in data}
+        if inside is not None and chosen and at in found:
+            found[at] = _within(found[at], inside)
+        fresh = _with_parts(at, {x: _narrowed(x, y) for x, y in found.items()})
+        names = {x: f"{n}[]" for n, x in enumerate(data)}
+        ends = bound_subscript(
+            _with_parts(at, {x: Var(name, INDEX) for x, name in names.items()}),
+            {names[x]: (index(low), index(high)) for x, (low, high) in found.items()}, frozenset(),
+        )  # fmt: skip
+        numbers = [constant(x) for x in ends or ()]
+        leaves = inside is not None and not chosen and any(x is not None and not _has(inside, x) for x in numbers)
+        if leaves or ends is None or bound_subscript(fresh, {}, frozenset()) is None:
+            self.lost.add(array)
+        return fresh
+
+
+def _with_parts(at: Expr, parts: Mapping[Expr, Expr]) -> Expr:
+    """A subscript with others in the places of some factors of its products."""
+    return build({tuple(parts.get(x, x) for x in m): c for m, c in polynomial(at).items()})
+
+
+def _narrowed(data: Cast, found: Interval) -> Expr:
+    """A number in a type that holds no more than it may be, if the type that it has says less."""
+    kind = next((t for t in _NARROW if _has(limits(t), found[0]) and _has(limits(t), found[1])), None)
+    return data if kind is None or data_range(data) is not None else Cast(Cast(data.operand, kind), INDEX)
+
+
+def _has(range: Interval, number: int) -> bool:
+    return range[0] <= number <= range[1]
+
+
+def _within(found: Interval, inside: Interval) -> Interval:
+    """What two ranges have in common; the second one where that is nothing."""
+    low, high = max(found[0], inside[0]), min(found[1], inside[1])
+    return (low, high) if low <= high else inside
+
+
+def _cell_ranges(body: Block) -> dict[str, Interval]:
+    """Between which numbers the cells of a nest are, from all that they are ever set to."""
+    own = {x.array.name: x.array.type for x in walk(body) if isinstance(x, Alloc) and not x.array.shape}
+    sets: dict[str, list[Expr | None]] = {name: [] for name, type in own.items() if type.is_int}
+    for stmt in walk(body):
+        if isinstance(stmt, Assign | Reduce) and stmt.array in sets:
+            sets[stmt.array].append(stmt.value if isinstance(stmt, Assign) else None)
+    ranges = {name: limits(own[name]) for name in sets}
+    for _ in range(_PASSES):
+        ranges |= {
+            name: _union(limits(own[name]) if x is None else _range(x, ranges) for x in values)
+            for name, values in sets.items() if values
+        }  # fmt: skip
+    return ranges
+
+
+def _range(expr: Expr, ranges: Mapping[str, Interval]) -> Interval:
+    """The range of a value, where those of cells are known."""
+    known = {f"{name}[]": x for name, x in ranges.items()}
+
+    def named(x: Expr) -> Expr:
+        return Var(f"{x.array}[]", x.type) if isinstance(x, Load) and not x.index and x.array in ranges else x
+
+    return range_of(map_expr(named, expr), known)
+
+
+def _union(parts: Iterable[Interval]) -> Interval:
+    found = [*parts]
+    return min(x for x, _ in found), max(x for _, x in found)
+
+
+def _is_data(expr: Expr) -> bool:
+    """Whether a part of a subscript is a number that is computed from data."""
+    return isinstance(expr, Cast) and type_of(expr.operand) != INDEX
