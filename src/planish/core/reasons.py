@@ -66,6 +66,11 @@ REASONS = (
         "write the extents, as in double A[n][m]; fill local arrays in a loop",
     ),
     Reason(
+        "scop-assertion",
+        "an assertion stands in the nest, which has to stop the program where it fails",
+        "assert in front of the loops, or build with -D NDEBUG",
+    ),
+    Reason(
         "scop-assignment",
         "an assignment is part of an expression, or is to something that is no variable or element",
         "make each assignment a statement of its own, to a variable or an element",

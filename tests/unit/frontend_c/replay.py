@@ -27,6 +27,7 @@ _C_NAMES = {
     "u16": "unsigned short", "u32": "unsigned", "u64": "unsigned long", "f32": "float", "f64": "double",
 }  # fmt: skip
 _OPERATORS = {"add": "+", "sub": "-", "mul": "*"}
+_COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 
 def c_text(expr: Expr, names: dict[str, str]) -> str:
@@ -36,13 +37,16 @@ def c_text(expr: Expr, names: dict[str, str]) -> str:
             return f"{value}L"
         case Var(name=name):
             return f"(long)({names[name]})"
-        case Compare(op="ge", left=left, right=right):
-            return f"({c_text(left, names)} >= {c_text(right, names)})"
+        case Compare(op=op, left=left, right=right):
+            return f"({c_text(left, names)} {_COMPARISONS[op]} {c_text(right, names)})"
         case Unary(operand=x):
             return f"(-{c_text(x, names)})"
         case Binary(op="max" | "min" as op, left=left, right=right):
             a, b = c_text(left, names), c_text(right, names)
             return f"({a} {'>' if op == 'max' else '<'} {b} ? {a} : {b})"
+        case Binary(op="mod", left=left, right=right):
+            a, b = c_text(left, names), c_text(right, names)
+            return f"({a} - {b} * floor_div({a}, {b}))"
         case Binary(op="floordiv", left=left, right=right):
             return f"floor_div({c_text(left, names)}, {c_text(right, names)})"
         case Binary(op=op, left=left, right=right):
@@ -67,8 +71,8 @@ def replaced(file: CFile) -> str:
         )
         listed = ", ".join([*arguments, "0"])
         call = f"{{ {before}planish_region_{number}((void *[]){{{listed}}}); {after}}}"
-        if kernel.assumptions:
-            holds = " && ".join(c_text(a, names) for a in kernel.assumptions)
+        if kernel.assumptions or region.conditions:
+            holds = " && ".join([*(c_text(a, names) for a in kernel.assumptions), *region.conditions])
             call = f"{{ if ({holds}) {call} else {{ {text[region.start : region.end]} }} }}"
         text = text[: region.start] + call + text[region.end :]
     pointers = "".join(f"void (*planish_region_{n})(void **);\n" for n in range(len(regions)))

@@ -733,3 +733,33 @@ void f(int n, int *a) { for (int i = 0; i < n; i++) both(a + i, a[i], a[i + 1] +
 
 /// read_by_products regions=1
 void f(int n, int lda, int *restrict a, const int *b) { for (int i = 0; i < n; i++) for (int j = 0; j < 3; j++) a[i * 3 + j] = b[i * n + j * lda]; }
+
+/// asserted_sizes regions=1
+#include <assert.h>
+void f(int n, int lda, int *restrict a, const int *b) { if (n > 11 || n % 2 == 1) return; assert(lda >= n); for (int i = 0; i < n; i++) a[i] += b[i] + lda; }
+
+/// asserted_numbers regions=1
+void f(int n, int lda, short *restrict a, const short *b) { if (lda < 0 || lda > 200) return; for (int i = 0; i < n; i++) a[i] = (b[i] * lda + 8) >> 4; }
+
+/// table_of_bytes regions=1
+static const short t[256] = {3, -1, 4, 1, -5, 9};
+void f(int n, int lda, int *restrict a, const int *b) { for (int i = 0; i < n; i++) a[i] += t[b[i] & 255] + t[(unsigned char)b[i + lda]]; }
+
+/// table_of_clamped regions=1
+static const short t[4][12] = {{3, -1, 4}, {1, -5, 9}};
+void f(int n, int lda, int *restrict a, const int *b) { for (int i = 0; i < n; i++) { int v = b[i] - 3; v = v < 0 ? 0 : v > 10 ? 10 : v; a[i] = t[v & 3][v + 1] - t[1][v]; } }
+
+/// table_too_short regions=0
+static const short t[10] = {3, -1, 4};
+void f(int n, int lda, int *restrict a, const int *b) { for (int i = 0; i < n; i++) { int v = b[i] - 3; v = v < 0 ? 0 : v > 10 ? 10 : v; a[i] = t[v]; } }
+
+/// table_under_a_condition regions=1
+static const short t[10] = {3, -1, 4};
+void f(int n, int lda, int *restrict a, const int *b) { for (int i = 0; i < n; i++) a[i] = b[i] >= 0 && b[i] < 10 ? t[b[i]] : -1; }
+
+/// table_that_changes regions=0
+short t[256] = {3, -1, 4};
+void f(int n, int lda, int *restrict a, const int *b) { for (int i = 0; i < n; i++) { t[i] = 1; a[i] = t[b[i] & 255]; } }
+
+/// any_element regions=0
+void f(int n, int lda, int *restrict a, const int *b) { for (int i = 0; i < n; i++) a[i] = b[b[i]]; }

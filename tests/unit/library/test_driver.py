@@ -38,7 +38,10 @@ LOOPS = {
 }
 STRICT = {"operations", "transpose-inplace", "stencil-lanes"}
 """Those whose results are the same in every bit."""
-SHARED = {"operations": "operations", "fir": "fir", "transpose-inplace": "transpose-inplace, parallel-loops"}
+SHARED = {
+    "operations": "operations", "fir": "fir", "transpose-inplace": "transpose-inplace, parallel-loops",
+    "stencil-lanes": "stencil-lanes, parallel-loops",
+}  # fmt: skip
 """Those that several threads share."""
 
 

@@ -96,6 +96,7 @@ def call_instead(
     names = dict(region.names)
     guards = ["planish_able"] if settings.features else []
     guards += [emit_guard(a, names) for a in dict.fromkeys((*scop.kernel.assumptions, *assumptions))]
+    guards += [f"({x})" for x in region.conditions]
     negative = scop.context.subtract(negative_sizes(scop)).gist(scop.context)
     condition = set_condition(isl.Set.from_params(negative), ())
     if condition != TRUE:

@@ -133,7 +133,7 @@ class Region:
     every case, where the statements do so under conditions on data: nothing but changes may be stored there.
     `reversal`: it is such a one, whose kernel has no affine subscripts. `declared` pairs arrays and scalars with the
     types of their elements in C, where C has a name for them. `unseen`: variables that it may change and no check
-    compares.
+    compares. `conditions`: what the kernel relies on besides its assumptions, in C: ranges of numbers.
     """
 
     function: str
@@ -154,6 +154,7 @@ class Region:
     reversal: BitReversal | None = None
     declared: tuple[tuple[str, str], ...] = ()
     unseen: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,8 @@ def combine(op: BinaryOp, a: Interval, b: Interval, type: Type) -> Interval:
                 return max(-top, a[0]), max(0, min(top, a[1]))
             return 0, min(top, a[1]) if a[0] >= 0 else top
         case "and":
-            return (0, min(a[1], b[1])) if a[0] >= 0 and b[0] >= 0 else limits(type)
+            most = [high for low, high in (a, b) if low >= 0]
+            return (0, min(most)) if most else limits(type)
         case "shr":
             return (a[0] >> b[0] if a[0] < 0 else 0, a[1] >> b[0] if a[1] >= 0 else -1) if b[0] >= 0 else limits(type)
         case "or" | "xor" | "shl" | "div":

@@ -16,6 +16,7 @@ from pycparser import c_ast
 from planish.core.diagnostic import Remark
 from planish.frontend.c.analysis.aliasing import changes, is_alone, is_reached
 from planish.frontend.c.analysis.scope import Symbol, is_integer, is_pointer, written
+from planish.frontend.c.translate.asserted_facts import known_sizes, narrow_numbers, number_conditions, number_ranges
 from planish.frontend.c.translate.data_subscripts import settle_subscripts
 from planish.frontend.c.translate.state import Address, Again, CTranslation, KnownInteger, LostValue, NotIndex, Refused
 from planish.frontend.c.translate.subscripts import index_of
@@ -46,6 +47,7 @@ class FinishedKernel:
     variables: Mapping[str, str] = field(default_factory=dict)
     remarks: tuple[Remark, ...] = ()
     conditional_stores: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
 
 
 def finish(
@@ -82,7 +84,11 @@ def finish(
     counted = _quotients(body, loose, cx)
     known = (*(s.key for s in sizes), *counted)
     body = settle_subscripts(body, arrays, cx.loose)
-    kernel = Kernel(name, known, scalars, tuple(arrays), body, tuple(cx.assumptions))
+    facts = [x for x in known_sizes(cx.facts, known) if x not in cx.assumptions]
+    types = {s.name: s.type for s in scalars}
+    ranges = number_ranges(cx.facts, types)
+    body = narrow_numbers(body, ranges, types)
+    kernel = Kernel(name, known, scalars, tuple(arrays), body, (*cx.assumptions, *facts))
     remarks: tuple[Remark, ...] = ()
     if cx.chosen:
         kernel, remarks = _cut(kernel, nodes)
@@ -92,7 +98,10 @@ def finish(
     registers = tuple(by_key[a.name].name for a in arrays if by_key[a.name].register and not a.shape)
     quotients = {x: cx.quotients[x] for x in counted}
     variables, conditional_stores = {s.key: s.name for s in cx.used}, tuple(sorted(cx.conditional_stores & stored))
-    return FinishedKernel(kernel, names, updates, registers, quotients, variables, remarks, conditional_stores)
+    conditions = number_conditions(ranges, types, dict(names))
+    return FinishedKernel(
+        kernel, names, updates, registers, quotients, variables, remarks, conditional_stores, conditions
+    )
 
 
 def _cut(kernel: Kernel, nodes: list[c_ast.Node]) -> tuple[Kernel, tuple[Remark, ...]]:

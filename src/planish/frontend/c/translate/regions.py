@@ -22,6 +22,7 @@ from planish.frontend.c.idioms.data_dependent_rows import find_ranges
 from planish.frontend.c.idioms.radix_stages import find_stages
 from planish.frontend.c.text.extent import ColumnMap, Item, balanced_conditionals
 from planish.frontend.c.text.lexer import Tokens
+from planish.frontend.c.translate.asserted_facts import Assertion, lasting_assertions, read_assertions
 from planish.frontend.c.translate.calls import inline_call
 from planish.frontend.c.translate.data_subscripts import data_subscript
 from planish.frontend.c.translate.inlined_regions import calls_functions, why_not_affine
@@ -63,9 +64,11 @@ class Search:
     finished: dict[int, FinishedKernel] = field(default_factory=dict)
     alone: set[int] = field(default_factory=set)
     frames: Frames = field(init=False)
+    assertions: tuple[Assertion, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         self.frames = Frames(self.bound)
+        self.assertions = lasting_assertions(self.bound)
 
     def span_of(self, node: c_ast.Node | None) -> Span | None:
         """Where a node stands in the user's file."""
@@ -371,7 +374,7 @@ def _finish(
     return Region(
         name, 0, kernel, first.start, last.end, finished.names, finished.updates, finished.registers, scratch,
         computed, span, alone=first.start in s.alone, conditional_stores=finished.conditional_stores,
-        declared=declared_types(kernel, s.bound) + size_types(finished, s.bound),
+        declared=declared_types(kernel, s.bound) + size_types(finished, s.bound), conditions=finished.conditions,
     )  # fmt: skip
 
 
@@ -420,6 +423,7 @@ def _read(
         )  # fmt: skip
         position = 0
         try:
+            cx.facts = read_assertions(s.assertions, cx) if live is not None else ()
             _recall(prelude, cx)
             entry = {x: v for x, v in cx.values.items() if isinstance(v, Address)}
             for node in nodes:

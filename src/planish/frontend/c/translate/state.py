@@ -151,6 +151,7 @@ class CTranslation:
     `conditional_stores`: arrays that are stored to in every case, where the original does so under such a condition;
     `gathers`: what is read may be chosen by data: `data_subscript` reads such a subscript, `gathered` says
     of each why it is no index, and `loose` of each array with one that is not affine;
+    `facts`: comparisons of integers that the function asserts, where the statements begin;
     `calls`: the calls that are being inlined, by the ids of their nodes and names; `whole`: the call that is a
     statement, or the whole of what is assigned.
     """
@@ -172,6 +173,7 @@ class CTranslation:
     inlined: dict[int, Expr] = field(default_factory=dict)
     inline: InlinedCall = _refuse_call
     execute: Callable[[c_ast.Node, CTranslation], None] = _refuse_statement
+    facts: tuple[Expr, ...] = ()
     data_subscript: Callable[[c_ast.Node, NotIndex, CTranslation], Expr] = _refuse_subscript
     gathers: bool = False
     gathered: dict[Expr, Refused] = field(default_factory=dict)

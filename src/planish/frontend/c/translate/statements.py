@@ -9,6 +9,7 @@ from __future__ import annotations
 from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
+from planish.frontend.c.analysis.assertions import asserted, assumed
 from planish.frontend.c.analysis.scope import Symbol
 from planish.frontend.c.idioms.branches import certain_loads, is_static
 from planish.frontend.c.idioms.data_dependent_rows import search_statement, searched
@@ -48,12 +49,17 @@ def execute(node: c_ast.Node, cx: CTranslation) -> None:
             assign(node, cx)
         case c_ast.UnaryOp(op="++" | "--" | "p++" | "p--"):
             step_statement(node, cx)
+        case c_ast.If() | c_ast.FuncCall() | c_ast.DoWhile() if assumed(node) is not None:
+            pass  # it does nothing
         case c_ast.For() | c_ast.While() | c_ast.DoWhile():
             run_loop(node, cx, execute)
         case c_ast.If():
             _branch(node, cx)
         case c_ast.EmptyStatement() | c_ast.Pragma() | c_ast.Constant() | c_ast.ID():
             pass
+        case c_ast.Cast() if asserted(node) is not None:
+            message = "an assertion, which has to be kept: assert in front of the loop, or define NDEBUG"
+            raise Refused("scop-assertion", message, node)
         case c_ast.Cast(expr=operand):
             execute(operand, cx)
         case c_ast.Break() | c_ast.Continue() | c_ast.Return() | c_ast.Goto():
