@@ -295,7 +295,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[DropIn, DropIn]:
         made.append(tallied(ladder))
     assert len(made) == len(TYPES)
     text = "int fallbacks;\n" + compose(TEXT, made, "")
-    return compile_text(TEXT, (), folder / "plain", folder), compile_text(text, (), folder / "made", folder)
+    plain, blocks = ((x, (), folder / name, folder) for x, name in ((TEXT, "plain"), (text, "made")))
+    return compile_text(*plain, level="-O1"), compile_text(*blocks, level="-O1")
 
 
 def run(library: DropIn, name: str, number: int, near: int | None = None) -> Vector:

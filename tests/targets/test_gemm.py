@@ -92,10 +92,13 @@ int main(void)
   static const int sizes[][3] = {{0, 3, 2}, {3, 0, 2}, {3, 2, 0}, {1, 1, 1}, {4, 8, 7}, {5, 9, 3}, {17, 23, 31},
                                  {64, 33, 50}, {33, 70, 300}, {2, 2, 700}, {40, 37, 700}, {300, 300, 300}MORE};
   int wrong = 0;
-  for (unsigned s = 0; s < sizeof sizes / sizeof *sizes; s++)
+  for (unsigned s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+    const int *const z = sizes[s], large = (double)z[0] * z[1] * z[2] > 1e6;
     for (int more = 0; more < 6; more += 5)
       for (int kind = 0; kind < 3; kind++)
-        wrong += check(sizes[s][0], sizes[s][1], sizes[s][2], more, kind == 1 ? 1 : 2, (SUM)kind);
+        if (!large || (kind + (int)s) % 3 == 2 * (more > 0))
+          wrong += check(z[0], z[1], z[2], more, kind == 1 ? 1 : 2, (SUM)kind);
+  }
   return wrong > 0;
 }
 """
