@@ -2,6 +2,8 @@
 # make test   sets up, then runs every check and test
 
 BIN := .venv/bin
+# Tests start hundreds of Pythons: the modules are compiled once, whatever the shell says. Empty is not set.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: setup demo test clean
 .DEFAULT_GOAL := demo
