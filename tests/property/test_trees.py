@@ -42,7 +42,7 @@ def check_tree(seed: int) -> str | None:
     return None
 
 
-@pytest.mark.parametrize("first", one_in(5, range(0, TREES, STEP)))
+@pytest.mark.parametrize("first", one_in(7, range(0, TREES, STEP)))
 def test_nests_run_what_is_scheduled(first: int) -> None:
     for seed in range(first, first + STEP):
         if seed not in SLOW:

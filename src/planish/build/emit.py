@@ -62,7 +62,7 @@ def make_drop_ins(
                 if isinstance(chosen, StageVersion):
                     made.append(within(partial(_replace_stages, p.region, chosen, file.source, options), SHORT))
                 elif p.prepared is not None:
-                    slack = with_slack(slack, chosen.slack, p.region)
+                    slack = with_slack(slack, chosen.slack, dict(p.region.names))
                     make = partial(make_replacement, p.region, p.prepared, chosen, file.source, options)
                     made.append(within(make, SHORT))
             except (NoExtentError, PlanishError) as error:

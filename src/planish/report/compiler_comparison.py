@@ -172,7 +172,7 @@ def _arrange(
     for x in plans:
         if x.prepared is not None:
             more = find_slack(x.prepared, options.fp, sizes_of(x.region, options))
-            slack = with_slack(slack, more, x.region)
+            slack = with_slack(slack, more, dict(x.region.names))
     tolerance: Tolerance | Literal["exact"] = "exact" if options.fp == "strict" else Tolerance(slack=slack)
     return _Event(signature, cases, clocks, reference, folder, include_dirs, tolerance)
 

@@ -63,3 +63,11 @@ def test_an_interrupted_parent_leaves_nothing_behind(tmp_path: Path) -> None:
     parent.wait(10)
     with pytest.raises(ProcessLookupError):
         os.kill(child, 0)
+
+
+@pytest.mark.parametrize("module", ["planish.run.oracle.series", "planish.run.timing.stopwatch"])
+def test_a_child_does_not_load_a_front_end(module: str) -> None:
+    """Every comparison and every race starts a new interpreter."""
+    told = f"import sys, {module}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-P", "-c", told], capture_output=True, text=True, check=True)
+    assert not {"planish.frontend.c", "pcpp", "islpy"} & set(done.stdout.split())

@@ -19,7 +19,6 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from planish.frontend.c.translation_unit import Region
 from planish.ir.types import Type
 from planish.run.sizes.random_arguments import epsilon, from_memory
 
@@ -147,8 +146,7 @@ def finite(stored: npt.NDArray[Any], type: Type) -> bool:
     return not type.is_float or bool(np.isfinite(from_memory(stored, type)).all())
 
 
-def with_slack(known: Mapping[str, float], more: Mapping[str, float], region: Region) -> dict[str, float]:
-    """The slack of a function's arrays with that of a region's, of which each has a name of its own in the function."""
-    names = dict(region.names)
+def with_slack(known: Mapping[str, float], more: Mapping[str, float], names: Mapping[str, str]) -> dict[str, float]:
+    """The slack of a function's arrays with that of a region's, which have `names` of their own in the function."""
     own = {names[x]: y for x, y in more.items() if x in names}
     return {**known, **{x: max(y, known.get(x, 0.0)) for x, y in own.items()}}
