@@ -60,7 +60,8 @@ def make_drop_ins(
                 continue
             try:
                 if isinstance(chosen, StageVersion):
-                    made.append(within(partial(_replace_stages, p.region, chosen, file.source, options), SHORT))
+                    bound = SHORT * len(chosen.pieces)
+                    made.append(within(partial(_replace_stages, p.region, chosen, file.source, options), bound))
                 elif p.prepared is not None:
                     slack = with_slack(slack, chosen.slack, dict(p.region.names))
                     make = partial(make_replacement, p.region, p.prepared, chosen, file.source, options)

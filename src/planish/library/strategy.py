@@ -10,7 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import log1p
 from typing import Generic, TypeVar
+
+import islpy as isl
 
 from planish.core.cache import Cache
 from planish.core.diagnostic import Remark
@@ -26,7 +29,9 @@ from planish.poly.canonical.delinearise import delinearise
 from planish.poly.idioms.histogram import find_counting
 from planish.poly.idioms.lu_partial_pivoting import find_pivoting
 from planish.poly.isl.affine import NotAffineError
-from planish.schedule.auto.plan import Prepared, Version, as_written, prepare
+from planish.poly.scop.extraction import Scop
+from planish.schedule.auto.cost.estimate import CostModel
+from planish.schedule.auto.plan import Prepared, Version, as_written, cycles_of, prepare
 from planish.schedule.auto.policies import POLICY_NAMES
 from planish.target.machine import Target
 
@@ -36,6 +41,9 @@ LOOPS = 1.0
 """What the best schedule of loops costs; those of other policies cost up to `BEHIND`, in the order of their cycles."""
 BEHIND = 2.0
 """What is tried behind all schedules of loops: where there is a clock, or where these are no good."""
+
+_MOST = 100.0
+"""The logarithm of more cycles than any nest takes for an instance."""
 
 AnyVersion = Version | StageVersion
 Made = Iterable[AnyVersion | Remark]
@@ -154,6 +162,17 @@ class Strategy(Generic[Found]):
     def fits(self, cx: Context) -> bool:
         """Whether the strategy is for nests of that kind at all."""
         return self.loop or (cx.nest is not None and (self.search or not cx.searches))
+
+
+def cost_of_schedule(cx: Context, scop: Scop, schedule: isl.Schedule) -> float:
+    """The cost of a schedule of the nest's statements, as the performance model estimates it: before what is tried
+    behind all loops where that is known."""
+    return cost_of_cycles(cycles_of(CostModel(scop, cx.target, cx.sizes), schedule))
+
+
+def cost_of_cycles(cycles: float) -> float:
+    """The cost of what takes so many cycles for each instance of the deepest statements."""
+    return LOOPS + (BEHIND - LOOPS) * min(log1p(max(cycles, 0.0)) / _MOST, 0.99)
 
 
 def share(part: float, *, start: bool = False) -> Callable[[Context], float]:

@@ -159,14 +159,15 @@ def parse_size(text: str) -> int:
 
 
 def _target(root: _Table) -> Target:
-    root.known(
-        "name", "isa", "description", "processor", "cores", "frequency_ghz", "vector", "cache", "flags", "tuning"
-    )
+    sections = ("vector", "core", "cache", "flags", "tuning")
+    root.known("name", "isa", "description", "processor", "cores", "frequency_ghz", *sections)
     vector = root.table("vector")
     vector.known("bits", "registers", "masks", "fma", "fma_units", "fma_latency")
     bits = vector.whole("bits", 0)
     if bits % 64:
         raise vector.error("bits", f"'bits' is to be a multiple of 64, not {bits}")
+    core = root.table("core")
+    core.known("issue_width", "load_ports", "store_ports", "tlb_entries", "page_walk")
     return Target(
         name=root.text("name"),
         isa=root.text("isa"),
@@ -178,6 +179,11 @@ def _target(root: _Table) -> Target:
         masks=vector.flag("masks", False),
         fma_units=vector.whole("fma_units", 1, 1),
         fma_latency=vector.whole("fma_latency", 1, 4),
+        issue_width=core.whole("issue_width", 1, 4),
+        load_ports=core.whole("load_ports", 1, 2),
+        store_ports=core.whole("store_ports", 1, 1),
+        tlb_entries=core.whole("tlb_entries", 1, 1536),
+        page_walk=core.positive("page_walk", 20.0),
         frequency_ghz=root.positive("frequency_ghz", 0.0),
         flags=_flags(root.table("flags")),
         tuning=_flags(root.table("tuning")),
@@ -197,13 +203,14 @@ def _caches(root: _Table) -> tuple[CacheLevel, ...]:
     caches: list[CacheLevel] = []
     for ordinal, entries in enumerate(tables):
         table = _Table(root.source, "cache", entries, ordinal)
-        table.known("level", "bytes", "line", "associativity", "shared")
+        table.known("level", "bytes", "line", "associativity", "shared", "refill")
         cache = CacheLevel(
             level=table.whole("level", 1),
             bytes=table.size("bytes"),
             line=table.whole("line", 1, 64),
             associativity=table.whole("associativity", 1, 8),
             shared=table.whole("shared", 1, 1),
+            refill=table.positive("refill", 0.0),
         )
         if caches and cache.level <= caches[-1].level:
             raise table.error("level", "the caches are to go from the nearest level outwards")

@@ -13,16 +13,21 @@ from dataclasses import dataclass, field
 
 from planish.ir.types import Type
 
+PAGE = 4096
+"""The bytes of a page of memory."""
+
 
 @dataclass(frozen=True, slots=True)
 class CacheLevel:
-    """A data cache: its size and line in bytes, the ways of a set, and the number of cores that share it."""
+    """A data cache: its size and line in bytes, the ways of a set, the number of cores that share it, and the bytes
+    that come into it in a cycle from what is behind it, while a core reads on and on (0: as is usual)."""
 
     level: int
     bytes: int
     line: int = 64
     associativity: int = 8
     shared: int = 1
+    refill: float = 0.0
 
     @property
     def share(self) -> int:
@@ -36,7 +41,9 @@ class Target:
 
     `vector_bits` is the width of its vectors (0: none), `vector_registers` their number, `fma` whether it multiplies
     and adds in one instruction, `fma_units` how many of these (or additions) it starts in a cycle, `fma_latency` how
-    many cycles one takes, `masks` whether lanes can be switched off. `caches` go from the nearest outwards and hold
+    many cycles one takes, `masks` whether lanes can be switched off; it issues `issue_width` instructions in a cycle,
+    `load_ports` and `store_ports` of them such as load or store. `tlb_entries` are the pages of which it knows where
+    they are, in `page_walk` cycles it finds another one. `caches` go from the nearest outwards and hold
     data. `frequency_ghz` is 0 where unknown. `flags` make a compiler ("gcc", "clang") generate code for it; `tuning`
     are optional flags that let it use the full width of the vectors. `processor` is the one, as LLVM calls it, whose
     costs its instructions have; "" where none are known.
@@ -52,6 +59,11 @@ class Target:
     masks: bool = False
     fma_units: int = 1
     fma_latency: int = 4
+    issue_width: int = 4
+    load_ports: int = 2
+    store_ports: int = 1
+    tlb_entries: int = 1536
+    page_walk: float = 20.0
     frequency_ghz: float = 0.0
     flags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     tuning: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -83,6 +95,12 @@ class Target:
     def cache(self, level: int) -> CacheLevel:
         """The cache of that level; the last one where the machine has fewer."""
         return next((cache for cache in self.caches if cache.level >= level), self.caches[-1])
+
+    def refill(self, cache: CacheLevel) -> float:
+        """The bytes that come into one of its caches in a cycle; where that is not told, what recent cores reach: half
+        a line from the second level, less from the third one, still less from memory."""
+        usual = 6.0 if cache is self.caches[-1] else 32.0 if cache is self.caches[0] else 12.0
+        return cache.refill or usual
 
     def flags_for(self, compiler: str) -> tuple[str, ...]:
         """The flags for a kind of compiler, empty where none are known."""

@@ -260,10 +260,11 @@ def test_a_version_that_takes_too_long_to_shape_leaves_the_others(monkeypatch: p
             found.lexmin()
         return shaped(prepared, draft, *rest)
 
-    monkeypatch.setattr(plan_module, "SHAPING_LIMIT", plan_module.PASS // 4)
+    monkeypatch.setattr(plan_module, "SHAPING_LIMIT", plan_module.PASS)
     monkeypatch.setattr(plan_module, "shape_schedule", shape)
     left = plan(prepared, WIDE, reassociate=False)
-    assert len(every) > 1 and [x.name for x in left] == [x.name for x in every if x.name != first]
+    others = {x.name for x in every} - {first}
+    assert others and others <= {x.name for x in left} and first not in {x.name for x in left}
 
 
 def test_where_all_take_too_long_the_nest_stays(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
+from math import inf
 
 import islpy as isl
 
@@ -28,6 +29,8 @@ from planish.poly.isl.schedule_tree import Path, find_node
 from planish.poly.scop.dependence import Dependences, find_dependences, movable_updates
 from planish.poly.scop.extraction import Scop, extract_scop
 from planish.poly.scop.legality import find_violation, schedule_map
+from planish.schedule.auto.cost.estimate import CostModel
+from planish.schedule.auto.cost.instance_counts import NoEstimateError
 from planish.schedule.auto.lower import lower
 from planish.schedule.auto.policies import POLICIES, Policy, compute_schedule
 from planish.schedule.auto.recurrence import use_blocks
@@ -63,7 +66,8 @@ class Prepared:
 @dataclass(frozen=True, slots=True, eq=False)
 class ScheduleDraft:
     """A version before the costly work: a legal schedule, its innermost bands with what is to be done, the cost; the
-    pairs of instances that keep their order, and the local arrays that keep their dimensions."""
+    pairs of instances that keep their order, and the local arrays that keep their dimensions. `shaped`: the schedule
+    with these bands shaped, where that is known, and what was done."""
 
     policy: Policy
     schedule: isl.Schedule
@@ -71,6 +75,7 @@ class ScheduleDraft:
     cost: float
     kept: isl.UnionMap
     whole: frozenset[str] = frozenset()
+    shaped: tuple[isl.Schedule, tuple[BandPlan, ...]] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,11 +119,15 @@ def as_written(prepared: Prepared) -> Kernel:
 def plan(
     prepared: Prepared, target: Target, *, reassociate: bool, threads: int = 1, most: int | None = None,
     policies: Sequence[Policy] = POLICIES, cells: Collection[str] | None = None,
+    sizes: Mapping[str, int] | None = None,
 ) -> tuple[Version, ...]:  # fmt: skip
     """Versions of the kernel, the most promising first, duplicates left out; at most `most` of them. `cells`: local
-    arrays that will be registers, which are no matter where loops are ordered; nothing else is then."""
+    arrays that will be registers, which are no matter where loops are ordered; nothing else is then. `sizes`: those
+    that calls are likely to have."""
     out: list[Version] = []
-    drafts = draft_versions(prepared, target, reassociate=reassociate, threads=threads, policies=policies, cells=cells)
+    drafts = draft_versions(
+        prepared, target, reassociate=reassociate, threads=threads, policies=policies, cells=cells, sizes=sizes
+    )  # fmt: skip
     for draft in drafts:
         if most is not None and len(out) >= most:
             break
@@ -130,7 +139,7 @@ def plan(
 
 def draft_versions(
     prepared: Prepared, target: Target, *, reassociate: bool, threads: int = 1, policies: Sequence[Policy] = POLICIES,
-    cells: Collection[str] | None = None,
+    cells: Collection[str] | None = None, sizes: Mapping[str, int] | None = None,
 ) -> tuple[ScheduleDraft, ...]:  # fmt: skip
     """What each policy comes to, each schedule once, the cheapest first; the arguments are those of `plan`. A policy
     that takes too long gives nothing."""
@@ -139,13 +148,13 @@ def draft_versions(
         return ()
     movable = movable_updates(prepared.scop, prepared.dependences, reassociate)
     kept = prepared.dependences.order.subtract(movable)
-    room = room_for_sweeps(target)
+    room, model = room_for_sweeps(target), CostModel(prepared.scop, target, sizes or {}, cells or ())
     for policy in policies:
         with suppress(OverBudgetError):
             schedule = within(partial(compute_schedule, prepared.scop, prepared.dependences, kept, policy, room))
             if schedule is not None and str(schedule) not in drafts:
                 drafts[str(schedule)] = within(partial(
-                    draft_version, prepared, target, policy, schedule, movable, threads, cells, not reassociate
+                    draft_version, prepared, target, policy, schedule, movable, threads, cells, not reassociate, model
                 ))  # fmt: skip
     return tuple(sorted(drafts.values(), key=lambda d: d.cost))
 
@@ -180,7 +189,7 @@ def _plainer(draft: ScheduleDraft) -> Iterator[ScheduleDraft]:
         ways.append([(path, band, plain(band, x)) for path, band, x in ways[-1]])
     for before, bands in pairwise(ways):
         if bands != before:
-            yield replace(draft, bands=tuple(bands))
+            yield replace(draft, bands=tuple(bands), shaped=None)
 
 
 def _without_blocks(band: Band, choice: BandPlan) -> BandPlan:
@@ -201,10 +210,11 @@ def _in_order(band: Band, choice: BandPlan) -> BandPlan:
 
 def draft_version(
     prepared: Prepared, target: Target, policy: Policy, schedule: isl.Schedule, movable: isl.UnionMap,
-    threads: int = 1, cells: Collection[str] | None = None, ordered: bool = False,
+    threads: int = 1, cells: Collection[str] | None = None, ordered: bool = False, model: CostModel | None = None,
 ) -> ScheduleDraft:  # fmt: skip
     """How every innermost band of a legal schedule is to be shaped for the target, and what that costs. `movable`: the
-    pairs of updates that may change places. `cells`: as for `plan`; `ordered`: as for `choose`."""
+    pairs of updates that may change places. `cells`: as for `plan`; `ordered`: as for `choose`; `model`: estimates the
+    cost, for usual sizes where it is not given. OverBudgetError where its bands cannot be shaped within the bound."""
     scop, order = prepared.scop, prepared.dependences.order
     arrays = {a.name: a for a in (*scop.kernel.arrays, *scop.locals)}
     bands = []
@@ -216,8 +226,18 @@ def draft_version(
             # Many values at a time fill the registers by themselves.
             chosen = replace(chosen, jam=())
         bands.append((path, band, share_out(chosen) if threads > 1 else chosen))
-    cost = sum(_weighted(choice, band, scop) for _, band, choice in bands)
-    return ScheduleDraft(policy, schedule, tuple(bands), cost, order.subtract(movable), frozenset(cells or ()))
+    shaped = within(partial(_shape_bands, schedule, bands), SHAPING_LIMIT)
+    cost = cycles_of(model or CostModel(scop, target, {}, cells or ()), shaped[0])
+    kept = order.subtract(movable)
+    return ScheduleDraft(policy, schedule, tuple(bands), cost, kept, frozenset(cells or ()), shaped)
+
+
+def cycles_of(model: CostModel, schedule: isl.Schedule) -> float:
+    """The cycles of an instance of the deepest statements; infinitely many where that is not known."""
+    try:
+        return within(partial(model.cycles_of, schedule))
+    except (NoEstimateError, OverBudgetError):
+        return inf
 
 
 def shape_schedule(
@@ -226,14 +246,11 @@ def shape_schedule(
     """The version with every innermost band shaped as drafted; None where that breaks a dependence. `reassociate`: sums
     of floats may be made in another order; `private`: each thread has local scalars of its own, in the place of arrays
     that hold them for all iterations; None where that cannot be."""
-    scop = prepared.scop
-    policy, schedule = draft.policy, draft.schedule
-    shaped: list[tuple[Band, BandPlan]] = []
+    scop, policy = prepared.scop, draft.policy
+    schedule, plans = draft.shaped or _shape_bands(draft.schedule, draft.bands)
     kept = _Kept()
-    for path, band, choice in draft.bands:
-        schedule, made = _shape(schedule, path, band, choice)
+    for _, band, choice in draft.bands:
         kept.note(band, choice, {a.name for a in scop.locals})
-        shaped.append((band, made))
     if find_violation(schedule_map(schedule), draft.kept) is not None:
         return None
     if threads > 1:
@@ -248,7 +265,8 @@ def shape_schedule(
         kernel, blocked = use_blocks(collect_terms(kernel))
     kernel = pass_values(kernel, draft.whole)
     first = Remark(f"schedule-{policy.name}", "done", policy.describe, scop.kernel.span, brief="")
-    bands = (*(describe_band(band, made, kernel) for band, made in shaped), *blocked)
+    shaped = zip(draft.bands, plans, strict=True)
+    bands = (*(describe_band(band, made, kernel) for (_, band, _), made in shaped), *blocked)
     remarks = (first, *bands, *describe_memory(kernel))
     return Version(policy.name, schedule, kernel, remarks, draft.cost, bands=bands)
 
@@ -261,6 +279,17 @@ def lower_schedule(
     scop, flow = prepared.scop, prepared.dependences.flow
     dropped = _contractions(scop, flow, schedule, kept) if threads == 1 else {}
     return lower(scop, schedule, scop.locals, dropped)
+
+
+def _shape_bands(
+    schedule: isl.Schedule, bands: Sequence[tuple[Path, Band, BandPlan]]
+) -> tuple[isl.Schedule, tuple[BandPlan, ...]]:
+    """The schedule with its bands shaped, each as it is planned or more simply; and what was done."""
+    plans = []
+    for path, band, choice in bands:
+        schedule, made = _shape(schedule, path, band, choice)
+        plans.append(made)
+    return schedule, tuple(plans)
 
 
 def _shape(
@@ -279,15 +308,6 @@ def _shape(
             return shaped, attempt
     serial = (StatementGroup(frozenset(s.name for s in band.statements), "serial"),)
     return schedule, replace(whole, tiles=tuple(0 for _ in choice.tiles), groups=serial)
-
-
-def _weighted(choice: BandPlan, band: Band, scop: Scop) -> float:
-    """A band's cost per instance, times how often it runs compared with the deepest statements."""
-    deepest = max(len(s.iterators) for s in scop.statements)
-    depth = max((len(s.iterators) for s in band.statements), default=0)
-    untiled = 2.0 if depth >= 3 and not any(choice.tiles) else 1.0
-    jammed = 0.5 if choice.jam else 1.0
-    return choice.cost * untiled * jammed * 100.0 ** (depth - deepest)
 
 
 class _Kept:

@@ -24,6 +24,7 @@ from planish.library.loops.inner_nests.transposed_locals import turn_layout
 from planish.library.loops.inner_nests.transposed_tables import turn_tables
 from planish.poly.isl.affine import isl_name
 from planish.poly.isl.to_list import list_maps
+from planish.poly.scop.extraction import Statement
 from planish.schedule.auto.inner_nests import InnerNest, shape_nests
 from planish.schedule.auto.plan import Prepared, Version, analyse, lower_schedule
 from planish.schedule.auto.tiling.parallel_loops import mark_outermost
@@ -36,41 +37,47 @@ FEW = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Form:
+class NestForm:
     """A kernel in which tables, and perhaps local arrays, are transposed; the nests that are shaped in it, and the
-    sums that are in none of them."""
+    sums that are in none of them. `name`: that of its version."""
 
     prepared: Prepared
     turned: tuple[str, ...]
     schedule: isl.Schedule
     nests: tuple[InnerNest, ...]
     left: int
+    name: str = NAME
 
 
 def inside_versions(
     prepared: Prepared, target: Target, threads: int = 1, scratch: Collection[str] = ()
 ) -> tuple[Version, ...]:
-    """The versions of a kernel with its small nests shaped, on tables and local arrays that are transposed where that
-    helps: with many rows in registers, and with few. None where there are no such nests. `scratch`: arrays of which
-    nothing is read behind the kernel. NotAffineError as of `analyse`."""
+    """The versions of a kernel with its small nests shaped: those of `find_nests`."""
+    return tuple(lower_form(x, threads) for x in find_nests(prepared, target, scratch))
+
+
+def find_nests(prepared: Prepared, target: Target, scratch: Collection[str] = ()) -> tuple[NestForm, ...]:
+    """A kernel with its small nests shaped, on tables and local arrays that are transposed where that helps: with many
+    rows in registers, and with few. None where there are no such nests. `scratch`: arrays of which nothing is read
+    behind the kernel. NotAffineError as of `analyse`."""
     if not any(target.lanes(x.type) > 1 for x in prepared.scop.kernel.arrays):
         return ()
-    made: list[Version] = []
-    best: _Form | None = None
-    for name, rows in ((NAME, target.vector_registers // 2), (f"{NAME}-{FEW}", FEW)):
-        if best is None:
-            best = _best_form(prepared, target, rows, scratch)
-        else:
-            best = _shaped(best.prepared, best.turned, target, rows)
-        if not any(x.terms > 1 for x in best.nests):
-            return tuple(made)
-        candidate = _lowered(best, name, threads)
-        if all(x.kernel != candidate.kernel for x in made):
-            made.append(candidate)
-    return tuple(made)
+    if not any(map(_may_be_inside, prepared.scop.statements)):
+        return ()
+    best = _best_form(prepared, target, target.vector_registers // 2, scratch)
+    fewer = replace(_shaped(best.prepared, best.turned, target, FEW), name=f"{NAME}-{FEW}")
+    found = [x for x in (best, fewer) if any(y.terms > 1 for y in x.nests)]
+    return tuple(found[:1] if len(found) > 1 and str(best.schedule) == str(fewer.schedule) else found)
 
 
-def _best_form(prepared: Prepared, target: Target, rows: int, scratch: Collection[str]) -> _Form:
+def _may_be_inside(statement: Statement) -> bool:
+    """Whether a statement updates in a loop with a number of iterations that is inside of other ones."""
+    last = len(statement.iterators) - 1
+    ends = (statement.domain.dim_min_val(last), statement.domain.dim_max_val(last)) if last > 0 else ()
+    return statement.reduction is not None and bool(ends) and all(x.is_int() for x in ends)
+
+
+def _best_form(prepared: Prepared, target: Target, rows: int, scratch: Collection[str]) -> NestForm:
     """The kernel with arrays transposed so that most of its sums are in nests that can be shaped."""
     best = _with_tables(prepared, prepared.kernel, (), target, rows)
     kernel = prepared.kernel
@@ -92,7 +99,7 @@ def _movable(prepared: Prepared, scratch: Collection[str]) -> list[str]:
     return [x for x in own if x in read]
 
 
-def _with_tables(prepared: Prepared, kernel: Kernel, turned: tuple[str, ...], target: Target, rows: int) -> _Form:
+def _with_tables(prepared: Prepared, kernel: Kernel, turned: tuple[str, ...], target: Target, rows: int) -> NestForm:
     """A kernel with its tables transposed, shaped."""
     made, tables = turn_tables(kernel)
     names = dict.fromkeys((*turned, *(x.load.array for x in tables)))
@@ -100,15 +107,15 @@ def _with_tables(prepared: Prepared, kernel: Kernel, turned: tuple[str, ...], ta
     return _shaped(known, tuple(names), target, rows)
 
 
-def _shaped(prepared: Prepared, turned: tuple[str, ...], target: Target, rows: int) -> _Form:
+def _shaped(prepared: Prepared, turned: tuple[str, ...], target: Target, rows: int) -> NestForm:
     """The kernel with at most so many rows at a time in its nests."""
     schedule, nests = shape_nests(prepared.scop, prepared.dependences.order, target, rows)
     done = {x.name for nest in nests for x in nest.statements}
     left = sum(x.reduction is not None and x.name not in done for x in prepared.scop.statements)
-    return _Form(prepared, turned, schedule, nests, left)
+    return NestForm(prepared, turned, schedule, nests, left)
 
 
-def _lowered(form: _Form, name: str, threads: int) -> Version:
+def lower_form(form: NestForm, threads: int = 1) -> Version:
     """The version of a form."""
     kept: dict[str, frozenset[int]] = {}
     for array, dimensions in (x for nest in form.nests for x in nest.kept):
@@ -121,7 +128,7 @@ def _lowered(form: _Form, name: str, threads: int) -> Version:
     if form.turned:
         message = f"{', '.join(form.turned)}: transposed, so that reads are contiguous"
         remarks = (Remark("pack-transpose", "done", message, form.prepared.scop.kernel.span), *remarks)
-    full = f"{name}, pack-transpose" if form.turned else name
+    full = f"{form.name}, pack-transpose" if form.turned else form.name
     return Version(full, form.schedule, drop_unread(lowered), remarks, 0.0)
 
 

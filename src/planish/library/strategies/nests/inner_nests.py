@@ -4,28 +4,30 @@
 >>> from planish.target.load import load_target
 >>> text = "kernel k(n; x: f64[n]) { for i in 0 .. n { x[i] = 0.0 } }"
 >>> cx = Context.of(parse_kernel(text), load_target("x86-avx512"))
->>> list(INNER_NESTS.apply(cx, *INNER_NESTS.match(cx)))
-[]
+>>> INNER_NESTS.match(cx)
+()
 """
 
 from __future__ import annotations
 
-from planish.ir.nest import Array
-from planish.library.loops.inner_nests.nest_schedules import inside_versions
-from planish.library.strategy import BEHIND, Context, Made, Strategy, share
+from planish.library.loops.inner_nests.nest_schedules import NestForm, find_nests, lower_form
+from planish.library.strategy import LOOPS, Context, Made, Strategy, cost_of_schedule, share
 
 
-def _match(cx: Context) -> tuple[tuple[Array, ...], ...]:
-    found = tuple(x for x in cx.prepared.scop.kernel.arrays if cx.target.lanes(x.type) > 1)
-    return (found,) if found else ()
+def _match(cx: Context) -> tuple[NestForm, ...]:
+    return find_nests(cx.prepared, cx.target, cx.scratch)
 
 
-def _apply(cx: Context, found: tuple[Array, ...]) -> Made:
-    return inside_versions(cx.prepared, cx.target, cx.threads, cx.scratch)
+def _apply(cx: Context, found: NestForm) -> Made:
+    return (lower_form(found, cx.threads),)
+
+
+def _cost(cx: Context, found: NestForm) -> float:
+    return cost_of_schedule(cx, found.prepared.scop, found.schedule)
 
 
 INNER_NESTS = Strategy(
     "inner-nest", "schedules small nests inside of a loop by themselves",
-    _match, _apply, share(BEHIND),
+    _match, _apply, share(LOOPS), _cost,
     variants={"pack-transpose": "on tables that are packed transposed, so that they are read contiguously"},
 )  # fmt: skip

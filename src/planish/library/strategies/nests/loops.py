@@ -10,19 +10,16 @@
 
 from __future__ import annotations
 
-from math import log1p
-
-from planish.library.strategy import BEHIND, Context, Made, Strategy, share
 from planish.library.strategy import LOOPS as BEST
+from planish.library.strategy import Context, Made, Strategy, cost_of_cycles, share
 from planish.schedule.auto.plan import ScheduleDraft, draft_versions, lower_draft
 from planish.schedule.auto.policies import POLICIES, POLICY_NAMES
 
-_SCALE = 100.0
-"""The logarithm of more cycles than any nest takes for an instance."""
-
 
 def _draft(cx: Context) -> tuple[ScheduleDraft, ...]:
-    return draft_versions(cx.prepared, cx.target, reassociate=cx.reassociate, threads=cx.threads)
+    return draft_versions(
+        cx.prepared, cx.target, reassociate=cx.reassociate, threads=cx.threads, sizes=cx.sizes
+    )  # fmt: skip
 
 
 def _lower(cx: Context, draft: ScheduleDraft) -> Made:
@@ -33,8 +30,7 @@ def _lower(cx: Context, draft: ScheduleDraft) -> Made:
 
 
 def _cost(cx: Context, draft: ScheduleDraft) -> float:
-    """Between that of the best loops and of what is tried behind all of them, in the order of estimated cycles."""
-    return BEST + (BEHIND - BEST) * min(log1p(max(draft.cost, 0.0)) / _SCALE, 0.99)
+    return cost_of_cycles(draft.cost)
 
 
 LOOPS = Strategy(

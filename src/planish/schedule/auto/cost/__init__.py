@@ -1,0 +1,1 @@
+"""The performance model: cycles in the core by ports and latencies, and lines moved between the caches."""

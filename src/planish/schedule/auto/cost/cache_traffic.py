@@ -1,0 +1,145 @@
+"""Lines that loops move into a level of the caches: what is used again finds its line there, if what was touched
+meanwhile fits.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.poly.scop.extraction import extract_scop
+>>> from planish.schedule.auto.cost.loop_tree import read_loops
+>>> text = "kernel k(n; A: f64[n, n], x: f64[n]) { for i in 0 .. n { for j in 0 .. n { x[i] += A[j, i] } } }"
+>>> scop = extract_scop(parse_kernel(text))
+>>> loops = read_loops(scop.schedule, scop, {"n": 1024})
+>>> [round(sum(missed_lines(loops, Room(x, 64)).values())) for x in (32 << 10, 1 << 20, 1 << 25)]
+[1050624, 132226, 0]
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+from planish.schedule.auto.cost.loop_tree import Leaf, LoopNode, Node, Reference, Step, leaves
+
+FULL = 0.75
+"""The part of a cache that holds what is used again: sets fill unevenly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """The bytes of a cache, and of a line of it; `extents` of arrays, where all of them are known."""
+
+    bytes: int
+    line: int
+    extents: Mapping[str, Step] = field(default_factory=dict)
+
+
+def missed_lines(nodes: Sequence[Node], room: Room, stored: int = 2) -> dict[int, float]:
+    """The lines that come from behind a cache, by the statements (their `id`) that miss them; those that are stored to
+    count `stored` times, as they go back. None are missed where all fits, as in one of many calls."""
+    out: dict[int, float] = {}
+    if not _fits(nodes, 0, room):
+        _miss(nodes, 0, 1.0, room, stored, out)
+    return out
+
+
+def _miss(nodes: Sequence[Node], depth: int, times: float, room: Room, stored: int, out: dict[int, float]) -> None:
+    """Adds what nodes in `depth` loops miss that run so many times."""
+    if len(nodes) > 1 and not _fits(nodes, depth, room):
+        for x in nodes:
+            _miss((x,), depth, times, room, stored, out)
+    elif len(nodes) == 1 and isinstance(nodes[0], LoopNode) and not _fits(nodes[0].body, depth + 1, room):
+        _miss(nodes[0].body, depth + 1, times * nodes[0].trips, room, stored, out)
+    else:
+        # What an iteration uses is still there in the next one.
+        count, own = _lines(nodes, depth, room, stored), [(x, _lines((x,), depth, room, stored)) for x in leaves(nodes)]
+        whole = sum(x for _, x in own)
+        for leaf, part in own:
+            out[id(leaf)] = out.get(id(leaf), 0.0) + times * count * part / max(whole, 1e-9)
+
+
+def _fits(nodes: Sequence[Node], depth: int, room: Room) -> bool:
+    return _lines(nodes, depth, room, 1) * room.line <= FULL * room.bytes
+
+
+def _lines(nodes: Sequence[Node], depth: int, room: Room, stored: int) -> float:
+    """The distinct lines that nodes in `depth` loops touch; those that are stored to count `stored` times."""
+    groups: dict[tuple[str, tuple[Step, ...]], list[tuple[Leaf, Reference]]] = {}
+    out = 0.0
+    for leaf in leaves(nodes):
+        for x in leaf.references if leaf.instances else ():
+            if x.regular:
+                groups.setdefault((x.array, x.steps[:depth]), []).append((leaf, x))
+            else:
+                out += prod(leaf.trips[depth:])
+    arrays: dict[str, float] = {}
+    for (array, _), uses in groups.items():
+        count = _group_lines(uses, depth, room) * (stored if any(x.write for _, x in uses) else 1)
+        arrays[array] = arrays.get(array, 0.0) + count
+    return out + sum(min(x, _most(name, _one_of(groups, name), room, stored)) for name, x in arrays.items())
+
+
+def _one_of(groups: Mapping[tuple[str, tuple[Step, ...]], list[tuple[Leaf, Reference]]], name: str) -> Reference:
+    return next(uses[0][1] for (array, _), uses in groups.items() if array == name)
+
+
+def _most(name: str, one: Reference, room: Room, stored: int) -> float:
+    """The lines of a whole array."""
+    extents = room.extents.get(name)
+    return float("inf") if extents is None else stored * (1 + prod(extents) * one.bytes / room.line)
+
+
+def _group_lines(uses: Sequence[tuple[Leaf, Reference]], depth: int, room: Room) -> float:
+    """The lines of references that the loops around move in the same way, so that they stay near each other."""
+    spans = [_spans(leaf, x, depth) for leaf, x in uses]
+    widest = tuple(map(max, zip(*spans, strict=True)))
+    subscripts = range(len(widest))
+    if not subscripts:
+        return 1.0
+    boxes = [(x.origin, own) for (_, x), own in zip(uses, spans, strict=True)]
+    wide = tuple(_covered((middle[d] - own[d] // 2, own[d]) for middle, own in boxes) for d in subscripts)
+    most = max(_touched(leaf, x, depth, room) for leaf, x in uses)
+    first, places = uses[0][1], len({x.origin for _, x in uses})
+    apart = min(float(places), _in_box(wide, first, room) / _in_box(widest, first, room))
+    return max(1.0, most * max(1.0, apart) * _share(uses, depth))
+
+
+def _touched(leaf: Leaf, x: Reference, depth: int, room: Room) -> float:
+    """The lines of one reference in the loops inside: no more than in each iteration of the outermost one, times
+    these."""
+    out = 1.0
+    for d in reversed(range(depth, len(leaf.trips))):
+        if x.moves(d):
+            out = min(leaf.trips[d] * out, _in_box(_spans(leaf, x, d), x, room))
+    return out
+
+
+def _in_box(spans: Step, x: Reference, room: Room) -> float:
+    """The lines of a box of elements."""
+    known = room.extents.get(x.array)
+    # Where whole rows are used, one goes on where the other one ends.
+    dense = known is not None and 2 * spans[-1] >= known[-1]
+    row = spans[-1] * x.bytes / room.line if dense else 1 + (spans[-1] - 1) * x.bytes / room.line
+    return max(1.0, prod(spans[:-1]) * row)
+
+
+def _spans(leaf: Leaf, x: Reference, depth: int) -> Step:
+    """The elements of each subscript that the loops inside go through."""
+    inside = range(depth, len(leaf.trips))
+    return tuple(1 + sum(abs(x.steps[k][d]) * (leaf.trips[k] - 1) for k in inside) for d in range(len(x.origin)))
+
+
+def _share(uses: Sequence[tuple[Leaf, Reference]], depth: int) -> float:
+    """The part of the iterations of all loops in which statements run of which each has some."""
+    parts: dict[str, float] = {}
+    for leaf in {id(x): x for x, _ in uses}.values():
+        parts[leaf.statement.name] = parts.get(leaf.statement.name, 0.0) + leaf.share(depth)
+    return min(1.0, max(parts.values()))
+
+
+def _covered(ranges: Iterable[tuple[int, int]]) -> int:
+    """The elements that ranges, each with its begin and its length, cover together."""
+    covered, end = 0, -sys.maxsize
+    for begin, length in sorted(ranges):
+        covered += max(0, begin + length - max(begin, end))
+        end = max(end, begin + length)
+    return covered
