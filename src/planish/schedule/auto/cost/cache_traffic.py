@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from planish.schedule.auto.cost.loop_tree import Leaf, LoopNode, Node, Reference, Step, leaves
+from planish.schedule.auto.cost.loop_tree import ArrayReference, Leaf, LoopNode, Node, Step, leaves
 
 FULL = 0.75
 """The part of a cache that holds what is used again: sets fill unevenly."""
@@ -63,7 +63,7 @@ def _fits(nodes: Sequence[Node], depth: int, room: Room) -> bool:
 
 def _lines(nodes: Sequence[Node], depth: int, room: Room, stored: int) -> float:
     """The distinct lines that nodes in `depth` loops touch; those that are stored to count `stored` times."""
-    groups: dict[tuple[str, tuple[Step, ...]], list[tuple[Leaf, Reference]]] = {}
+    groups: dict[tuple[str, tuple[Step, ...]], list[tuple[Leaf, ArrayReference]]] = {}
     out = 0.0
     for leaf in leaves(nodes):
         for x in leaf.references if leaf.instances else ():
@@ -78,17 +78,19 @@ def _lines(nodes: Sequence[Node], depth: int, room: Room, stored: int) -> float:
     return out + sum(min(x, _most(name, _one_of(groups, name), room, stored)) for name, x in arrays.items())
 
 
-def _one_of(groups: Mapping[tuple[str, tuple[Step, ...]], list[tuple[Leaf, Reference]]], name: str) -> Reference:
+def _one_of(
+    groups: Mapping[tuple[str, tuple[Step, ...]], list[tuple[Leaf, ArrayReference]]], name: str
+) -> ArrayReference:
     return next(uses[0][1] for (array, _), uses in groups.items() if array == name)
 
 
-def _most(name: str, one: Reference, room: Room, stored: int) -> float:
+def _most(name: str, one: ArrayReference, room: Room, stored: int) -> float:
     """The lines of a whole array."""
     extents = room.extents.get(name)
     return float("inf") if extents is None else stored * (1 + prod(extents) * one.bytes / room.line)
 
 
-def _group_lines(uses: Sequence[tuple[Leaf, Reference]], depth: int, room: Room) -> float:
+def _group_lines(uses: Sequence[tuple[Leaf, ArrayReference]], depth: int, room: Room) -> float:
     """The lines of references that the loops around move in the same way, so that they stay near each other."""
     spans = [_spans(leaf, x, depth) for leaf, x in uses]
     widest = tuple(map(max, zip(*spans, strict=True)))
@@ -103,7 +105,7 @@ def _group_lines(uses: Sequence[tuple[Leaf, Reference]], depth: int, room: Room)
     return max(1.0, most * max(1.0, apart) * _share(uses, depth))
 
 
-def _touched(leaf: Leaf, x: Reference, depth: int, room: Room) -> float:
+def _touched(leaf: Leaf, x: ArrayReference, depth: int, room: Room) -> float:
     """The lines of one reference in the loops inside: no more than in each iteration of the outermost one, times
     these."""
     out = 1.0
@@ -113,7 +115,7 @@ def _touched(leaf: Leaf, x: Reference, depth: int, room: Room) -> float:
     return out
 
 
-def _in_box(spans: Step, x: Reference, room: Room) -> float:
+def _in_box(spans: Step, x: ArrayReference, room: Room) -> float:
     """The lines of a box of elements."""
     known = room.extents.get(x.array)
     # Where whole rows are used, one goes on where the other one ends.
@@ -122,13 +124,13 @@ def _in_box(spans: Step, x: Reference, room: Room) -> float:
     return max(1.0, prod(spans[:-1]) * row)
 
 
-def _spans(leaf: Leaf, x: Reference, depth: int) -> Step:
+def _spans(leaf: Leaf, x: ArrayReference, depth: int) -> Step:
     """The elements of each subscript that the loops inside go through."""
     inside = range(depth, len(leaf.trips))
     return tuple(1 + sum(abs(x.steps[k][d]) * (leaf.trips[k] - 1) for k in inside) for d in range(len(x.origin)))
 
 
-def _share(uses: Sequence[tuple[Leaf, Reference]], depth: int) -> float:
+def _share(uses: Sequence[tuple[Leaf, ArrayReference]], depth: int) -> float:
     """The part of the iterations of all loops in which statements run of which each has some."""
     parts: dict[str, float] = {}
     for leaf in {id(x): x for x, _ in uses}.values():

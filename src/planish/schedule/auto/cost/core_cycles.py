@@ -32,12 +32,18 @@ BRANCH = 8.0
 every other time."""
 OVERHEAD = 2
 """Instructions of an iteration besides those of its statements: it is counted and compared."""
-DIVISION, FUNCTION = 8, 20
-"""Times as long as an addition a division keeps its unit busy; and a function of C's library."""
+FUNCTION = 20
+"""Additions in whose time a function of C's library is computed."""
+DIVISION, DIVISION_32 = 2.0, 0.7
+"""Cycles in which the unit that divides makes a quotient of 64 bits, and of fewer, in a register full of them; a lone
+one takes `DIVISION_ALONE`."""
+DIVISION_ALONE = 4.0
 DIVISION_LATENCY, FORWARD = 14, 5
 """Cycles until the result of a division is there, and until what was stored can be loaded."""
 PARTIAL, MANY = 4, 4
 """The registers in which a lone sum is made in lanes; from so many sums on, each has one."""
+GATHERED, SCATTERED = 2.0, 1.5
+"""Loads in whose time an element of a register is gathered; stores in whose time one is scattered."""
 FEW = 16
 """Sums of fewer terms have no lanes."""
 TAIL = 1.5
@@ -117,14 +123,21 @@ class _Loop:
         entries = self.iterations / self.trips
         loads, stores = self.accesses()
         work = sum(x.instances / self.iterations * _operations(x) for x in self.body)
+        divided = sum(x.instances / self.iterations * _divisions(x) for x in self.body) * self.division
         issued = (loads + stores + work + OVERHEAD) / self.target.issue_width
-        busy = max(stores / self.target.store_ports, work / self.target.fma_units, issued, self.waits())
+        busy = max(stores / self.target.store_ports, work / self.target.fma_units, divided, issued, self.waits())
         whole, rest = divmod(self.trips, self.lanes)
         turns = whole + (TAIL if rest else 0.0)
         added = 2 * self.target.fma_latency + self.sums * log2(self.lanes) if self.sums and self.lanes > 1 else 0.0
         return Cycles(
             entries * (turns * busy + added), entries * turns * loads / self.target.load_ports, entries * BRANCH
         )
+
+    @cached_property
+    def division(self) -> float:
+        """The cycles in which the one unit that divides does a register full of quotients."""
+        widest = max(x.bytes for leaf in self.body for x in leaf.references)
+        return max(DIVISION_ALONE, self.lanes * (DIVISION if widest > 4 else DIVISION_32))
 
     def waits(self) -> float:
         """The cycles of an iteration in which it waits for the one before."""
@@ -147,12 +160,12 @@ class _Loop:
                 if step is not None and not any(step):
                     continue  # it stays in a register
                 copies = prod(leaf.trips[d] for d in leaf.unrolled if x.moves(d))
-                cost = share * copies * self.of_step(step, x.bytes)
+                cost = share * copies * self.of_step(step, x.bytes, x.write)
                 for write in (True, False) if x.write and isinstance(leaf.statement.stmt, Reduce) else (x.write,):
                     found[write, key] = max(found.get((write, key), 0.0), cost)
         return tuple(sum(x for (write, _), x in found.items() if write is kind) for kind in (False, True))  # type: ignore[return-value]
 
-    def of_step(self, step: Step | None, bytes: int) -> float:
+    def of_step(self, step: Step | None, bytes: int, write: bool) -> float:
         """The accesses for a register whose elements, of so many bytes, lie a step apart; None: anywhere."""
         if self.lanes == 1:
             return 1.0
@@ -165,7 +178,7 @@ class _Loop:
             case "near" if step is not None:
                 return 2.0 * abs(step[-1])
             case _:
-                return self.lanes + 2.0
+                return self.lanes * (SCATTERED if write else GATHERED)
 
 
 def _operations(leaf: Leaf) -> float:
@@ -192,15 +205,29 @@ def _is_fused(x: Expr) -> bool:
     return isinstance(x, Binary) and x.op in ("add", "sub") and any(products)
 
 
-def _weight(x: Expr) -> float:
+def _divisions(leaf: Leaf) -> float:
+    """The divisions and roots of a statement."""
+    values = [leaf.statement.stmt.value, *(x.value for x in leaf.statement.lets)]
+    return sum(_divides(y) for x in values for y in _parts(x))
+
+
+def _divides(x: Expr) -> float:
     match x:
         case Binary(op="div"):
-            return DIVISION
+            return 1.0
         case Binary(op="quo" | "rem" | "floordiv" | "mod"):
-            return 2.0 * DIVISION
+            return 2.0
         case Call(function="sqrt"):
-            return 1.5 * DIVISION
+            return 1.5
+        case _:
+            return 0.0
+
+
+def _weight(x: Expr) -> float:
+    match x:
         case Call(function="fabs" | "fmin" | "fmax" | "fma" | "copysign" | "abs"):
+            return 1.0
+        case Call(function="sqrt"):
             return 1.0
         case Call():
             return FUNCTION

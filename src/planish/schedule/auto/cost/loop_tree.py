@@ -31,7 +31,7 @@ Step = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class ArrayReference:
     """An access as loops see it: `origin` in the middle of all loops, `steps` for each loop around, outermost first;
     both are empty where subscripts are no functions of the loops (or there are none)."""
 
@@ -56,7 +56,7 @@ class Leaf:
     statement: Statement
     instances: float
     trips: tuple[int, ...]
-    references: tuple[Reference, ...]
+    references: tuple[ArrayReference, ...]
     around: tuple[int, ...] = ()
     mark: str = ""
     lanes: int | None = None
@@ -181,7 +181,7 @@ class _Reader:
 
     def _reference(
         self, access: Access, statement: Statement, here: Step, ends: Sequence[tuple[Step, Step] | None]
-    ) -> Reference:
+    ) -> ArrayReference:
         def place(point: Step) -> Step:
             known = {**self.sizes, **dict(zip(statement.iterators, point, strict=True))}
             return tuple(evaluate(x, known) for x in access.index)
@@ -189,9 +189,9 @@ class _Reader:
         size, still = self.arrays[access.array], (0,) * len(access.index)
         try:
             moved = [still if x is None else _difference(*map(place, x)) for x in ends]
-            return Reference(access.array, size, access.write, place(here), tuple(moved))
+            return ArrayReference(access.array, size, access.write, place(here), tuple(moved))
         except (KeyError, ValueError, ZeroDivisionError):
-            return Reference(access.array, size, access.write, (), (), False)
+            return ArrayReference(access.array, size, access.write, (), (), False)
 
 
 def _difference(first: Step, second: Step) -> Step:

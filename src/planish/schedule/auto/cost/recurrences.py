@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var
 from planish.ir.nest import Reduce
-from planish.schedule.auto.cost.loop_tree import Leaf, Reference
+from planish.schedule.auto.cost.loop_tree import ArrayReference, Leaf
 
 _DIVISIONS = ("div", "quo", "rem", "floordiv", "mod")
 _STEPS = 12
@@ -90,13 +90,13 @@ def _edges(body: Sequence[Leaf], loop: int, latencies: Latencies) -> Iterator[_E
                 yield _Edge(source, sink, distance, latency + (latencies.forward if stored else 0.0))
 
 
-def is_ambiguous(body: Sequence[Leaf], write: Reference) -> bool:
+def is_ambiguous(body: Sequence[Leaf], write: ArrayReference) -> bool:
     """Whether statements refer to an array in other places, too, which may be the same in some iteration."""
     places = {(x.steps, x.origin) for leaf in body for x in leaf.references if x.array == write.array}
     return len(places) > 1
 
 
-def _distance(write: Reference, read: Reference, loop: int, before: bool) -> int | None:
+def _distance(write: ArrayReference, read: ArrayReference, loop: int, before: bool) -> int | None:
     """The iterations from a store to a load of what it stored; None where that is none of it, or unknown."""
     if write.array != read.array or not (write.regular and read.regular) or write.steps != read.steps:
         return None
