@@ -1,5 +1,5 @@
-"""Lines that loops move into a level of the caches: what is used again finds its line there, if what was touched
-meanwhile fits.
+"""Lines that loops move into a level of the caches: what is used again finds its line there, if the footprint of what
+was done meanwhile fits in the cache.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.poly.scop.extraction import extract_scop
@@ -16,7 +16,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import prod
+from math import inf, prod
 
 from planish.schedule.auto.cost.loop_tree import ArrayReference, Leaf, LoopNode, Node, Step, leaves
 
@@ -75,19 +75,14 @@ def _lines(nodes: Sequence[Node], depth: int, room: Room, stored: int) -> float:
     for (array, _), uses in groups.items():
         count = _group_lines(uses, depth, room) * (stored if any(x.write for _, x in uses) else 1)
         arrays[array] = arrays.get(array, 0.0) + count
-    return out + sum(min(x, _most(name, _one_of(groups, name), room, stored)) for name, x in arrays.items())
+    sizes = {array: uses[0][1].bytes for (array, _), uses in groups.items()}
+    return out + sum(min(x, _most(name, sizes[name], room, stored)) for name, x in arrays.items())
 
 
-def _one_of(
-    groups: Mapping[tuple[str, tuple[Step, ...]], list[tuple[Leaf, ArrayReference]]], name: str
-) -> ArrayReference:
-    return next(uses[0][1] for (array, _), uses in groups.items() if array == name)
-
-
-def _most(name: str, one: ArrayReference, room: Room, stored: int) -> float:
-    """The lines of a whole array."""
+def _most(name: str, bytes: int, room: Room, stored: int) -> float:
+    """The lines of a whole array, whose elements have so many bytes."""
     extents = room.extents.get(name)
-    return float("inf") if extents is None else stored * (1 + prod(extents) * one.bytes / room.line)
+    return inf if extents is None else stored * (1 + prod(extents) * bytes / room.line)
 
 
 def _group_lines(uses: Sequence[tuple[Leaf, ArrayReference]], depth: int, room: Room) -> float:

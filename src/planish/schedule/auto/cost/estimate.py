@@ -1,5 +1,5 @@
-"""What a schedule takes, after the execution-cache-memory model: lines come from cache to cache while the core
-computes, but not while it loads.
+"""The performance model of schedules, after the execution-cache-memory (ECM) model: lines come from cache to cache
+while the core computes, but not while it loads.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.poly.scop.extraction import extract_scop
