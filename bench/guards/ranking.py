@@ -3,6 +3,7 @@
     taskset -c 1 python -m bench.guards.ranking                     # MEDIUM; goes on where it was stopped
     taskset -c 1 python -m bench.guards.ranking --dataset LARGE --kernels gemver,atax
     python -m bench.guards.ranking --report                         # what is stored
+    python -m bench.guards.ranking --report --reorder               # the order of today, by the times that are stored
 
 The versions are those that a build with the clock would race. Each one is compared with the original first, in a
 child; what is wrong or does not compile is left out. The winner is the fastest of the others and of the original, which
@@ -21,7 +22,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from pathlib import Path
 
@@ -32,11 +33,12 @@ from bench.harness.record import geometric_mean, write_atomically
 from bench.harness.suite import DATASETS, Suite, read_source, smaller_dataset
 from bench.races.dsp import DSP
 from bench.races.polybench import POLYBENCH
-from planish.build.emit import make_drop_ins
+from planish.build.emit import labels_of, make_drop_ins
 from planish.build.job import make_workbench
 from planish.build.lower import lower_region
 from planish.build.read import read_file
 from planish.core.diagnostic import PlanishError
+from planish.core.former_names import current_version
 from planish.frontend.c.translation_unit import CFile, CFunction
 from planish.options import Options
 from planish.run.calls.abi_wrapper import entry_text
@@ -51,7 +53,8 @@ SUITES = (POLYBENCH, DSP)
 STORE = RESULTS / "ranking"
 NOISE = 1.05
 """Times so near to each other are not told apart: their order counts neither way."""
-ORIGINAL = "original"
+ORIGINAL = "unchanged"
+"""The function as it is written; the source's order of loops is a version, `original`."""
 SAMPLE = ("gemver", "atax", "jacobi-2d", "matvec", "prefix_sum", "fir")
 
 
@@ -91,13 +94,23 @@ class Row:
         return f"{self.function:24} {self.regret(1):6.2f}x  {first} ({seconds:.3g} s), won by {won}"
 
 
-def measure_file(suite: Suite, path: Path, dataset: str, rules: Rules, tell: Progress) -> Iterator[Row]:
-    """A row for each function that has versions and can be called."""
-    source, target = read_source(path), load_target("native")
-    options = Options(
+def options_for(suite: Suite, path: Path, dataset: str) -> Options:
+    """What a build of a file without the clock is asked for."""
+    return Options(
         sizes=suite.sizes(path, dataset), defines=suite.defines(dataset), include_dirs=(suite.folder,), measure=False,
         target="native",
     )  # fmt: skip
+
+
+def name_of(path: Path, function: CFunction) -> str:
+    """What a row is called."""
+    return f"{path.stem}/{function.name.removeprefix('kernel_')}"
+
+
+def measure_file(suite: Suite, path: Path, dataset: str, rules: Rules, tell: Progress) -> Iterator[Row]:
+    """A row for each function that has versions and can be called."""
+    source, target = read_source(path), load_target("native")
+    options = options_for(suite, path, dataset)
     file = read_file(source, options)
     with tempfile.TemporaryDirectory(prefix="planish-ranking-") as folder:
         bench = make_workbench(options, target, Path(folder), source)
@@ -148,8 +161,7 @@ def _race(
         if ORIGINAL not in times:
             return None
         good = tuple((x.label, times[x.label]) for x in versions if x.label in times)
-        name = f"{path.stem}/{function.name.removeprefix('kernel_')}"
-        return Row(name, dataset, compiler_state(), times[ORIGINAL], good)
+        return Row(name_of(path, function), dataset, compiler_state(), times[ORIGINAL], good)
     return None
 
 
@@ -192,6 +204,24 @@ def measure_all(dataset: str, only: Sequence[str], rules: Rules, fresh: bool = F
     return stored_rows(dataset, only)
 
 
+def reordered_rows(dataset: str, only: Sequence[str] = ()) -> Iterator[Row]:
+    """The stored rows with their versions in the order of today. Versions of which no time is stored are left out, as
+    are rows of whose versions none is."""
+    stored = {x.function: x for x in stored_rows(dataset, only)}
+    target = load_target("native")
+    for suite, path in ((x, y) for x in SUITES for y in x.files() if not only or y.stem in only):
+        options = options_for(suite, path, dataset)
+        for function in read_file(read_source(path), options).functions:
+            row = stored.get(name_of(path, function))
+            if row is None:
+                continue
+            times = {current_version(name): seconds for name, seconds in row.versions}
+            plans = [lower_region(x, options, target) for x in function.regions]
+            versions = tuple((x, times[x]) for x in labels_of(plans) if x in times)
+            if versions:
+                yield replace(row, versions=versions)
+
+
 def format_report(rows: Sequence[Row]) -> Iterator[str]:
     """Kendall's tau, the regret of the first version and of the first three, and the worst ten rows."""
     if not rows:
@@ -217,6 +247,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--kernels", default="", help="files, with commas between them; without: all")
     parser.add_argument("--budget", type=float, default=1.5, help="seconds for the race of one function")
     parser.add_argument("--report", action="store_true", help="only what is stored")
+    parser.add_argument("--reorder", action="store_true", help="with --report: in the order of today")
     parser.add_argument("--fresh", action="store_true", help="measure again what is stored")
     asked = parser.parse_args(arguments)
     only = tuple(x for x in asked.kernels.split(",") if x)
@@ -228,7 +259,8 @@ def main(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         print("interrupted: what was measured is kept, and the same command goes on from there", file=sys.stderr)
         return 130
-    print("\n".join(format_report(stored_rows(asked.dataset, only))))
+    shown = list(reordered_rows(asked.dataset, only)) if asked.reorder else stored_rows(asked.dataset, only)
+    print("\n".join(format_report(shown)))
     return 0
 
 

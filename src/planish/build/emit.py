@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import islpy as isl
@@ -41,10 +42,7 @@ def make_drop_ins(
     """Whole-file texts: one that calls a BLAS, where there is one, and one for each strategy, in the order of the first
     region's estimate."""
     calls, spoken = _call_blas(plans, file, options, blas) if blas is not None else ({}, [])
-    # What does several iterations of the loop around a region is not left out for what another region has.
-    known = [x.name for p in plans for x in p.versions if isinstance(x, StageVersion)]
-    known += [x.name for p in plans for x in p.candidates]
-    labels = list(dict.fromkeys([*([BLAS] if calls else []), *known]))
+    labels = list(dict.fromkeys([*([BLAS] if calls else []), *labels_of(plans)]))
     versions: list[DropIn] = []
     remarks: list[Remark] = list(spoken)
     regions = {p.region.start: p.region for p in plans}
@@ -78,6 +76,13 @@ def make_drop_ins(
             text = compose(file.source.text, made, "")
             versions.append(DropIn(label, text, link, slack, counted, nests, patches, tuple(made)))
     return tuple(versions), tuple(dict.fromkeys(remarks))
+
+
+def labels_of(plans: Sequence[RegionPlan]) -> tuple[str, ...]:
+    """The names of the versions of some regions, those that are tried first in front. What does several iterations of
+    the loop around a region is not left out for what another region has."""
+    stages = [x.name for p in plans for x in p.versions if isinstance(x, StageVersion)]
+    return tuple(dict.fromkeys([*stages, *(x.name for p in plans for x in p.candidates)]))
 
 
 def _call_blas(
