@@ -26,11 +26,11 @@ FULL = 0.75
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """The bytes of a cache, and of a line of it; `extents` of arrays, where all of them are known."""
+    """The bytes of a cache, and of a line of it; the `extents` of arrays, as far as they are known."""
 
     bytes: int
     line: int
-    extents: Mapping[str, Step] = field(default_factory=dict)
+    extents: Mapping[str, tuple[int | None, ...]] = field(default_factory=dict)
 
 
 def missed_lines(nodes: Sequence[Node], room: Room, stored: int = 2) -> dict[int, float]:
@@ -81,8 +81,9 @@ def _lines(nodes: Sequence[Node], depth: int, room: Room, stored: int) -> float:
 
 def _most(name: str, bytes: int, room: Room, stored: int) -> float:
     """The lines of a whole array, whose elements have so many bytes."""
-    extents = room.extents.get(name)
-    return inf if extents is None else stored * (1 + prod(extents) * bytes / room.line)
+    known = [x for x in room.extents.get(name, (None,)) if x is not None]
+    whole = len(known) == len(room.extents.get(name, (None,)))
+    return stored * (1 + prod(known) * bytes / room.line) if whole else inf
 
 
 def _group_lines(uses: Sequence[tuple[Leaf, ArrayReference]], depth: int, room: Room) -> float:
@@ -111,12 +112,15 @@ def _touched(leaf: Leaf, x: ArrayReference, depth: int, room: Room) -> float:
 
 
 def _in_box(spans: Step, x: ArrayReference, room: Room) -> float:
-    """The lines of a box of elements."""
-    known = room.extents.get(x.array)
-    # Where whole rows are used, one goes on where the other one ends.
-    dense = known is not None and 2 * spans[-1] >= known[-1]
-    row = spans[-1] * x.bytes / room.line if dense else 1 + (spans[-1] - 1) * x.bytes / room.line
-    return max(1.0, prod(spans[:-1]) * row)
+    """The lines of a box of elements: no more than from its first element to its last one, where rows are known."""
+    apart = prod(spans[:-1]) * (1 + (spans[-1] - 1) * x.bytes / room.line)
+    inner = room.extents.get(x.array, ())[1:]
+    if not spans or None in inner or len(inner) < len(spans) - 1:
+        return max(1.0, apart)
+    reach, row = 0, 1
+    for span, extent in zip(reversed(spans), (*reversed(inner), 1), strict=True):
+        reach, row = reach + (span - 1) * row, row * (extent or 1)
+    return max(1.0, min(apart, (reach + 1) * x.bytes / room.line))
 
 
 def _spans(leaf: Leaf, x: ArrayReference, depth: int) -> Step:

@@ -83,13 +83,12 @@ class CostModel:
         return {x.name: sample_domain(x.domain, self.sizes) for x in self.scop.statements}
 
     @cached_property
-    def extents(self) -> Mapping[str, tuple[int, ...]]:
-        """Of arrays all of whose extents are known, these."""
-        found = {
-            x.name: [None if e is None else evaluate_extent(e, self.sizes) for e in x.shape]
+    def extents(self) -> Mapping[str, tuple[int | None, ...]]:
+        """The extents of arrays, as far as they are known."""
+        return {
+            x.name: tuple(None if e is None else evaluate_extent(e, self.sizes) for e in x.shape)
             for x in (*self.scop.kernel.arrays, *self.scop.locals)
         }  # fmt: skip
-        return {name: tuple(e for e in x if e is not None) for name, x in found.items() if None not in x}
 
     @cached_property
     def instances(self) -> float:
