@@ -287,7 +287,7 @@ def _choose(file: CFile, name: str | None) -> CFunction:
 def _compile_kernel(read: PythonKernel, options: Options, cache: Cache) -> CompiledFunction:
     file = emit_standalone(read.kernel, origin=read.source)
     function = file.functions[0]
-    interface = interface_of_kernel(read.kernel, read.signature, function.name)
+    interface = interface_of_kernel(read.kernel, read.signature, function.name, read.asserted)
     return _compile(_Unit(file, function, interface), replace(options, function=function.name), cache)
 
 

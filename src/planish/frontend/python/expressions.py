@@ -26,10 +26,11 @@ from planish.frontend.python.annotations import ArrayType, ElementType, Size
 from planish.frontend.python.arithmetic import Sign, TypedValue, Untranslatable
 from planish.frontend.python.functions import apply
 from planish.frontend.python.state import PythonTranslation
-from planish.ir.expr import Binary, CompareOp, Const, Expr, Load, Unary, Var
+from planish.ir.expr import Binary, Cast, CompareOp, Const, Expr, Load, Unary, Var
 from planish.ir.index.simplify import simplify
 from planish.ir.traverse import walk_expr
 from planish.ir.types import BOOL, INDEX
+from planish.poly.scop.subscript_range import data_range
 
 OPERATORS: dict[type[ast.operator], Sign] = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floordiv", ast.Mod: "mod",
@@ -233,7 +234,7 @@ def _element(node: ast.Subscript, cx: PythonTranslation) -> TypedValue:
                 )
             return TypedValue(extent_of(name, int(number.value), cx), True)
         case _:
-            array, subscripts = subscripts_of(node, cx)
+            array, subscripts = subscripts_of(node, cx, reading=True)
             return TypedValue(cx.load(array, subscripts, node))
 
 
@@ -244,8 +245,11 @@ def extent_of(array: str, axis: int, cx: PythonTranslation) -> Expr:
     return extent
 
 
-def subscripts_of(node: ast.Subscript, cx: PythonTranslation) -> tuple[str, tuple[Expr, ...]]:
-    """The array and the subscripts of `A[i, j]` or `A[i][j]`."""
+def subscripts_of(
+    node: ast.Subscript, cx: PythonTranslation, reading: bool = False
+) -> tuple[str, tuple[Expr, ...]]:
+    """The array and the subscripts of `A[i, j]` or `A[i][j]`; where it is read, these need not be affine if nothing is
+    stored to the array."""
     parts: list[ast.expr] = []
     base: ast.expr = node
     while isinstance(base, ast.Subscript):
@@ -260,7 +264,7 @@ def subscripts_of(node: ast.Subscript, cx: PythonTranslation) -> tuple[str, tupl
     for axis, part in enumerate(parts):
         if isinstance(part, ast.Slice) or (isinstance(part, ast.Constant) and part.value is Ellipsis):
             cx.fail(part, "E0311", "a slice has no place in a kernel", "write a loop")
-        subscript = _subscript(part, base.id, cx)
+        subscript = _subscript(part, base.id, cx, reading and base.id not in stored_arrays(cx.text.function))
         if isinstance(subscript, Const) and int(subscript.value) < 0 and axis < len(shape):
             # Python counts from the end.
             subscript = simplify(Binary("add", extent_of(base.id, axis, cx), subscript))
@@ -277,13 +281,37 @@ def _is_known(node: ast.Name, cx: PythonTranslation) -> bool:
     return any(node.id in place for place in places)
 
 
-def _subscript(node: ast.expr, array: str, cx: PythonTranslation) -> Expr:
+def stored_arrays(function: ast.FunctionDef) -> frozenset[str]:
+    """The names whose elements a function assigns."""
+    out = set[str]()
+    for node in ast.walk(function):
+        base: ast.AST = node
+        while isinstance(base, ast.Subscript):
+            base = base.value
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and isinstance(base, ast.Name):
+            out.add(base.id)
+    return frozenset(out)
+
+
+def _subscript(node: ast.expr, array: str, cx: PythonTranslation, free: bool) -> Expr:
+    if free and (chosen := _chosen_by_data(node, cx)) is not None:
+        return chosen
     expr = index_of(node, f"the subscript of `{array}`", "E0320", cx)
     fault = find_fault(expr)
     # A product of a size and a loop variable is a linear subscript, which a later stage splits.
-    if fault is not None and not is_linear(expr, cx.sizes):
+    if fault is not None and not is_linear(expr, cx.sizes) and not free:
         cx.fail(node, "E0320", f"the subscript of `{array}` is not affine: {fault}", ALLOWED)
     return expr
+
+
+def _chosen_by_data(node: ast.expr, cx: PythonTranslation) -> Expr | None:
+    """A subscript that is an integer from an array, of a type or in an expression that says how far it goes; None for
+    others."""
+    value = evaluate(node, cx)
+    if value.type == INDEX or not value.type.is_int or is_static(value.expr, cx):
+        return None
+    known = data_range(value.expr)
+    return Cast(value.expr, INDEX) if known is not None and known[0] >= 0 else None
 
 
 def index_of(node: ast.expr, what: str, code: str, cx: PythonTranslation) -> Expr:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
@@ -34,8 +34,10 @@ from planish.frontend.python.state import LocalNames, PythonTranslation, scan_na
 from planish.frontend.python.statements import execute
 from planish.frontend.python.text import FunctionText, find_in_text, find_live
 from planish.ir.checker import check_kernel
+from planish.ir.expr import Expr
 from planish.ir.nest import Array, Block, For, Kernel
-from planish.ir.traverse import walk
+from planish.ir.passes.number_ranges import narrow_numbers, number_ranges
+from planish.ir.traverse import chained, walk
 from planish.ir.types import Type
 
 _READINGS = 20
@@ -44,12 +46,14 @@ _READINGS = 20
 
 @dataclass(frozen=True, slots=True)
 class PythonKernel:
-    """A kernel, how it is called, the text that it comes from, and the function itself where there is one."""
+    """A kernel, how it is called, the text that it comes from, and the function itself where there is one; `asserted`:
+    conditions on sizes and numbers that every call has to keep, with their texts."""
 
     kernel: Kernel
     signature: PythonSignature
     source: Source
     function: Callable[..., object] | None = None
+    asserted: tuple[tuple[Expr, str], ...] = ()
 
 
 def read_python(function: Callable[..., object]) -> PythonKernel:
@@ -84,9 +88,12 @@ def _read(text: FunctionText, function: Callable[..., object] | None) -> PythonK
         tuple(cx.assumptions),
         text.head_of(text.function),
     )
-    kernel = bound_accesses(plain, cx.accesses, text)
+    types = {x.name: x.type for x in declaration.scalars}
+    ranges = number_ranges((y for x, _ in cx.asserted for y in chained(x, "and")), types)
+    narrow = replace(plain, body=narrow_numbers(body, ranges, types))
+    kernel = bound_accesses(narrow, cx.accesses, text)
     check_kernel(kernel, "the Python front-end")
-    return PythonKernel(kernel, declaration.signature, text.source, function)
+    return PythonKernel(kernel, declaration.signature, text.source, function, tuple(cx.asserted))
 
 
 def _translate(text: FunctionText, declaration: Declaration) -> tuple[Block, PythonTranslation]:

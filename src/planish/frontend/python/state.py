@@ -56,6 +56,7 @@ class PythonTranslation:
     out: list[Stmt] = field(default_factory=list)
     accesses: dict[tuple[str, tuple[Expr, ...]], Span] = field(default_factory=dict)
     assumptions: list[Expr] = field(default_factory=list)
+    asserted: list[tuple[Expr, str]] = field(default_factory=list)
     temporaries: int = 0
     demoted: bool = False
 

@@ -32,10 +32,10 @@ from planish.frontend.python.expressions import (
     outer_meaning,
 )
 from planish.frontend.python.state import PythonTranslation
-from planish.ir.expr import Binary, Const, Expr, Load, Var, index
+from planish.ir.expr import Binary, Call, Const, Expr, Load, Var, index
 from planish.ir.index.simplify import simplify
 from planish.ir.nest import Assign, Block, For, If
-from planish.ir.traverse import loads, variables
+from planish.ir.traverse import loads, variables, walk_expr
 from planish.ir.types import BOOL, INDEX
 
 _REFUSED: dict[type[ast.stmt], tuple[str, str]] = {
@@ -100,10 +100,19 @@ def _assume(node: ast.Assert, test: ast.expr, cx: PythonTranslation) -> None:
     if cx.iterators or cx.guards or node not in cx.text.function.body:
         cx.fail(node, "E0310", "an assert inside a loop or condition", "assert facts about sizes before the first loop")
     condition = condition_of(test, cx)
-    if not is_static(condition, cx):
-        cx.fail(test, "E0323", "an assert about data", "assert facts about sizes only")
-    check_affine(condition, test, cx)
-    cx.assumptions.append(condition)
+    cx.asserted.append((condition, ast.unparse(test)))
+    if is_static(condition, cx):
+        check_affine(condition, test, cx)
+        cx.assumptions.append(condition)
+    elif not _is_about_numbers(condition):
+        cx.fail(test, "E0323", "an assert about data", "assert facts about sizes and whole numbers only")
+
+
+def _is_about_numbers(condition: Expr) -> bool:
+    """Whether only sizes and integers that are passed by value stand in a condition."""
+    parts = [*walk_expr(condition)]
+    whole = all(x.type.is_int for x in parts if isinstance(x, Var | Const) and x.type != BOOL)
+    return whole and not any(isinstance(x, Load | Call) for x in parts)
 
 
 def _loop(node: ast.For, cx: PythonTranslation) -> None:

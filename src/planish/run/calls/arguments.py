@@ -65,12 +65,14 @@ class Argument:
 class CallInterface:
     """A function: its arguments in the order of a call, and its `signature` with the order of the C function.
 
-    `inferable` are the integers that the shapes of arrays tell: a call may leave them out.
+    `inferable` are the integers that the shapes of arrays tell: a call may leave them out. `asserted` are conditions on
+    integers that a call has to keep, with their texts.
     """
 
     signature: Signature
     arguments: tuple[Argument, ...]
     inferable: frozenset[str]
+    asserted: tuple[tuple[Expr, str], ...] = ()
 
     def __str__(self) -> str:
         shown = ", ".join(str(a) for a in self.arguments if not a.hidden)
@@ -177,7 +179,9 @@ def _is_constant(name: str, function: CFunction, outside: str) -> bool:
     return not changed or (len(function.regions) == 1 and _LOOPS.search(outside) is None)
 
 
-def interface_of_kernel(kernel: Kernel, declared: PythonSignature, function: str) -> CallInterface:
+def interface_of_kernel(
+    kernel: Kernel, declared: PythonSignature, function: str, asserted: tuple[tuple[Expr, str], ...] = ()
+) -> CallInterface:
     """How to call a kernel that was a Python function: its own order of parameters, over the C function's order."""
     boxes = find_boxes(kernel)
     written = {s.array for s in walk(kernel.body) if isinstance(s, Assign | Reduce)}
@@ -190,4 +194,5 @@ def interface_of_kernel(kernel: Kernel, declared: PythonSignature, function: str
     parameters = [Parameter(s, INDEX, "value") for s in kernel.sizes]
     parameters += [Parameter(s.name, s.type, "value") for s in kernel.scalars]
     parameters += [Parameter(a.name, a.type, "array") for a in kernel.arrays]
-    return _make_interface(Signature(function, tuple(parameters)), (*shown, *found.values()))
+    made = _make_interface(Signature(function, tuple(parameters)), (*shown, *found.values()))
+    return replace(made, asserted=asserted)

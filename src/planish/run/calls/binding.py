@@ -54,8 +54,8 @@ def bind(
 ) -> dict[str, Any]:
     """Every argument by name, arrays as they are. Integers that shapes tell may be left out.
 
-    `seen` spares calls like earlier ones most of the work. Raises TypeError (number and types of arguments) and
-    ValueError (shapes, strides, values that do not fit).
+    `seen` spares calls like earlier ones most of the work. Raises TypeError (number and types of arguments),
+    ValueError (shapes, strides, values that do not fit), and AssertionError where what the function asserts is not so.
     """
     function = interface.signature.function
     raw = _assign(interface, given, named)
@@ -90,6 +90,9 @@ def _complete(interface: CallInterface, arrays: Mapping[str, AnyArray], given: S
                 hint = "pass it" if not argument.hidden else "the arrays do not agree with their declarations"
                 raise ValueError(f"{function}: `{argument.name}` does not follow from the shapes of the arrays; {hint}")
             _fitting(argument, sizes[argument.name], function)
+    for condition, text in interface.asserted:
+        if not evaluate(condition, sizes):
+            raise AssertionError(f"{function}: {text}")
     for argument in interface.arguments:
         if argument.kind == "array":
             check_layout(argument, arrays[argument.name], sizes, function)

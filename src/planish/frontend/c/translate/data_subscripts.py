@@ -30,6 +30,7 @@ from planish.ir.expr import Cast, Const, Expr, Load, Select, Var, index, type_of
 from planish.ir.index.interval import Interval, range_of
 from planish.ir.index.polynomial import add, build, constant, normal, polynomial, sub
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Reduce, Stmt
+from planish.ir.passes.number_ranges import narrowest
 from planish.ir.semantics.arithmetic import limits
 from planish.ir.traverse import (
     blocks_of,
@@ -41,10 +42,9 @@ from planish.ir.traverse import (
     with_blocks,
     with_children,
 )
-from planish.ir.types import I8, I16, INDEX, U8, U16, Type
+from planish.ir.types import INDEX, Type
 from planish.poly.scop.subscript_range import bound_subscript, data_range
 
-_NARROW: tuple[Type, ...] = (U8, I8, U16, I16)
 _PASSES = 3
 """So often the ranges of cells are found anew from those of others."""
 
@@ -167,7 +167,7 @@ def _with_parts(at: Expr, parts: Mapping[Expr, Expr]) -> Expr:
 
 def _narrowed(data: Cast, found: Interval) -> Expr:
     """A number in a type that holds no more than it may be, if the type that it has says less."""
-    kind = next((t for t in _NARROW if _has(limits(t), found[0]) and _has(limits(t), found[1])), None)
+    kind = narrowest(found)
     return data if kind is None or data_range(data) is not None else Cast(Cast(data.operand, kind), INDEX)
 
 

@@ -16,7 +16,7 @@ from pycparser import c_ast
 from planish.core.diagnostic import Remark
 from planish.frontend.c.analysis.aliasing import changes, is_alone, is_reached
 from planish.frontend.c.analysis.scope import Symbol, is_integer, is_pointer, written
-from planish.frontend.c.translate.asserted_facts import known_sizes, narrow_numbers, number_conditions, number_ranges
+from planish.frontend.c.translate.asserted_facts import known_sizes, number_conditions
 from planish.frontend.c.translate.data_subscripts import settle_subscripts
 from planish.frontend.c.translate.state import Address, Again, CTranslation, KnownInteger, LostValue, NotIndex, Refused
 from planish.frontend.c.translate.subscripts import index_of
@@ -28,6 +28,7 @@ from planish.ir.expr import Cast, Expr, Load, Var, index
 from planish.ir.index.polynomial import mul, same, sub
 from planish.ir.nest import Array, Assign, Block, For, Kernel, Reduce, Scalar
 from planish.ir.passes.declaration_sinking import exposed, forget, sink
+from planish.ir.passes.number_ranges import narrow_numbers, number_ranges
 from planish.ir.traverse import children, expressions, map_block, map_expr, map_exprs, walk, walk_expr
 from planish.ir.types import INDEX, Type
 from planish.poly.canonical.select_splitting import split_choices

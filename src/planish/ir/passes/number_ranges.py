@@ -1,0 +1,75 @@
+"""Ranges of numbers that conditions tell, as narrower types: what reads a number in such a type knows its range.
+
+Before: y[i] = x[i] * gain                 (0 <= gain <= 255 is known)
+After:  y[i] = x[i] * i32(u8(gain))
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.ir.text.printer import print_stmt
+>>> kernel = parse_kernel("kernel k(n; gain: i32; x: i32[n]) { for i in 0 .. n { x[i] *= gain } }")
+>>> from planish.ir.types import I32
+>>> gain = Var("gain", I32)
+>>> facts = [Compare("ge", gain, Const(0, I32)), Compare("gt", Const(256, I32), gain)]
+>>> ranges = number_ranges(facts, {"gain": I32})
+>>> ranges
+{'gain': (0, 255)}
+>>> print(print_stmt(narrow_numbers(kernel.body, ranges, {"gain": I32}).body[0].body.body[0]))
+x[i] *= i32(u8(gain))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from planish.ir.expr import Cast, Compare, CompareOp, Const, Expr, Var
+from planish.ir.index.interval import Interval
+from planish.ir.nest import Block
+from planish.ir.semantics.arithmetic import limits
+from planish.ir.traverse import map_block, map_expr, map_exprs
+from planish.ir.types import I8, I16, U8, U16, Type
+
+_NARROW: tuple[Type, ...] = (U8, I8, U16, I16)
+_MIRRORED: Mapping[CompareOp, CompareOp] = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+
+
+def narrowest(range: Interval) -> Type | None:
+    """The narrowest type of 8 or 16 bits that holds some numbers.
+
+    >>> narrowest((0, 255)) == U8, narrowest((-1, 255)) == I16, narrowest((0, 1 << 16))
+    (True, True, None)
+    """
+    ends = ((x, limits(x)) for x in _NARROW)
+    return next((x for x, (low, high) in ends if low <= range[0] and range[1] <= high), None)
+
+
+def number_ranges(facts: Iterable[Expr], types: Mapping[str, Type]) -> dict[str, Interval]:
+    """Between which values numbers are, of those for which a narrower type has room for these."""
+    out: dict[str, Interval] = {}
+    whole = {x for x, type in types.items() if type.is_int}
+    for fact in facts:
+        match fact:
+            case Compare(op=asked, left=Var(name=name), right=Const(value=value)) if name in whole:
+                op = asked
+            case Compare(op=asked, left=Const(value=value), right=Var(name=name)) if name in whole:
+                op = _MIRRORED.get(asked, asked)
+            case _:
+                continue
+        low, high = out.get(name, limits(types[name]))
+        number = int(value)
+        low = max(low, {"ge": number, "gt": number + 1, "eq": number}.get(op, low))
+        high = min(high, {"le": number, "lt": number - 1, "eq": number}.get(op, high))
+        if low <= high:
+            out[name] = low, high
+    return {x: y for x, y in out.items() if (kind := narrowest(y)) is not None and kind.bits < types[x].bits}
+
+
+def narrow_numbers(body: Block, ranges: Mapping[str, Interval], types: Mapping[str, Type]) -> Block:
+    """A nest that reads some numbers in types that hold no more than these may be."""
+
+    def narrowed(x: Expr) -> Expr:
+        if isinstance(x, Var) and x.name in ranges and x.type == types[x.name]:
+            kind = narrowest(ranges[x.name])
+            assert kind is not None
+            return Cast(Cast(x, kind), x.type)
+        return x
+
+    return map_block(lambda s: map_exprs(lambda e: map_expr(narrowed, e), s), body) if ranges else body
