@@ -65,6 +65,9 @@ void letters(int n, const char *s, int *seen)
 """
 
 
+pytestmark = pytest.mark.usefixtures("few_registers")
+
+
 @pytest.fixture(scope="module", autouse=True)
 def tools() -> None:
     try:

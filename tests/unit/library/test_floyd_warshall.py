@@ -22,6 +22,8 @@ from planish.schedule.legality import check_parallel
 from planish.schedule.nodes import label_kernel, nodes, path_to
 from planish.target.load import load_target
 
+pytestmark = pytest.mark.usefixtures("few_registers")
+
 NEST = "for k in 0 .. n { for i in 0 .. n { for j in 0 .. n { D[i, j] min= D[i, k] + D[k, j] } } }"
 
 
