@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from tests.property.sampling import slow
 
 from planish.ir.expr import index
 from planish.ir.nest import For, Kernel
@@ -21,8 +22,6 @@ from planish.schedule.auto.plan import Version, prepare
 from planish.schedule.legality import check_parallel
 from planish.schedule.nodes import label_kernel, nodes, path_to
 from planish.target.load import load_target
-
-pytestmark = pytest.mark.usefixtures("few_registers")
 
 NEST = "for k in 0 .. n { for i in 0 .. n { for j in 0 .. n { D[i, j] min= D[i, k] + D[k, j] } } }"
 
@@ -52,7 +51,7 @@ def distances(type: str, n: int, low: int, high: int) -> np.ndarray:
 
 
 @pytest.mark.each_value
-@pytest.mark.parametrize("type", ["i16", "i32", "i64", "f32", "f64"])
+@pytest.mark.parametrize("type", ["i16", slow("i32"), slow("i64"), "f32", slow("f64")])
 @pytest.mark.parametrize("n", [0, 1, 3, 4, 5, 8, 13])
 def test_blocks_find_what_the_loops_find(type: str, n: int) -> None:
     kernel = plain(type)
