@@ -763,3 +763,7 @@ void f(int n, int lda, int *restrict a, const int *b) { for (int i = 0; i < n; i
 
 /// any_element regions=0
 void f(int n, int lda, int *restrict a, const int *b) { for (int i = 0; i < n; i++) a[i] = b[b[i]]; }
+
+/// table_elements regions=1
+static const int w[5] = {1, 4, -6}; static const short g[2][3] = {{1, 2}, {7, 8, 9}}; const unsigned char *const no = 0; static int m[2] = {3, 4};
+void f(int n, int lda, int *restrict a, const int *b) { for (int i = 0; i < n; i++) a[i] = w[0] * b[i] + w[2] * b[i + 1] + w[4] + g[0][2] + g[1][0] * m[1]; }

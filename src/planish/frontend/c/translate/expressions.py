@@ -28,6 +28,7 @@ from planish.frontend.c.translate.arithmetic import (
     truth,
     wrap,
 )
+from planish.frontend.c.translate.constant_tables import constant_element
 from planish.frontend.c.translate.state import (
     Address,
     Again,
@@ -180,6 +181,8 @@ def read_variable(symbol: Symbol, type: Type, node: c_ast.Node, cx: CTranslation
 
 def load(address: Address, node: c_ast.Node, cx: CTranslation) -> Expr:
     """The number at an address."""
+    if (known := constant_element(address, cx, value_of)) is not None:
+        return known
     array, subscripts, type = element_place(address, node, cx)
     return Load(array, subscripts, type)
 
