@@ -4,9 +4,7 @@ wherever it begins, in memory behind which none may be touched."""
 from __future__ import annotations
 
 import ctypes
-import mmap
 import platform
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +25,6 @@ from planish.library.loops.scan.vector_scan import scan_versions
 from planish.schedule.auto.plan import plan, prepare
 from planish.target.load import load_target
 
-PAGE = mmap.PAGESIZE
 TARGETS = {"x86-avx2": "avx2", "x86-avx512": "avx512f"}
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="stores past the caches are those of x86")
 
@@ -56,30 +53,6 @@ def always(kernel: Kernel) -> Kernel:
     """The kernel without the question how large the array is."""
     body = [y for x in kernel.body.body for y in (x.then.body if isinstance(x, If) else (x,))]
     return replace(kernel, body=Block(tuple(body)))
-
-
-@pytest.fixture
-def guarded() -> Iterator[Any]:
-    """Makes arrays that end where no memory may be touched."""
-    held: list[Any] = []
-    libc = ctypes.CDLL(None, use_errno=True)
-
-    def make(values: np.ndarray[Any, Any], after: int) -> np.ndarray[Any, Any]:
-        pages = -(-(values.nbytes + after + 1) // PAGE)
-        memory = mmap.mmap(-1, (pages + 2) * PAGE)
-        start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-        for at in (start, start + (pages + 1) * PAGE):
-            assert libc.mprotect(ctypes.c_void_p(at), PAGE, 0) == 0
-        held.append(memory)
-        begin = (pages + 1) * PAGE - after - values.nbytes
-        whole = np.frombuffer(memory, np.uint8, values.nbytes, begin).view(values.dtype)
-        whole[...] = values
-        return whole
-
-    yield make
-    for memory in held:
-        start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-        libc.mprotect(ctypes.c_void_p(start), len(memory), mmap.PROT_READ | mmap.PROT_WRITE)
 
 
 @pytest.mark.each_value

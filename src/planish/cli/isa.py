@@ -55,8 +55,8 @@ from planish.run.instructions.shapes import find_shapes
 from planish.run.instructions.vendors import VENDORS, Vendor
 from planish.run.processes.workers import Workers, find_workers
 from planish.schedule.query_instruction import STATEMENT_ISAS, find_for_statement, is_statement
-from planish.select.lane_file import extract
-from planish.select.lane_functions import lanes_file
+from planish.select.factored.lane_file import extract
+from planish.select.factored.lane_functions import lanes_file
 from planish.target.load import load_target
 
 EXPORTS = "planish-isa"

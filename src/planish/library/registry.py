@@ -29,6 +29,7 @@ from planish.library.strategies.nests.scalar_promote import SCALAR_PROMOTE
 from planish.library.strategies.nests.scan import SCAN
 from planish.library.strategies.nests.size_specialise import SIZE_SPECIALISE
 from planish.library.strategies.nests.stencil_1d import STENCIL_1D
+from planish.library.strategies.nests.vector_strips import VECTOR_STRIPS
 from planish.library.strategies.parallel.one_thread import ONE_THREAD
 from planish.library.strategies.parallel.operation_chunks import OPERATION_CHUNKS
 from planish.library.strategies.parallel.parallel_chunks import PARALLEL_CHUNKS
@@ -42,8 +43,8 @@ from planish.library.strategy import Strategy
 
 STRATEGIES: tuple[Strategy[Any], ...] = (
     FFT_RADIX, BIT_REVERSAL, FFT_PASSES, HISTOGRAM, OPERATIONS, PANELS, FIR, LMS, BIQUAD, STENCIL_1D,
-    TRANSPOSE_INPLACE, SCAN, GEMV, LOOPS, INNER_NESTS, REGISTER_PROMOTE, SCALAR_PROMOTE, WINOGRAD, CONV_PACKED,
-    SIZE_SPECIALISE, NONTEMPORAL, PARALLEL_CHUNKS, OPERATION_CHUNKS, ONE_THREAD,
+    TRANSPOSE_INPLACE, SCAN, GEMV, VECTOR_STRIPS, LOOPS, INNER_NESTS, REGISTER_PROMOTE, SCALAR_PROMOTE, WINOGRAD,
+    CONV_PACKED, SIZE_SPECIALISE, NONTEMPORAL, PARALLEL_CHUNKS, OPERATION_CHUNKS, ONE_THREAD,
 )  # fmt: skip
 """Of those that cost the same, the earlier one is tried first."""
 

@@ -6,40 +6,33 @@ demands again. Packs, unpacks, even|odd pairs and masks are not special: they fo
 branch and bound by cycles of throughput, with bounds that grow; equal demands are answered once.
 
 >>> from planish.select.body import read_body
->>> from planish.select.lane_functions import usable
+>>> from planish.select.factored.lane_functions import usable
 >>> body = read_body("(p: 136) -> out: 128 { for i < 16 { out.u8[i] = p.u8[i] + p.u8[i + 1] + 1 >> 1 } }")
->>> cover = Cover(body, LaneTable(usable("arm", ("v7",)), lambda name: 1.0))
+>>> cover = Cover(body, LaneTable(usable("arm", ("v7",)), lambda name: 1.0), (128, 64))
 >>> cover.find(Demand.of(128, 8, [(body.outputs[0].value, at) for at in range(16)])).value
 call('vrhaddq_u8', ())(load('p', 0)(), load('p', 8)())
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from itertools import islice, product
 
 import numpy as np
 
 from planish.isa.semantics import build
-from planish.isa.semantics.node import Node, const, walk
+from planish.isa.semantics.node import Node, const
 from planish.select.body import LaneBody
-from planish.select.demand import Demand, Lane, needed_width
-from planish.select.lane_functions import LaneOperand
+from planish.select.demand import Demand, Lane
+from planish.select.factored.lane_functions import LaneOperand
+from planish.select.lane_cover import LOAD, LaneCover, Way, slot_widths
 from planish.select.lane_table import LaneRow, LaneTable
 from planish.select.program import Kind, RegisterProgram, Value
-from planish.select.unify import Binding, unify
 
-LOAD, CONSTANT = 0.5, 0.03
-"""Cycles of a load, two of which start in each; what a register costs that is made once, before the loop."""
+CONSTANT = 0.03
+"""Cycles of a register that is made once, before the loop."""
 _LEAST = 0.1
-_BOUNDS = (3.0, 6.0, 12.0, 24.0, 48.0, 96.0)
-_BINDINGS, _COMBINATIONS = 16, 24
-
-
-Limit = Callable[[], float]
-"""What is still cheap enough: the cost of the best program so far."""
+_NOWHERE = np.iinfo(np.int64).min
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,54 +46,60 @@ class Solution:
 
 @dataclass(slots=True)
 class Cover:
-    """Answers demands for one strip with the instructions of a table; `steps`: how many demands may be looked at."""
+    """Answers demands for one strip with the instructions of a table in registers of some widths, the widest first;
+    `steps`: how many demands may be looked at."""
 
     body: LaneBody
     table: LaneTable
-    steps: int = 20_000
+    registers: Sequence[int]
+    steps: int = 4_000
     program: RegisterProgram = field(default_factory=RegisterProgram)
     asked: int = 0
-    _known: dict[Demand, tuple[Solution | None, float]] = field(default_factory=dict)
+    lanes: LaneCover = field(init=False)
+    _known: dict[Demand, Solution | None] = field(default_factory=dict)
     _open: set[Demand] = field(default_factory=set)
-    _unified: dict[tuple[Node, Node, int], list[Binding]] = field(default_factory=dict)
     _costs: dict[Value, float] = field(default_factory=dict)
     _numbers: dict[object, int] = field(default_factory=dict)
 
-    def find(self, demand: Demand) -> Solution | None:
-        """The cheapest program that is found within growing bounds."""
-        for bound in _BOUNDS:
-            found = self.solve(demand, bound)
-            if found is not None or self.asked >= self.steps:
-                return found
-        return None
+    def __post_init__(self) -> None:
+        self.lanes = LaneCover(self.table, self.registers, self.body)
 
-    def solve(self, demand: Demand, bound: float) -> Solution | None:
-        """The cheapest program of less than `bound` cycles; None where none is found."""
-        known = self._known.get(demand)
-        if known is not None:
-            found, tried = known
-            if found is not None:
-                return found if found.cost < bound else None
-            if tried >= bound:
-                return None
-        if demand in self._open or self.asked >= self.steps or bound <= 0:
+    def find(self, demand: Demand) -> Solution | None:
+        """The cheapest program that is found; None where none is."""
+        if demand in self._known:
+            return self._known[demand]
+        if demand in self._open or self.asked >= self.steps:
             return None
         self.asked += 1
         self._open.add(demand)
-        best: Solution | None = None
-        limit = bound
-        direct = self._direct(demand)
-        answers: Iterable[Solution] = ()
-        if direct is not None:
-            answers = (direct,)
-        elif demand.filled * 2 >= len(demand.lanes):  # what is computed for a few lanes of a register is wasted
-            answers = self._computed(demand, lambda: limit)
-        for answer in answers:
-            if answer.cost < limit:
-                best, limit = answer, answer.cost
+        best = self._direct(demand)
+        if best is None and self._is_worth(demand):
+            for answer in self._computed(demand):
+                if best is None or answer.cost < best.cost:
+                    best = answer
         self._open.discard(demand)
-        self._known[demand] = best, bound
+        self._known[demand] = best
         return best
+
+    def _is_worth(self, demand: Demand) -> bool:
+        """Whether most of a register matters: a few lanes waste the rest. Of what is only moved it may be half."""
+        empty = len(demand.lanes) - demand.filled
+        return empty < demand.filled or (empty == demand.filled and all(map(self._is_leaf, demand.terms)))
+
+    def _is_leaf(self, term: Node) -> bool:
+        return self.body.address(term) is not None or self.body.is_invariant(term)
+
+    def _completed(self, demand: Demand) -> Demand | None:
+        """The whole register of which a demand has some lanes in place; None where it has all, or is none."""
+        if demand.filled == len(demand.lanes) or len(demand.terms) > 1 or self._is_leaf(demand.terms[0]):
+            return None
+        starts = {x[1] - at for at, x in enumerate(demand.lanes) if x is not None}
+        if len(starts) > 1 or min(starts) % len(demand.lanes):
+            return None
+        first, term = starts.pop(), demand.terms[0]
+        if first + len(demand.lanes) > self.body.lanes:
+            return None
+        return Demand.of(demand.bits, demand.width, [(term, first + at) for at in range(len(demand.lanes))])
 
     def _direct(self, demand: Demand) -> Solution | None:
         """A constant, a broadcast, or a load."""
@@ -137,51 +136,83 @@ class Cover:
         self._costs[value] = cost
         return Solution(value, frozenset((value,)), cost)
 
-    def _computed(self, demand: Demand, limit: Limit) -> Iterator[Solution]:
-        rows = self.table.of(demand.bits, demand.width)
-        for row in self._movers(demand):
-            found = self._moved(row, demand, limit)
+    def _computed(self, demand: Demand) -> Iterator[Solution]:
+        whole = self._completed(demand)
+        if whole is not None:
+            found = self.find(whole)
             if found is not None:
                 yield found
-        if all(self.body.address(x) is not None and int(x.attr[1]) >= demand.width for x in demand.terms):
-            return  # nothing is to be computed
-        for row in rows.computing:
-            if row.cost >= limit():
-                continue
-            for bindings in self._bindings(row, demand):
-                answer = self._called(row, demand, bindings, limit)
-                if answer is not None:
-                    yield answer
-        halves = _zero_extended(demand)
-        if halves is not None:
-            answer = self.solve(halves, limit())
+            return
+        if len(demand.terms) == 1:
+            answer = self._selected(demand)
+            if answer is not None:
+                yield answer
+                if not self._is_leaf(demand.terms[0]):
+                    return  # what is computed in its place needs no shuffle
+        yield from self._shuffled(demand)
+        for same in (_zero_extended(demand), _joined(demand)):
+            answer = None if same is None else self.find(same)
             if answer is not None:
                 yield answer
 
+    def _selected(self, demand: Demand) -> Solution | None:
+        """The cheapest lane functions for which registers are found: what others share is known to these only."""
+        for way in self.lanes.best(demand.terms[0], demand.width).ways:
+            answers = [
+                answer for row in way.lanes.rows if row.instruction.result == demand.bits
+                if (answer := self._called(row, demand, way)) is not None
+            ]  # fmt: skip
+            if answers:
+                return min(answers, key=lambda x: x.cost)
+        return None
+
     # Shuffles.
 
-    def _movers(self, demand: Demand) -> list[LaneRow]:
-        """Shuffles whose operands are runs: of neighbours in memory, or of a term at consecutive iterations."""
-        rows = self.table.of(demand.bits, demand.width)
+    def _shuffled(self, demand: Demand) -> Iterator[Solution]:
+        pairs = {tuple(x and x[0] for x in demand.lanes[at : at + 2]) for at in range(0, len(demand.lanes), 2)}
+        for together in (1, 2) if len(demand.terms) > 1 and len(pairs - {(None, None)}) > 1 else (1,):
+            for row in self._movers(demand, together):
+                found = self._moved(row, demand, together)
+                if found is not None:
+                    yield found
+
+    def _movers(self, demand: Demand, together: int = 1) -> list[LaneRow]:
+        """Shuffles whose operands are runs: of neighbours in memory, or of terms at consecutive iterations; of so many
+        lanes together."""
+        width = demand.width * together
+        rows = self.table.of(demand.bits, width)
         if not rows.moving:
             return []
-        keys = np.array([self._address(x, demand.width) for x in demand.lanes], dtype=np.int64)
-        some = np.array([x is not None for x in demand.lanes])
-        zero = np.array([x is not None and x[0] is build.ZERO for x in demand.lanes])
-        good = ~np.any(some & (rows.operands == -1), axis=1) & ~np.any(some & (rows.operands == -2) & ~zero, axis=1)
-        starts = keys[None, :] - rows.places
-        for operand in range(int(rows.operands.max()) + 1):
-            own = (rows.operands == operand) & some
-            low = np.where(own, starts, np.iinfo(np.int64).max).min(axis=1)
-            high = np.where(own, starts, np.iinfo(np.int64).min).max(axis=1)
-            good &= (low == high) | ~own.any(axis=1)
-        return [rows.moving[at] for at in np.flatnonzero(good)]
+        units = [demand.lanes[at : at + together] for at in range(0, len(demand.lanes), together)]
+        found = np.arange(len(rows.moving))
+        starts = np.full((len(rows.moving), rows.most_operands), _NOWHERE, dtype=np.int64)
+        for at, unit in enumerate(units):
+            if not any(unit):
+                continue
+            operands = rows.operands[found, at]
+            key, varies = self._unit(unit, width)
+            start = key - rows.places[found, at] * varies
+            known = starts[found, np.maximum(operands, 0)]
+            good = (operands >= 0) & ((known == _NOWHERE) | (known == start))
+            if all(x is None or x[0] is build.ZERO for x in unit):
+                good |= operands == -2
+            found, operands, start = found[good], operands[good], start[good]
+            reads = operands >= 0
+            starts[found[reads], operands[reads]] = start[reads]
+            if not len(found):
+                break
+        return [rows.moving[at] for at in found]
 
-    def _address(self, lane: Lane | None, width: int) -> int:
-        """A number for what lies in a lane: neighbours have neighbouring ones."""
-        if lane is None:
-            return 0
-        term, iteration = lane
+    def _unit(self, unit: Sequence[Lane | None], width: int) -> tuple[int, bool]:
+        """A number for what lies in some lanes: neighbours have neighbouring ones; and whether it varies."""
+        if len(unit) == 1:
+            (lane,) = unit
+            assert lane is not None
+            return self._address(*lane, width), not self.body.is_invariant(lane[0])
+        # Pairs need not be neighbours: where each operand has pairs of the same terms, these may come from weaving.
+        return self._number(tuple(x and x[0] for x in unit)), False
+
+    def _address(self, term: Node, iteration: int, width: int) -> int:
         address = self.body.address(term)
         if address is not None:
             return self._number(address.row) + address.at(iteration)
@@ -192,63 +223,47 @@ class Cover:
     def _number(self, key: object) -> int:
         return self._numbers.setdefault(key, (len(self._numbers) + 1) << 40)
 
-    def _moved(self, row: LaneRow, demand: Demand, limit: Limit) -> Solution | None:
+    def _moved(self, row: LaneRow, demand: Demand, together: int = 1) -> Solution | None:
         wanted: list[dict[int, tuple[Lane, int]]] = [{} for _ in row.instruction.operands]
-        for lane, function, places in zip(demand.lanes, row.functions, row.slots, strict=True):
-            if lane is not None and function is not None and function.op != "const":
-                at, offset = places[0]
-                wanted[at][offset] = lane, demand.width
-        return self._assembled(row, demand, wanted, {}, limit, moved=True)
+        for unit, (function, places) in enumerate(zip(row.functions, row.slots, strict=True)):
+            lanes = demand.lanes[unit * together : (unit + 1) * together]
+            if function is None or function.op == "const":
+                continue
+            at, offset = places[0]
+            for inner, lane in enumerate(lanes):
+                if lane is not None:
+                    wanted[at][offset + inner * demand.width] = lane, demand.width
+        return self._assembled(row, demand, wanted, {}, together)
+
+    def _is_movable(self, made: Demand, together: int) -> bool:
+        """Whether what a shuffle moves is to be had without more shuffles than bring some terms beside each other."""
+        if self._direct(made) is not None:
+            return True
+        if len(made.terms) == 1:
+            return made.runs == 1 and self._is_natural(made)
+        return together > 1 and 2 * made.filled >= len(made.lanes)
 
     def _is_natural(self, demand: Demand) -> bool:
         """Whether it is a whole register of a term at consecutive iterations from a multiple of its lanes on."""
         (term, first) = next(x for x in demand.lanes if x is not None)
-        if self.body.address(term) is not None or self.body.is_invariant(term):
+        if self.body.is_invariant(term):
             return True
         start = first - next(at for at, x in enumerate(demand.lanes) if x is not None)
-        return start % len(demand.lanes) == 0
+        return self.body.address(term) is None and start % len(demand.lanes) == 0
 
     # Instructions that compute.
 
-    def _bindings(self, row: LaneRow, demand: Demand) -> Iterator[Mapping[tuple[Node, Node], Binding]]:
-        """What lies in the slots, for each function and term that meet in a lane."""
-        pairs: dict[tuple[Node, Node], list[Binding]] = {}
-        for lane, function in zip(demand.lanes, row.functions, strict=True):
-            if lane is None:
-                continue
-            if function is None:
-                return
-            pair = function, lane[0]
-            if pair not in pairs:
-                found = self._unify(function, lane[0], demand.width)
-                if not found:
-                    return
-                pairs[pair] = found
-        keys = list(pairs)
-        for chosen in islice(product(*pairs.values()), _COMBINATIONS):
-            yield dict(zip(keys, chosen, strict=True))
-
-    def _unify(self, function: Node, term: Node, width: int) -> list[Binding]:
-        key = function, term, width
-        found = self._unified.get(key)
-        if found is None:
-            most = max(needed_width(term), width)
-            widths = slot_widths(function)
-            wide = any(x > most for name, x in widths.items() if name.isdigit())
-            found = self._unified[key] = [] if wide else list(islice(unify(function, term, width), _BINDINGS))
-        return found
-
-    def _called(
-        self, row: LaneRow, demand: Demand, bindings: Mapping[tuple[Node, Node], Binding], limit: Limit
-    ) -> Solution | None:
+    def _called(self, row: LaneRow, demand: Demand, way: Way) -> Solution | None:
         """A call of an instruction, where all of its operands can be had."""
         wanted: list[dict[int, tuple[Lane, int]]] = [{} for _ in row.instruction.operands]
         fixed: dict[str, int] = {}
         for lane, function, places in zip(demand.lanes, row.functions, row.slots, strict=True):
-            if lane is None or function is None:
+            if lane is None:
                 continue
+            if function is not way.function:
+                return None
             widths = slot_widths(function)
-            for name, term in bindings[function, lane[0]].items():
+            for name, term in way.binding.items():
                 if not name.isdigit():
                     value = term.constant
                     if value is None or fixed.setdefault(name, value) != value:
@@ -258,15 +273,15 @@ class Cover:
                 given = (term, 0 if self.body.is_invariant(term) else lane[1]), widths[name]
                 if wanted[at].setdefault(offset, given) != given:
                     return None
-        return self._assembled(row, demand, wanted, fixed, limit)
+        return self._assembled(row, demand, wanted, fixed)
 
     def _assembled(
         self, row: LaneRow, demand: Demand, wanted: Sequence[Mapping[int, tuple[Lane, int]]],
-        fixed: Mapping[str, int], limit: Limit, moved: bool = False,
+        fixed: Mapping[str, int], moved: int = 0,
     ) -> Solution | None:  # fmt: skip
         instruction = row.instruction
         cost = max(row.cost, _LEAST)
-        natural = moved and len(demand.terms) == 1 and demand.runs == 1 and self._is_natural(demand)
+        natural = bool(moved) and len(demand.terms) == 1 and demand.runs == 1 and self._is_natural(demand)
         inner: list[Demand | int] = []
         for operand, lanes in zip(instruction.operands, wanted, strict=True):
             value = instruction.fixed.get(operand.name, fixed.get(operand.name))
@@ -280,7 +295,7 @@ class Cover:
                 return None
             if lanes and made.runs > len(made.terms) * max(2, made.bits // 128):
                 return None  # no shuffle leads there
-            if lanes and moved and not self._is_natural(made):
+            if lanes and moved and not self._is_movable(made, moved):
                 return None
             if moved and natural and made.bits == demand.bits:
                 return None  # the same lanes from a register with holes, or a run across two registers
@@ -288,24 +303,22 @@ class Cover:
         args: list[Solution] = []
         values: frozenset[Value] = frozenset()
         for operand, x in zip(instruction.operands, inner, strict=True):
-            found = self._operand(operand, x, limit() - cost)
+            found = self._operand(operand, x)
             if found is None:
                 return None
             args.append(found)
             values |= found.values
-            if cost + sum(self._costs[y] for y in values) >= limit():
-                return None
         detail = instruction.entry, tuple(sorted(instruction.fixed.items()))
         made_value = self.program.make("call", demand.bits, detail, [y.value for y in args])
         self._costs[made_value] = cost
         values |= {made_value}
         return Solution(made_value, values, sum(self._costs[y] for y in values))
 
-    def _operand(self, operand: LaneOperand, x: Demand | int, bound: float) -> Solution | None:
+    def _operand(self, operand: LaneOperand, x: Demand | int) -> Solution | None:
         if isinstance(x, int):
             return self._leaf("scalar", operand.bits, (operand.bits, (const(x),)), 0.0)
         if operand.role != "scalar":
-            return self.solve(x, bound)
+            return self.find(x)
         terms = tuple(y[0] if y is not None else build.ZERO for y in x.lanes)
         if not all(self.body.is_invariant(y) for y in terms):
             return None
@@ -342,10 +355,13 @@ def _zero_extended(demand: Demand) -> Demand | None:
     return Demand.of(demand.bits, half, lanes)
 
 
-@cache
-def slot_widths(function: Node) -> Mapping[str, int]:
-    """The widths of what a lane function reads, by the names of slots."""
-    return {str(x.attr[0]): int(x.attr[1]) for x in walk([function]) if x.op == "bits"}
+def _joined(demand: Demand) -> Demand | None:
+    """The same register in lanes of twice the width, where every other one is 0 or does not matter."""
+    lanes, others = demand.lanes[::2], demand.lanes[1::2]
+    if demand.width > 32 or not all(x is None or x[0] is build.ZERO for x in others) or not any(lanes):
+        return None
+    wide = [None if x is None else (build.wrap(x[0], demand.width), x[1]) for x in lanes]
+    return Demand.of(demand.bits, 2 * demand.width, wide)
 
 
 def periodic(lanes: tuple[object, ...]) -> tuple[object, ...]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from planish.isa.semantics.node import Node, walk, width_of
+from planish.isa.semantics.node import Node, width_of
 
 Lane = tuple[Node, int]
 """A term and the iteration at which it is meant: 0 where it does not vary."""
@@ -49,7 +49,7 @@ class Demand:
     def runs(self) -> int:
         """In how many pieces the iterations of its terms advance evenly: 1 for all in order, or every other one."""
         count = 0
-        last: dict[Node, tuple[int, int, int | None]] = {}
+        last: dict[Node, tuple[int, int, tuple[int, int] | None]] = {}
         for at, lane in enumerate(self.lanes):
             if lane is None:
                 continue
@@ -60,10 +60,9 @@ class Demand:
                 last[term] = at, iteration, None
                 continue
             place, turn, pace = before
-            if pace is not None and iteration - turn == pace * (at - place):
-                last[term] = at, iteration, pace
-            elif pace is None and (iteration - turn) % (at - place) == 0:
-                last[term] = at, iteration, (iteration - turn) // (at - place)
+            step = at - place, iteration - turn
+            if pace is None or step[0] * pace[1] == step[1] * pace[0]:
+                last[term] = at, iteration, step
             else:
                 count += 1
                 last[term] = at, iteration, None
@@ -73,6 +72,17 @@ class Demand:
 @cache
 def needed_width(term: Node) -> int:
     """The narrowest of 8, 16, 32 and 64 bits that holds all that a term computes on the way, leaves apart."""
-    computed = (x for x in walk([term]) if x.args and x.op != "bits")
-    most = max((width_of(x.low, x.high) for x in computed), default=8)
+    most = max((width_of(x.low, x.high) for x in computed(term)), default=8)
     return next((x for x in (8, 16, 32, 64) if most <= x), 128)
+
+
+def computed(*terms: Node) -> list[Node]:
+    """What some terms compute on the way, each once: neither what they read nor where."""
+    found: dict[Node, None] = {}
+    stack = list(terms)
+    while stack:
+        x = stack.pop()
+        if x.args and x.op != "bits" and x not in found:
+            found[x] = None
+            stack += x.args
+    return list(found)

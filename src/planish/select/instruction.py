@@ -31,7 +31,7 @@ from planish.isa.shipped import extension
 from planish.select.c_text import DIALECTS, Store, write_statements
 from planish.select.cover import Cover
 from planish.select.demand import Demand
-from planish.select.lane_functions import usable
+from planish.select.factored.lane_functions import usable
 from planish.select.lane_table import LaneTable
 from planish.select.proof import Proof
 from planish.select.strip import Strip, read_strip
@@ -83,7 +83,11 @@ class Selected:
 
 def select_strip(loop: For, arrays: Mapping[str, Array], registers: VectorExtension) -> Selected:
     """Cover a loop over lanes; NoCover where it is no strip, or is not covered, or the program is not proven."""
-    strip = read_strip(loop, arrays)
+    return select(read_strip(loop, arrays), registers)
+
+
+def select(strip: Strip, registers: VectorExtension) -> Selected:
+    """Cover a strip; NoCover where it is not covered, or the program is not proven."""
     stores, cost = cover_strip(strip, registers)
     operands = [*(x.name for x in strip.kernel.arrays), *(x.name for x in strip.kernel.scalars)]
     names = {x: f"{{{x}}}" for x in operands}
@@ -97,7 +101,7 @@ def select_strip(loop: For, arrays: Mapping[str, Array], registers: VectorExtens
 def cover_strip(strip: Strip, registers: VectorExtension) -> tuple[tuple[Store, ...], float]:
     """The proven stores of a strip and what they cost; NoCover where there are none."""
     body = strip.body
-    cover = Cover(body, _table(registers))
+    cover = Cover(body, _table(registers), registers.widths)
     proof = Proof(body, registers.isa)
     stores: list[Store] = []
     cost = 0.0

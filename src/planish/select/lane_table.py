@@ -1,6 +1,6 @@
 """The instructions of an extension by the lanes of their results: what can leave lanes of a width in a register.
 
->>> from planish.select.lane_functions import usable
+>>> from planish.select.factored.lane_functions import usable
 >>> table = LaneTable(usable("x86", ("SSE", "SSE2")), lambda name: 1.0)
 >>> rows = table.of(128, 8)
 >>> any(x.instruction.entry == "_mm_avg_epu8" for x in rows.computing)
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planish.isa.semantics.node import Node, walk
-from planish.select.lane_functions import LaneInstruction, Piece, divided
+from planish.select.factored.lane_functions import LaneInstruction, Piece, divided
 
 Places = tuple[tuple[int, int], ...]
 """For each slot the position of the operand that it reads, and the bit in it."""
@@ -50,8 +50,13 @@ class LaneRows:
     operands: NDArray[np.int64]
     places: NDArray[np.int64]
 
+    @property
+    def most_operands(self) -> int:
+        """How many operands the rows that move have at most."""
+        return max((len(x.instruction.operands) for x in self.moving), default=0)
 
-@dataclass(slots=True)
+
+@dataclass(slots=True, eq=False)
 class LaneTable:
     """Rows by the bits of the result and the width of lanes, made when they are asked for."""
 
@@ -116,10 +121,11 @@ def _row(x: LaneInstruction, width: int, cost: float) -> LaneRow | None:
         own = _at_width(piece, width)
         if own is None:
             continue
-        for at, offset in enumerate(own.lanes):
+        places = list(zip(*own.slots, strict=True)) if own.slots else [()] * len(own.lanes)
+        for offset, read in zip(own.lanes, places, strict=True):
             if offset % width == 0:
                 functions[offset // width] = own.function
-                slots[offset // width] = tuple(slot[at] for slot in own.slots)
+                slots[offset // width] = read
     return LaneRow(x, tuple(functions), tuple(slots), cost) if any(functions) else None
 
 

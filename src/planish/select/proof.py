@@ -19,14 +19,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 
 from planish.isa.collection import load_collection
 from planish.isa.semantics import build
 from planish.isa.semantics.definition import Definition
-from planish.isa.semantics.node import Node, const, rebuild
+from planish.isa.semantics.node import Node, const, rebuild, scaled
 from planish.isa.semantics.scalarised import ordered, puts_of, specialise
 from planish.select.body import LaneBody, Output
 from planish.select.program import Value
+from planish.select.unify import CHAINED, chain_of, join_chain
 
 Segments = tuple[tuple[int, int, Node], ...]
 """What lies in a register: offset, width and value, in order."""
@@ -124,9 +126,33 @@ def read(segments: Segments, offset: int, width: int, signed: bool = False) -> N
     return build.wrap(whole, width, signed)
 
 
+def in_chains(*values: Node) -> list[Node]:
+    """Values in which the members of chains (the greatest of several, say) have one order, and are there once."""
+    # The order is that of addresses, so that what is made for one value has to live until the last one is.
+    kept: list[Node] = []
+
+    def change(old: Node, args: tuple[Node, ...]) -> Node:
+        if old.op == "mul" and args[1].op != "const":
+            made = _product(args)
+        else:
+            made = build.construct(old.op, args, old.attr)
+        if made.op in CHAINED:
+            made = join_chain(made.op, sorted(chain_of(made), key=id))
+        kept.append(made)
+        return made
+
+    return [rebuild(x, change) for x in values]
+
+
+def _product(args: tuple[Node, ...]) -> Node:
+    """A product with its constant factors behind all others."""
+    bases, factors = zip(*map(scaled, args), strict=True)
+    return build.multiply(build.construct("mul", bases, ()), const(prod(factors)))
+
+
 def same(a: Node, b: Node, width: int) -> bool:
     """Whether two values are shown to be equal in their lowest bits."""
     if a is b:
         return True
-    first, second = (ordered(build.wrap(build.low_bits(x, width), width)) for x in (a, b))
+    first, second = map(ordered, in_chains(*(build.wrap(build.low_bits(x, width), width) for x in (a, b))))
     return first is second or build.wrap(build.subtract(first, second), width) is build.ZERO

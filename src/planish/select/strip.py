@@ -18,15 +18,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from planish.ir.expr import Binary, Const, Expr, Load, Var, type_of
-from planish.ir.index.polynomial import Polynomial, build, polynomial
+from planish.ir.index.polynomial import Polynomial, build, constant, normal, polynomial, sub
 from planish.ir.nest import Array, Assign, Block, For, Kernel, Let, Reduce, Scalar, Stmt
 from planish.ir.text.printer import print_expr
-from planish.ir.traverse import children, substitute, substitute_block, walk_expr, with_children
+from planish.ir.traverse import children, substitute_block, walk_expr, with_children
 from planish.ir.types import INDEX
 from planish.isa.select.lane_values import LaneNest, NoCover, Reader
 from planish.isa.semantics import build as semantic
 from planish.isa.semantics.definition import Definition, LaneLoop, Operand, Put
-from planish.isa.semantics.node import const, var
+from planish.isa.semantics.node import Node, const, var
 from planish.select.body import LaneBody, read_body
 
 
@@ -44,7 +44,7 @@ def read_strip(loop: For, arrays: Mapping[str, Array]) -> Strip:
     if loop.lower != Const(0, INDEX) or not isinstance(loop.upper, Const) or loop.step != 1:
         raise NoCover("it does not run over a constant number of lanes from 0")
     reader = _Operands(loop.var, int(loop.upper.value), arrays)
-    statements = _without_names(loop)
+    statements = _statements(loop, reader)
     for x in statements:
         reader.collect(x)
     made = [reader.rewritten(x) for x in statements]
@@ -55,34 +55,46 @@ def read_strip(loop: For, arrays: Mapping[str, Array]) -> Strip:
     return Strip(kernel, _body_of(kernel, plain))
 
 
-def _without_names(loop: For) -> list[Assign]:
-    """The assignments of a loop, each with the values of names in it."""
+def _statements(loop: For, reader: _Operands) -> list[Let | Assign]:
+    """What a loop does: names of values that are others in each lane, and assignments. Names of other values are
+    replaced by these."""
     values: dict[str, Expr] = {}
-    found: list[Assign] = []
+    made: list[Let | Assign] = []
     for x in loop.body.body:
-        match x:
-            case Let():
-                if found:
-                    raise NoCover("a value is named behind an assignment")
-                values[x.var] = substitute(x.value, values)
-            case Assign() | Reduce():
-                (made,) = substitute_block(Block((x,)), values).body
-                found.append(_as_assignment(made))
-            case _:
-                raise NoCover("it is more than assignments")
+        if not isinstance(x, Let | Assign | Reduce):
+            raise NoCover("it is more than assignments")
+        (inner,) = substitute_block(Block((x,)), values).body
+        if not isinstance(inner, Let):
+            made.append(_as_assignment(inner))
+        elif reader.moves(inner.value):
+            reader.varying.add(inner.var)
+            made.append(inner)
+        else:
+            values[inner.var] = inner.value
+    found = [x for x in made if isinstance(x, Assign)]
     if not found:
         raise NoCover("it assigns nothing")
-    written = {x.array: x.index for x in found}
-    if len(written) < len(found):
-        raise NoCover("two assignments write one array")
-    for at, x in enumerate(found):
+    written: dict[str, list[tuple[Expr, ...]]] = {}
+    for x in found:
+        if not all(_are_apart(x.index, y) for y in written.get(x.array, ())):
+            raise NoCover("two assignments may write one element")
+        written.setdefault(x.array, []).append(x.index)
+    before: set[str] = set()
+    for x in made:
         for y in walk_expr(x.value):
             if isinstance(y, Load) and y.array in written:
                 # All is read before anything is stored: only a lane's own element is the same then.
-                own = y.index == written[y.array] and all(y.array != z.array for z in found[:at])
-                if not own:
+                if written[y.array] != [y.index] or y.array in before:
                     raise NoCover(f"`{y.array}` is read at another place than that which is written")
-    return found
+        if isinstance(x, Assign):
+            before.add(x.array)
+    return made
+
+
+def _are_apart(a: tuple[Expr, ...], b: tuple[Expr, ...]) -> bool:
+    """Whether two places lie in different rows, whatever the lane."""
+    differences = (constant(sub(x, y)) for x, y in zip(a[:-1], b[:-1], strict=True))
+    return any(x is not None and x != 0 for x in differences)
 
 
 def _as_assignment(x: Stmt) -> Assign:
@@ -106,11 +118,13 @@ class _Operands:
     least: dict[str, int] = field(default_factory=dict)
     most: dict[str, int] = field(default_factory=dict)
     scalars: dict[str, Scalar] = field(default_factory=dict)
+    varying: set[str] = field(default_factory=set)
     names: dict[str, str] = field(default_factory=dict)
 
-    def collect(self, x: Assign) -> None:
+    def collect(self, x: Let | Assign) -> None:
         """Which rows there are, and between which elements."""
-        self.row(x.array, x.index)
+        if isinstance(x, Assign):
+            self.row(x.array, x.index)
         for y in walk_expr(x.value):
             if isinstance(y, Load) and self.moves(y):
                 self.row(y.array, y.index)
@@ -120,7 +134,8 @@ class _Operands:
         if not index or any(self.moves(y) for y in index[:-1]):
             raise NoCover(f"lanes of `{array}` are not neighbours")
         step, start, rest = self.split(index[-1])
-        text = f"{array}[{', '.join(map(print_expr, index[:-1]))}; {print_expr(build(rest))}]"
+        places = [print_expr(normal(x)) for x in (*index[:-1], build(rest))]
+        text = f"{array}[{', '.join(places)}]"
         name = self.rows.setdefault(text, f"m{len(self.rows)}")
         last = start + step * (self.lanes - 1)
         self.kinds[name] = self.arrays[array]
@@ -144,7 +159,7 @@ class _Operands:
 
     def moves(self, x: Expr) -> bool:
         """Whether an expression is another one in each lane."""
-        return any(isinstance(y, Var) and y.name == self.lane for y in walk_expr(x))
+        return any(isinstance(y, Var) and (y.name == self.lane or y.name in self.varying) for y in walk_expr(x))
 
     def place(self, array: str, index: tuple[Expr, ...]) -> tuple[str, tuple[Expr, ...]]:
         name, step, start = self.row(array, index)
@@ -155,7 +170,9 @@ class _Operands:
             return name, (Const(offset, INDEX),)
         return name, (at if offset == 0 else Binary("add", at, Const(offset, INDEX)),)
 
-    def rewritten(self, x: Assign) -> Assign:
+    def rewritten(self, x: Let | Assign) -> Let | Assign:
+        if isinstance(x, Let):
+            return replace(x, value=self.value(x.value), span=None, label=0)
         name, place = self.place(x.array, x.index)
         return replace(x, array=name, index=place, value=self.value(x.value), span=None, label=0)
 
@@ -166,6 +183,8 @@ class _Operands:
                 return replace(x, array=name, index=place)
             case Var(name=name) if name == self.lane:
                 raise NoCover("the number of the lane is a value in it")
+            case Var(name=name) if name in self.varying:
+                return x
             case Load() | Var():
                 return self.scalar(x)
             case Const():
@@ -199,9 +218,14 @@ def _body_of(kernel: Kernel, loop: For) -> LaneBody:
     lanes = int(loop.upper.value)
     counter = var(loop.var, lanes)
     puts = []
+    names: dict[str, Node] = {}
     for x in loop.body.body:
-        assert isinstance(x, Assign)
-        reader = Reader(arrays, LaneNest(x.array, x.index[0], x.value, loop.var, lanes))
+        assert isinstance(x, Let | Assign)
+        target, place = (x.array, x.index[0]) if isinstance(x, Assign) else ("", Const(0, INDEX))
+        reader = Reader(arrays, LaneNest(target, place, x.value, loop.var, lanes), names=names)
+        if isinstance(x, Let):
+            names[x.var] = reader.value(x.value, {loop.var: counter})
+            continue
         width = arrays[x.array].type.bits
         offset = semantic.multiply(reader.place(x.index[0], {loop.var: counter}), const(width))
         puts.append(Put(x.array, offset, width, reader.value(x.value, {loop.var: counter})))

@@ -20,7 +20,7 @@ from itertools import combinations
 from math import gcd
 
 from planish.isa.semantics import build
-from planish.isa.semantics.node import COMMUTE, Node, const, rebuild, scaled, terms_of
+from planish.isa.semantics.node import COMMUTE, Node, const, node, rebuild, scaled, terms_of
 
 Binding = dict[str, Node]
 """What lies in the slots and parameters of a lane function, by their names; one that does not matter is missing."""
@@ -29,6 +29,8 @@ _ANY_ORDER = 6
 """Sums of more addends are covered in the order of their addends."""
 _RING = ("add", "mul", "and", "or", "xor", "invert", "sum")
 _SELECTED = 64
+CHAINED = ("min", "max", "and", "or")
+"""Operators whose members may be taken together in any order, and any number of times."""
 
 
 def unify(pattern: Node, term: Node, width: int) -> Iterator[Binding]:
@@ -78,6 +80,7 @@ def _match(p: Node, t: Node, ring: int, b: Binding) -> Iterator[Binding]:
                 yield from _match(p.args[0], exact, 0, b)
             if t.op == "sat" and t.attr == p.attr:
                 yield from _match(p.args[0], t.args[0], 0, b)
+                yield from _match_clamped(p.args[0], t.args[0], b)
         case "add":
             yield from _match_sum(p, t, ring, b)
         case "mul":
@@ -89,6 +92,17 @@ def _match(p: Node, t: Node, ring: int, b: Binding) -> Iterator[Binding]:
         case op:
             if op == t.op and p.attr == t.attr and len(p.args) == len(t.args):
                 yield from _match_alike(p, t, ring, b)
+
+
+def _match_clamped(p: Node, t: Node, b: Binding) -> Iterator[Binding]:
+    """What is saturated more narrowly later may be saturated to the width of a slot before."""
+    if p.op != "bits" or t.op == "sat":
+        return
+    width, signed = int(p.attr[1]), bool(p.attr[2])
+    if not fits(t, width, signed):
+        clamped = build.saturate(t, width, signed) if signed else build.maximum(t, build.ZERO)
+        if fits(clamped, width, signed):
+            yield from _bind(p, clamped, 0, b)
 
 
 def _bind(p: Node, t: Node, ring: int, b: Binding) -> Iterator[Binding]:
@@ -110,6 +124,9 @@ def _bind(p: Node, t: Node, ring: int, b: Binding) -> Iterator[Binding]:
 
 def _match_alike(p: Node, t: Node, ring: int, b: Binding) -> Iterator[Binding]:
     """The same operator: its arguments in their order, or the other one where it commutes."""
+    if p.op in CHAINED and len(chain_of(t)) > 2:
+        yield from _match_chain(p, t, ring, b)
+        return
     inner = ring if p.op in _RING else 0
     rings = (0, ring, ring) if p.op == "select" else (inner,) * len(p.args)
     orders = [t.args]
@@ -117,6 +134,37 @@ def _match_alike(p: Node, t: Node, ring: int, b: Binding) -> Iterator[Binding]:
         orders.append((t.args[1], t.args[0], *t.args[2:]))
     for args in orders:
         yield from _match_all(p.args, args, rings, b)
+
+
+def _match_chain(p: Node, t: Node, ring: int, b: Binding) -> Iterator[Binding]:
+    """One operator of a chain of the same: some of its members on one side, the others on the other."""
+    members = chain_of(t)
+    inner = ring if p.op in _RING else 0
+    for group in _groups(members):
+        some = join_chain(t.op, [members[at] for at in group])
+        rest = join_chain(t.op, [x for at, x in enumerate(members) if at not in group])
+        yield from _match_all(p.args, (some, rest), (inner, inner), b)
+
+
+def chain_of(t: Node) -> list[Node]:
+    """The members of a chain of one operator that may be made in any order, each once."""
+    found: dict[Node, None] = {}
+    stack = [t]
+    while stack:
+        x = stack.pop()
+        if x.op == t.op:
+            stack += reversed(x.args)
+        else:
+            found[x] = None
+    return list(found)
+
+
+def join_chain(op: str, members: Sequence[Node]) -> Node:
+    """The chain of some members, in their order."""
+    found = members[0]
+    for x in members[1:]:
+        found = build.construct(op, (found, x), ())
+    return found
 
 
 def _match_all(ps: Sequence[Node], ts: Sequence[Node], rings: Sequence[int], b: Binding) -> Iterator[Binding]:
@@ -196,14 +244,30 @@ def _match_scaled(p: Node, t: Node, ring: int, b: Binding) -> Iterator[Binding]:
 
 def _match_shifted(p: Node, t: Node, ring: int, b: Binding) -> Iterator[Binding]:
     """A quotient by a power of two: the distance first, since what is rounded may depend on it."""
+    if t.op == "wrap" and t.args[0].op == "shr" and t.args[0].args[1].constant is not None:
+        # What is cut after a shift may be cut before it.
+        whole, by = t.args[0].args
+        t = node("shr", (node("wrap", (whole,), (int(t.attr[0]) + by.low, t.attr[1])), by))
     if t.op != "shr":
         return
-    for found in _match(p.args[1], t.args[1], 0, b):
-        inner = p.args[0]
-        distance = t.args[1].constant
-        if p.args[1].op != "const" and distance is not None:
-            inner = _with_parameter(inner, p.args[1], t.args[1])
-        yield from _match(inner, t.args[0], ring + distance if ring and distance is not None else 0, found)
+    for by, rest in _distances(p, t):
+        for found in _match(p.args[1], by, 0, b):
+            inner = p.args[0]
+            distance = by.constant
+            if p.args[1].op != "const" and distance is not None:
+                inner = _with_parameter(inner, p.args[1], by)
+            yield from _match(inner, rest, ring + distance if ring and distance is not None else 0, found)
+
+
+def _distances(p: Node, t: Node) -> Iterator[tuple[Node, Node]]:
+    """By how much a term is shifted, and what: all at once, or a high half of a product first."""
+    yield t.args[1], t.args[0]
+    distance = t.args[1].constant
+    if p.args[1].op == "const" or distance is None or t.args[0].op != "mul":
+        return
+    for half in (16, 32):
+        if distance > half:
+            yield const(distance - half), node("shr", (t.args[0], const(half)))
 
 
 def _with_parameter(p: Node, parameter: Node, value: Node) -> Node:
@@ -310,15 +374,24 @@ def _is_negative(x: Node) -> bool:
 
 
 def _groups(parts: Sequence[Node]) -> Iterator[tuple[int, ...]]:
-    """Which addends go together: all ways for a few; for more of them the first, alone or with its neighbour, the next
-    one of the same factor, or three more, and what is left beside each of these: so that sums are covered in order."""
+    """Which addends go together: all ways for a few; of more of them those that read the row of the first one, so that
+    rows are summed before their sums are, or the first, alone or with the next one of the same factor; and what is left
+    beside each of these: so that sums are covered in order."""
     count = len(parts)
     if count <= 3:
         for size in range(1, count):
             yield from combinations(range(count), size)
         return
+    first = row_of(parts[0])
+    row = tuple(at for at, x in enumerate(parts) if row_of(x) == first)
     mate = next((at for at in range(1, count) if scaled(parts[at])[1] == scaled(parts[0])[1]), 1)
-    for group in dict.fromkeys(((0,), (0, 1), (0, mate), (0, 1, 2, 3))):
+    for group in (row,) if 1 < len(row) < count else dict.fromkeys(((0,), (0, 1), (0, mate))):
         if len(group) < count:
             yield group
             yield tuple(x for x in range(count) if x not in group)
+
+
+def row_of(x: Node) -> object:
+    """What an addend reads, where it is a multiple of that."""
+    base = scaled(x)[0]
+    return base.attr[0] if base.op == "bits" else base

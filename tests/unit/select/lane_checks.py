@@ -11,7 +11,7 @@ from planish.isa.semantics.definition import Definition, LaneLoop, Operand, Put
 from planish.isa.semantics.evaluate import evaluate
 from planish.isa.semantics.floats import FORMATS, is_nan
 from planish.isa.semantics.node import FLOAT_BITS, FLOAT_OPERATORS, Node, const, node, rebuild, var, walk
-from planish.select.lane_functions import LaneInstruction, Piece
+from planish.select.factored.lane_functions import LaneInstruction, Piece
 
 Bytes = NDArray[np.uint8]
 _CORNERS = np.array([0, 1, 0x7F, 0x80, 0xFF], np.uint8)

@@ -9,8 +9,8 @@ from tests.unit.select.lane_checks import differing_lanes, random_operands
 from planish.isa.collection import collection_names, load_collection
 from planish.isa.semantics.definition import Definition
 from planish.isa.semantics.evaluate import evaluate
-from planish.select.lane_file import LaneFile, digest, write_file
-from planish.select.lane_functions import (
+from planish.select.factored.lane_file import LaneFile, digest, write_file
+from planish.select.factored.lane_functions import (
     LaneInstruction,
     Piece,
     divided,
@@ -18,7 +18,7 @@ from planish.select.lane_functions import (
     load_lane_instructions,
     usable,
 )  # fmt: skip
-from planish.select.variants import variants
+from planish.select.factored.variants import variants
 
 ISAS = collection_names()
 

@@ -8,10 +8,10 @@ from tests.unit.select.lane_checks import random_operands
 
 from planish.isa.collection import load_collection
 from planish.isa.semantics.evaluate import evaluate
-from planish.select.index_fields import find_index_fields
-from planish.select.lane_file import write_file
-from planish.select.lane_functions import LaneInstruction, load_lane_file
-from planish.select.variable_shuffles import VariableShuffle, load_variable_shuffles, usable_shuffles
+from planish.select.factored.index_fields import find_index_fields
+from planish.select.factored.lane_file import write_file
+from planish.select.factored.lane_functions import LaneInstruction, load_lane_file
+from planish.select.factored.variable_shuffles import VariableShuffle, load_variable_shuffles, usable_shuffles
 
 ISAS = ("arm", "hvx", "x86")
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var, type_of
 from planish.ir.nest import Array, Assign, For, Kernel, Reduce, Stmt
@@ -140,11 +140,12 @@ def fuse(x: Expr) -> Expr:
 @dataclass(frozen=True, slots=True)
 class Reader:
     """Makes values of lanes: `arrays` are the operands; `mask_width`: which bit of the mask stands for a lane, the
-    first (0) or the last of so many."""
+    first (0) or the last of so many; `names`: values that were named before."""
 
     arrays: Mapping[str, Array]
     nest: LaneNest
     mask_width: int = 0
+    names: Mapping[str, Node] = field(default_factory=dict)
 
     def element(self, counters: Mapping[str, int]) -> Node:
         """What an element becomes."""
@@ -185,6 +186,8 @@ class Reader:
         match x:
             case Const(value=value, type=kind):
                 return const(_bits_of(value, kind))
+            case Var(name=name) if name in self.names:
+                return self.names[name]
             case Var(name=name, type=kind):
                 return build.bits(name, build.ZERO, kind.bits, kind.kind == "int")
             case Load(array=name, index=(place,), type=kind):
@@ -218,6 +221,8 @@ class Reader:
                 raise NoCover("operands of two types")
             case Binary(op=op, left=left, right=right):
                 return _computed(op, [self.value(left, counters), self.value(right, counters)], type_of(x))
+            case Call(function="abs", arguments=(inner,)) if type_of(inner).is_int:
+                return _cut(build.absolute(self.value(inner, counters)), type_of(inner))
             case Call(function="sqrt", arguments=(inner,)):
                 return node("fsqrt", (self.value(inner, counters), _CURRENT), (_FORMATS[str(type_of(x))],))
             case Call(function="fma", arguments=arguments):
@@ -313,6 +318,21 @@ def _reached(x: Node, bits: int) -> Node:
     return x
 
 
+def divided(x: Node, by: Node) -> Node:
+    """A quotient of a number that is not negative by a constant, as a product that is shifted: for all x <= high it is
+    x*m >> s with m = ceil(2^s / by) where (m*by - 2^s) * high < 2^s (Granlund and Montgomery, 1994). The shift is that
+    of a high half of 16 or 32 bits where one will do."""
+    divisor = by.low
+    if divisor & (divisor - 1) == 0:
+        return build.shift_right(x, const(divisor.bit_length() - 1))
+    halves = (16, 32) if x.high < 1 << 16 else (32,)
+    for width, shift in ((half, shift) for half in halves for shift in range(half, 2 * half)):
+        factor = -(-(1 << shift) // divisor)
+        if factor < 1 << width and (factor * divisor - (1 << shift)) * x.high < 1 << shift:
+            return build.shift_right(build.multiply(x, const(factor)), const(shift))
+    return build.quotient(x, by)
+
+
 def _computed(op: str, args: list[Node], kind: Type) -> Node:
     if kind.is_float:
         name = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}.get(op)
@@ -320,6 +340,8 @@ def _computed(op: str, args: list[Node], kind: Type) -> Node:
             raise NoCover(f"{op} of {kind}")
         return node(name, (*args, _CURRENT), (_FORMATS[str(kind)],))
     match op:
+        case "quo" | "floordiv" if args[0].low >= 0 and args[1].op == "const" and args[1].low > 0:
+            return divided(*args)
         case "add":
             return _cut(build.add(*args), kind)
         case "sub":

@@ -275,6 +275,10 @@ def select(condition: Node, then: Node, otherwise: Node) -> Node:
     if then is ZERO and otherwise is ONE:
         return negation(condition)
     if condition.op in ("lt", "le"):
+        if then is condition.args[1] and otherwise is condition.args[0]:
+            return maximum(then, otherwise)
+        if then is condition.args[0] and otherwise is condition.args[1]:
+            return minimum(then, otherwise)
         difference = subtract(*condition.args)
         if difference is otherwise and add(then, otherwise) is ZERO:
             return absolute(otherwise)

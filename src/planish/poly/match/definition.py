@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from planish.ir.expr import Expr, Var, index
+from planish.ir.expr import Expr, Var, index, type_of
 from planish.ir.index.polynomial import normal
-from planish.ir.nest import Array, Block, For, If, Kernel, Stmt
+from planish.ir.nest import Array, Block, For, If, Kernel, Let, Stmt
 from planish.ir.text.printer import print_expr
 from planish.ir.traverse import map_exprs, substitute, variables
 from planish.ir.types import INDEX
@@ -40,7 +40,17 @@ def mark(kernel: Kernel) -> MatchDefinition:
 
 def _marked(block: Block, values: Mapping[str, Expr]) -> Block:
     """A definition with names of its own for iterators and sizes."""
-    return Block(tuple(_marked_stmt(stmt, values) for stmt in block.body))
+    known = dict(values)
+    out: list[Stmt] = []
+    for stmt in block.body:
+        made = _marked_stmt(stmt, known)
+        if isinstance(made, Let):
+            # Its value may be another one in each iteration.
+            made = replace(made, var=ITERATOR + made.var)
+            assert isinstance(stmt, Let)
+            known[stmt.var] = Var(made.var, type_of(made.value))
+        out.append(made)
+    return Block(tuple(out))
 
 
 def _marked_stmt(stmt: Stmt, values: Mapping[str, Expr]) -> Stmt:

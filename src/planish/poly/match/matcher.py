@@ -22,9 +22,9 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from planish.ir.expr import Binary, BinaryOp, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var, index, type_of
-from planish.ir.index.polynomial import build, constant, exact_quotient, linear_in, normal, sub
+from planish.ir.index.polynomial import add, build, constant, exact_quotient, linear_in, normal, sub
 from planish.ir.index.simplify import simplify
-from planish.ir.nest import PLAIN_MEMORIES, Array, Assign, For, If, Kernel, Reduce, Stmt
+from planish.ir.nest import PLAIN_MEMORIES, Array, Assign, For, If, Kernel, Let, Reduce, Stmt
 from planish.ir.passes.update_idioms import as_update
 from planish.ir.text.printer import print_expr, print_stmt
 from planish.ir.traverse import (
@@ -153,6 +153,10 @@ class _Matcher:
                 for taken in self.value(own.condition, other.condition, state):
                     for then in self.statements(own.then.body, other.then.body, taken):
                         yield from self.statements(own.otherwise.body, other.otherwise.body, then)
+            case Let(), Let():
+                for named in self.value(own.value, other.value, state):
+                    here = Var(own.var, type_of(own.value))
+                    yield replace(named, values={**named.values, other.var: here})
             case Assign(), Assign():
                 for stored in self.value(own.value, other.value, state):
                     yield from self.access(own.array, own.index, other.array, other.index, stored)
@@ -227,6 +231,8 @@ class _Matcher:
                 op == theirs and type_of(a) == type_of(c) == INDEX and not loads(own) and not loads(other)
             ):
                 yield from self.value(sub(a, b), sub(c, d), state)
+            case Var(), Var() if state.values.get(other.name) == own:
+                yield state
             case Const(value=a), Const(value=b):
                 # A positive zero is no negative one.
                 if repr(a) == repr(b):
@@ -404,6 +410,8 @@ class _Matcher:
                 continue
             is_stored = one.array in self.written and not registers
             conditions = reads_apart(self.nest, self.arrays[one.array], self.holds) if is_stored else None
+            if conditions is None and not registers:
+                conditions = self.lie_in_rows(a, one, b, other)
             if conditions is None:
                 raise MismatchError(f"`{one}` and `{other}` may overlap, of which one is written")
             out += conditions
@@ -418,6 +426,23 @@ class _Matcher:
         if distance is None or lengths[0] is None or lengths[1] is None:
             return False
         return distance >= lengths[0] or -distance >= lengths[1]
+
+    def lie_in_rows(self, a: str, one: MatchedView, b: str, other: MatchedView) -> tuple[Expr, ...] | None:
+        """What has to hold so that two operands of one dimension lie in different rows of an array: that neither leaves
+        its row. None where their rows may be the same."""
+        shape = self.arrays[one.array].shape
+        lengths = [_length(self.own[name]) if len(self.own[name].shape) == 1 else None for name in (a, b)]
+        known = [constant(sub(x, y)) for x, y in zip(one.index[:-1], other.index[:-1], strict=True)]
+        if None in lengths or None in shape[1:] or all(x in (0, None) for x in known):
+            return None
+        out: list[Expr] = []
+        for view, length in zip((one, other), lengths, strict=True):
+            for at, (place, extent) in enumerate(zip(view.index[1:], shape[1:], strict=True), 1):
+                assert extent is not None and length is not None
+                last = length if at == len(shape) - 1 else 1
+                behind = add(place, index(last))
+                out += simplify(Compare("ge", place, index(0))), simplify(Compare("le", behind, extent))
+        return None if Const(False, BOOL) in out else tuple(out)
 
 
 def _length(array: Array) -> int | None:

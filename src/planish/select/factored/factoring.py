@@ -19,8 +19,8 @@ from planish.isa.semantics import build
 from planish.isa.semantics.build import ONE, ZERO
 from planish.isa.semantics.definition import Definition, LaneLoop, Put, nested_puts
 from planish.isa.semantics.node import Node, const, node, rebuild, scaled, terms_of, tree_size, var, walk
-from planish.select.bitwise import as_whole, bitwise, is_divisible, look_up
-from planish.select.lane_terms import Counter, Folding, cut, slotted
+from planish.select.factored.bitwise import as_whole, bitwise, is_divisible, look_up
+from planish.select.factored.lane_terms import Counter, Folding, cut, slotted
 
 _LARGEST = 600
 """Terms of a lane function from which on nobody finds it in a program."""

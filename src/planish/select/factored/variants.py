@@ -21,7 +21,7 @@ from planish.isa.select.instruction_set import is_word
 from planish.isa.semantics.build import ZERO
 from planish.isa.semantics.definition import Definition
 from planish.isa.semantics.node import Node, walk
-from planish.select.factoring import ALL, WIDEST, FactoredPiece, Parameters, Refusal, factor, lane_puts
+from planish.select.factored.factoring import ALL, WIDEST, FactoredPiece, Parameters, Refusal, factor, lane_puts
 
 _MASK = re.compile(r"__mmask\d+|HVX_VectorPred|svbool_t")
 _REGISTER = re.compile(r"__m(?:128|256|512)\w*|b?[a-z]+\d+x\d+(?:x\d)?_t|HVX_Vector(?:Pair)?|sv[a-z]+\d+(?:x\d)?_t")

@@ -25,10 +25,10 @@ from planish.isa.collection import Collection
 from planish.isa.entry import Entry
 from planish.isa.semantics.build import ZERO
 from planish.isa.semantics.node import Node, const, node
-from planish.select.access_map import affine
-from planish.select.factoring import FactoredPiece, Refusal
-from planish.select.index_fields import IndexFields, find_index_fields
-from planish.select.variants import FixedVariant, left_out, role_of, variants
+from planish.select.factored.access_map import affine
+from planish.select.factored.factoring import FactoredPiece, Refusal
+from planish.select.factored.index_fields import IndexFields, find_index_fields
+from planish.select.factored.variants import FixedVariant, left_out, role_of, variants
 
 _FORMAT = 1
 BEHIND = 1 << 16

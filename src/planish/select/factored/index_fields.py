@@ -15,9 +15,9 @@ from itertools import pairwise, product
 from planish.isa.entry import Entry
 from planish.isa.semantics.build import ONE, ZERO
 from planish.isa.semantics.node import Node, const, walk
-from planish.select.factoring import LanePut, Parameters, Refusal, lane_puts
-from planish.select.lane_terms import Folding
-from planish.select.variants import parameters_of, role_of, values_of
+from planish.select.factored.factoring import LanePut, Parameters, Refusal, lane_puts
+from planish.select.factored.lane_terms import Folding
+from planish.select.factored.variants import parameters_of, role_of, values_of
 
 _WIDEST_FIELD = 8
 _MOST_VALUES = 16

@@ -20,10 +20,10 @@ from planish.isa.collection import load_collection
 from planish.isa.entry import Entry
 from planish.isa.select.instruction_set import InstructionSet
 from planish.isa.semantics.node import Node, node, rebuild
-from planish.select.access_map import Expanded, expand
-from planish.select.bitwise import bitwise_slots
-from planish.select.lane_file import BEHIND, LaneFile
-from planish.select.lane_terms import cut
+from planish.select.factored.access_map import Expanded, expand
+from planish.select.factored.bitwise import bitwise_slots
+from planish.select.factored.lane_file import BEHIND, LaneFile
+from planish.select.factored.lane_terms import cut
 
 Place = tuple[int, int]
 """The position of an operand among the parameters, and the bit in it."""
@@ -90,23 +90,32 @@ def divided(piece: Piece, width: int) -> Piece:
         raise ValueError(f"lanes of {piece.width} bits are not cut into {width}")
     starts = range(0, piece.width, width)
     data = bitwise_slots(piece.function)
+    function = _divided(piece.function, width)
+
+    def lanes() -> tuple[int, ...]:
+        return tuple(lane + start for lane in piece.lanes for start in starts)
+
+    def places(slot: int) -> tuple[Place, ...]:
+        own = tuple(piece.slots[slot])
+        if str(slot) not in data:
+            return tuple(x for x in own for _ in starts)
+        return tuple((position, offset + start) for position, offset in own for start in starts)
+
+    slots = tuple(Expanded(partial(places, slot)) for slot in range(len(piece.slots)))
+    return Piece(function, width, Expanded(lanes), slots, True)
+
+
+@cache
+def _divided(whole: Node, width: int) -> Node:
+    """The function of a part of so many bits of a lane."""
+    data = bitwise_slots(whole)
 
     def narrow(old: Node, args: tuple[Node, ...]) -> Node:
         if old.op == "bits" and str(old.attr[0]) in data:
             return node("bits", args, (old.attr[0], width, False))
         return old if args == old.args else node(old.op, args, old.attr)
 
-    function = cut(rebuild(piece.function, narrow), 0, width)
-
-    def lanes() -> tuple[int, ...]:
-        return tuple(lane + start for lane in piece.lanes for start in starts)
-
-    def places(slot: int) -> tuple[Place, ...]:
-        moving = str(slot) in data
-        return tuple((position, offset + start * moving) for position, offset in piece.slots[slot] for start in starts)
-
-    slots = tuple(Expanded(partial(places, slot)) for slot in range(len(piece.slots)))
-    return Piece(function, width, Expanded(lanes), slots, True)
+    return cut(rebuild(whole, narrow), 0, width)
 
 
 @cache
@@ -192,5 +201,6 @@ def _slots(file: LaneFile, maps: Sequence[int]) -> tuple[Sequence[Place], ...]:
     return tuple(Expanded(partial(_places, file.maps[x])) for x in maps)
 
 
+@cache
 def _places(text: str) -> tuple[Place, ...]:
     return tuple((x // BEHIND, x % BEHIND) for x in expand(text))

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from planish.isa.collection import load_collection
 from planish.isa.semantics.evaluate import evaluate
-from planish.select.access_map import Expanded, expand
-from planish.select.lane_functions import LaneOperand, Place, assigned, had, load_lane_file, with_kinds
+from planish.select.factored.access_map import Expanded, expand
+from planish.select.factored.lane_functions import LaneOperand, Place, assigned, had, load_lane_file, with_kinds
 
 _BYTE = 8
 

@@ -13,6 +13,7 @@ The text of a map has the numbers of one turn, and behind them counts and stride
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import TypeVar, overload
 
 _Member = TypeVar("_Member")
@@ -55,6 +56,7 @@ def _levels(numbers: Sequence[int]) -> list[int] | None:
     return levels
 
 
+@cache
 def expand(text: str) -> tuple[int, ...]:
     """The numbers of a map."""
     turn, _, nest = text.partition(";")

@@ -19,7 +19,7 @@ from itertools import product
 from planish.isa.semantics import build
 from planish.isa.semantics.build import ZERO
 from planish.isa.semantics.node import Node, const, node, rebuild, walk
-from planish.select.lane_terms import Folding
+from planish.select.factored.lane_terms import Folding
 
 _MOST_VARIABLES = 3
 

@@ -1,0 +1,1 @@
+"""Loops cut into strips of vectors, several rows at a time, whose instructions are selected."""

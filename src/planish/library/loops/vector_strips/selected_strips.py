@@ -1,0 +1,135 @@
+"""Versions of nests of integers as strips of vectors whose instructions are selected from the machine's own.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.schedule.auto.plan import prepare
+>>> from planish.target.load import load_target
+>>> statement = "for i in 0 .. n { B[i] = u8(i32(A[i]) + i32(B[i]) + 1:i32 >> 1:i32) }"
+>>> kernel = parse_kernel("kernel k(n; A: u8[n] distinct, B: u8[n] distinct) { %s }" % statement)
+>>> (made,) = strip_versions(prepare(kernel), load_target("x86-avx2"))
+>>> made.name, [x.name.split("_")[0] for x in made.catalogue.instructions.values()]
+('vector-strips', ['select'])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from planish.core.cache import Cache, key
+from planish.core.diagnostic import Remark
+from planish.core.fingerprint import stamp_program
+from planish.core.pickles import read_pickle, write_pickle
+from planish.ir.nest import Alloc, Array, For, Kernel, Stmt
+from planish.ir.text.printer import print_kernel, print_stmt
+from planish.ir.traverse import loads, map_block
+from planish.isa.instruction import Catalogue, Instruction
+from planish.isa.select.lane_values import NoCover
+from planish.library.loops.vector_strips.strip_nest import StripNest, find_nests, strip_nest
+from planish.schedule.auto.plan import Prepared, Version
+from planish.select.instruction import VectorExtension, extension_of, select
+from planish.select.strip import Strip, read_strip
+from planish.target.machine import Target
+
+NAME = "vector-strips"
+"""What the versions are called."""
+ROWS = (4, 1)
+"""The rows of a strip, where neighbouring ones share what they read."""
+_WIDEST, _NARROW = 32, 16
+"""The widest integers that strips are made of, and the narrowest that one of them has to have: wider ones gain nothing
+by other instructions than a C compiler takes."""
+_REFUSED = b"refused: "
+_PLACES = ("planish.ir.", "planish.isa.", "planish.core.")
+"""Where the classes are that an instruction consists of."""
+
+
+def find_strips(kernel: Kernel) -> tuple[StripNest, ...]:
+    """The nests of a kernel that strips may be made of: all that they touch are integers of at most 32 bits, some of
+    them narrower."""
+    kinds = {x.name: x.type for x in kernel.arrays}
+    found = []
+    for x in find_nests(kernel):
+        names = {y.array for y in x.assigned} | {z.array for y in x.body for z in loads(y.value)}
+        widths = [kinds[y].bits if y in kinds and kinds[y].is_int else _WIDEST + 1 for y in names]
+        if max(widths) <= _WIDEST and min(widths) <= _NARROW:
+            found.append(x)
+    return tuple(found)
+
+
+def strip_versions(prepared: Prepared, target: Target, cache: Cache | None = None) -> Iterator[Version | Remark]:
+    """The versions of a kernel with its nests in strips: several rows at a time where these share what they read, and
+    one; a remark where no instructions are found."""
+    kernel = prepared.kernel
+    nests = find_strips(kernel)
+    known: dict[str, Instruction] = {}
+    try:
+        registers = extension_of(target)
+        for rows in ROWS if any(x.shares_rows for x in nests) else (1,):
+            yield _version(prepared, _Strips(kernel, registers, known, cache), nests, rows)
+    except NoCover as error:
+        yield Remark(NAME, "refused", f"no instructions are selected: {error}", kernel.span)
+
+
+def _version(prepared: Prepared, strips: _Strips, nests: tuple[StripNest, ...], rows: int) -> Version:
+    made: dict[int, tuple[Stmt, ...]] = {}
+    remarks = []
+    for x in nests:
+        lanes = strips.lanes(x)
+        made[id(x.stmt)] = strip_nest(x, lanes, rows if x.shares_rows else 1, strips.give)
+        jammed = f", {rows} rows at a time" if x.shares_rows and rows > 1 else ""
+        message = f"strips of {lanes} lanes{jammed}, in instructions selected for {strips.registers.isa}"
+        remarks.append(Remark(NAME, "done", message, x.stmt.span or prepared.kernel.span))
+    gone = {y for x in nests for y in x.own}
+
+    def change(x: Stmt) -> Stmt | tuple[Stmt, ...]:
+        if isinstance(x, Alloc) and x.array.name in gone:
+            return ()
+        return made.get(id(x), x)
+
+    kernel = prepared.kernel
+    body = map_block(change, kernel.body)
+    name = NAME if rows == 1 else f"{NAME}, {rows} rows"
+    catalogue = Catalogue().with_instructions(strips.known.values())
+    return Version(name, prepared.scop.schedule, replace(kernel, body=body), tuple(remarks), 0.0, catalogue)
+
+
+@dataclass(slots=True)
+class _Strips:
+    """Gives loops over lanes to instructions; what was selected once is kept in a cache, and what was not."""
+
+    kernel: Kernel
+    registers: VectorExtension
+    known: dict[str, Instruction]
+    cache: Cache | None = None
+    arrays: dict[str, Array] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.arrays = {x.name: x for x in self.kernel.arrays}
+
+    def lanes(self, nest: StripNest) -> int:
+        """The lanes of a strip: as many as the narrowest elements that are stored fill a register with."""
+        return self.registers.widths[0] // min(self.arrays[x.array].type.bits for x in nest.assigned)
+
+    def give(self, loop: For) -> str:
+        """The name of the instruction for a loop."""
+        text = print_stmt(loop)
+        if text not in self.known:
+            self.known[text] = self.selected(read_strip(loop, self.arrays))
+        return self.known[text].name
+
+    def selected(self, strip: Strip) -> Instruction:
+        if self.cache is None:
+            return select(strip, self.registers).instruction
+        address = key("selection", stamp_program(), print_kernel(strip.kernel), self.registers)
+        kept = self.cache.get(address)
+        if kept is not None and kept.startswith(_REFUSED):
+            raise NoCover(kept.removeprefix(_REFUSED).decode())
+        known = None if kept is None else read_pickle(kept, _PLACES)
+        if isinstance(known, Instruction):
+            return known
+        try:
+            made = select(strip, self.registers).instruction
+        except NoCover as error:
+            self.cache.put(address, _REFUSED + str(error).encode())
+            raise
+        self.cache.put(address, write_pickle(made))
+        return made

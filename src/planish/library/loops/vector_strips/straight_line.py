@@ -1,0 +1,117 @@
+"""One iteration as straight-line code: inner loops unrolled, names and cells of its own replaced by their values.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.ir.text.printer import print_stmt
+>>> text = '''kernel k(n; A: u8[n], B: u8[n]) { alloc m: u8[max(n, 0)] distinct for i in 0 .. n {
+...   m[i] = A[i] for j in 1 .. 3 { m[i] = max(m[i], A[i + j]) } B[i] = m[i] } }'''
+>>> loop = parse_kernel(text).body.body[1]
+>>> [print_stmt(x) for x in straight_line(loop.body, {"m"}, {"m"})]
+['let m_1 = max(A[i], A[i + 1])', 'let m_2 = max(m_1, A[i + 2])', 'B[i] = m_2']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Container, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import count
+
+from planish.ir.expr import Binary, Const, Expr, Load, Var, index, type_of
+from planish.ir.index.polynomial import build, constant, polynomial
+from planish.ir.index.simplify import simplify
+from planish.ir.nest import Assign, Block, For, Let, Reduce, Stmt
+from planish.ir.traverse import children, with_children
+from planish.ir.types import INDEX
+
+MOST_STATEMENTS = 160
+"""So many statements an iteration may have when it is written out."""
+
+_Cell = tuple[str, tuple[Expr, ...]]
+
+
+class NotStraight(Exception):
+    """An iteration that is not written out; the message says what of it."""
+
+
+def straight_line(body: Block, own: Container[str], taken: Collection[str]) -> tuple[Let | Assign, ...]:
+    """The values of an iteration, each with a name, and its assignments, the last one of each cell; `own`: the arrays
+    whose cells nothing else reads; `taken`: names that are none of the new ones. NotStraight where a loop in it has no
+    constant bounds, where it decides what it assigns, or where a cell of its own is read before it is written."""
+    found = _Iteration(own, set(taken))
+    found.run(body, {})
+    return (*found.names, *(Assign(name, place, value) for (name, place), value in found.outputs.items()))
+
+
+@dataclass(slots=True)
+class _Iteration:
+    own: Container[str]
+    taken: set[str]
+    names: list[Let] = field(default_factory=list)
+    cells: dict[_Cell, Expr] = field(default_factory=dict)
+    outputs: dict[_Cell, Expr] = field(default_factory=dict)
+    statements: int = 0
+
+    def run(self, block: Block, values: Mapping[str, Expr]) -> None:
+        known = dict(values)
+        for x in block.body:
+            self.statements += 1
+            if self.statements > MOST_STATEMENTS:
+                raise NotStraight("an iteration has too many statements")
+            self.step(x, known)
+
+    def step(self, x: Stmt, known: dict[str, Expr]) -> None:
+        match x:
+            case Let(var=name, value=value):
+                known[name] = self.named(name, self.value(value, known))
+            case Assign(array=name, index=place, value=value):
+                self.store(name, place, self.value(value, known), known)
+            case Reduce(array=name, index=place, op="add" | "mul" | "min" | "max" as op, value=value):
+                before = self.value(Load(name, place, type_of(value)), known)
+                self.store(name, place, Binary(op, before, self.value(value, known)), known)
+            case For(var=name, lower=lower, upper=upper, step=step):
+                first, last = (constant(simplify(self.value(y, known))) for y in (lower, upper))
+                if first is None or last is None:
+                    raise NotStraight(f"the loop over `{name}` in it has no constant bounds")
+                for turn in range(first, last, step):
+                    self.run(x.body, {**known, name: index(turn)})
+            case Block():
+                self.run(x, known)
+            case _:
+                raise NotStraight("it decides what it assigns")
+
+    def store(self, name: str, place: tuple[Expr, ...], value: Expr, known: Mapping[str, Expr]) -> None:
+        cell = name, self.place(place, known)
+        if name in self.own:
+            self.cells[cell] = self.named(name, value)
+        else:
+            self.outputs.pop(cell, None)
+            self.outputs[cell] = self.named(name, value)
+
+    def named(self, name: str, value: Expr) -> Expr:
+        """A value under a name of its own, unless it is one that is there."""
+        if isinstance(value, Var | Const | Load) or type_of(value) == INDEX:
+            return value
+        new = next(x for at in count(1) if (x := f"{name}_{at}") not in self.taken)
+        self.taken.add(new)
+        self.names.append(Let(new, value))
+        return Var(new, type_of(value))
+
+    def place(self, place: tuple[Expr, ...], known: Mapping[str, Expr]) -> tuple[Expr, ...]:
+        """A subscript in its normal form, so that equal ones are one."""
+        return tuple(build(polynomial(self.value(x, known))) for x in place)
+
+    def value(self, x: Expr, known: Mapping[str, Expr]) -> Expr:
+        match x:
+            case Var(name=name):
+                return known.get(name, x)
+            case Const():
+                return x
+            case Load(array=name, index=place):
+                cell = name, self.place(place, known)
+                if name in self.own:
+                    if cell not in self.cells:
+                        raise NotStraight(f"`{name}` is read before it is written")
+                    return self.cells[cell]
+                return self.outputs.get(cell, replace(x, index=cell[1]))
+            case _:
+                made = with_children(x, tuple(self.value(y, known) for y in children(x)))
+                return simplify(made) if made is not x and type_of(x) == INDEX else made

@@ -1,0 +1,243 @@
+"""Nests whose inner loop is cut into strips of vectors, several rows at a time, each given to an instruction.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.ir.text.printer import print_stmt
+>>> text = "kernel k(n; A: u8[n], B: u8[n]) { for i in 0 .. n { B[i] = A[i] } }"
+>>> (nest,) = find_nests(parse_kernel(text))
+>>> made = strip_nest(nest, 16, 1, lambda loop: "copy")
+>>> print(print_stmt(made[0]), end="")
+for i_strip in 0 .. n // 16 {
+  for i_lane in 0 .. 16 as copy {
+    B[16 * i_strip + i_lane] = A[16 * i_strip + i_lane]
+  }
+}
+>>> print(print_stmt(made[1]), end="")
+if n % 16 > 0 {
+  if n >= 16 {
+    for i_lane in 0 .. 16 as copy {
+      B[n + i_lane - 16] = A[n + i_lane - 16]
+    }
+  } else {
+    for i in 0 .. n {
+      B[i] = A[i]
+    }
+  }
+}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from planish.ir.expr import Binary, Compare, Expr, Var, index, type_of
+from planish.ir.index.polynomial import add, mul, polynomial, sub
+from planish.ir.index.simplify import simplify
+from planish.ir.nest import Alloc, Assign, Block, For, If, Kernel, Let, LoopFacts, Reduce, Stmt
+from planish.ir.traverse import expressions, loads, map_exprs, substitute, used_names, variables, walk
+from planish.ir.types import INDEX
+from planish.library.loops.vector_strips.straight_line import NotStraight, straight_line
+
+Give = Callable[[For], str]
+"""The name of the instruction that does a loop over lanes; it raises where there is none."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StripNest:
+    """A loop whose iterations are independent, the loop over rows directly around it, if these are as well, and the
+    assignments of an iteration. `stmt` is what they stand for; `own`: the arrays that nothing else uses.
+
+    `again`: an iteration may be done twice, since it reads nothing that is written."""
+
+    stmt: For
+    rows: For | None
+    loop: For
+    body: tuple[Let | Assign, ...]
+    own: frozenset[str]
+    again: bool
+
+    @property
+    def assigned(self) -> tuple[Assign, ...]:
+        """The assignments of an iteration."""
+        return tuple(x for x in self.body if isinstance(x, Assign))
+
+    @property
+    def shares_rows(self) -> bool:
+        """Whether neighbouring rows read the same elements."""
+        if self.rows is None:
+            return False
+        row = self.rows.var
+        places: dict[tuple[str, frozenset[object]], set[int]] = {}
+        for x in self.body:
+            for y in loads(x.value):
+                for dimension in y.index:
+                    terms = polynomial(dimension)
+                    if (Var(row, INDEX),) in terms:
+                        rest = frozenset((m, c) for m, c in terms.items() if m)
+                        places.setdefault((y.array, rest), set()).add(terms.get((), 0))
+        return any(len(x) > 1 for x in places.values())
+
+
+def find_nests(kernel: Kernel) -> Iterator[StripNest]:
+    """The nests of a kernel that can be cut into strips."""
+    local = {x.array.name for x in walk(kernel.body) if isinstance(x, Alloc)}
+    yield from _find(kernel, kernel.body, local)
+
+
+def _find(kernel: Kernel, block: Block, local: set[str]) -> Iterator[StripNest]:
+    for x in block.body:
+        if not isinstance(x, For):
+            continue
+        found = _nest_of(kernel, x, local)
+        if found is not None:
+            yield found
+        else:
+            yield from _find(kernel, x.body, local)
+
+
+def _nest_of(kernel: Kernel, stmt: For, local: set[str]) -> StripNest | None:
+    """The nest that a loop is: of two loops, or of one."""
+    (inner,) = stmt.body.body if len(stmt.body.body) == 1 else (None,)
+    for rows, loop in ((stmt, inner), (None, stmt)):
+        if not isinstance(loop, For) or loop.step != 1 or (rows is not None and rows.step != 1):
+            continue
+        if rows is not None and rows.var in variables(loop.lower) | variables(loop.upper):
+            continue
+        own = frozenset(x for x in local if _is_only_in(kernel, loop, x))
+        try:
+            body = straight_line(loop.body, own, used_names(kernel))
+        except NotStraight:
+            continue
+        names = [loop.var] if rows is None else [rows.var, loop.var]
+        if body and _is_independent(body, names):
+            written = {x.array for x in body if isinstance(x, Assign)}
+            again = not any(y.array in written for x in body for y in loads(x.value))
+            return StripNest(stmt, rows, loop, body, own, again)
+    return None
+
+
+def _is_only_in(kernel: Kernel, loop: For, array: str) -> bool:
+    def count(stmts: Sequence[Stmt]) -> int:
+        return sum(1 for s in stmts for x in walk(s) if not isinstance(x, Alloc) for y in _own_arrays(x) if y == array)
+
+    return count(kernel.body.body) == count((loop,))
+
+
+def _own_arrays(x: Stmt) -> Iterator[str]:
+    if isinstance(x, Assign | Reduce):
+        yield x.array
+    yield from (y.array for e in expressions(x) for y in loads(e))
+
+
+def _is_independent(body: Sequence[Let | Assign], names: Sequence[str]) -> bool:
+    """Whether iterations may be done in any order: each writes its own cell of an array, and reads of what is written
+    only this cell. A cell is an iteration's own where each loop counts a dimension of its own."""
+    written: dict[str, tuple[Expr, ...]] = {}
+    for x in body:
+        if isinstance(x, Let):
+            continue
+        if x.array in written or not _counts(x.index, names):
+            return False
+        written[x.array] = x.index
+    for x in body:
+        for y in loads(x.value):
+            if y.array in written and y.index != written[y.array]:
+                return False
+            if any(loads(z) for z in y.index):
+                return False
+    return True
+
+
+def _counts(place: tuple[Expr, ...], names: Sequence[str]) -> bool:
+    dimensions: dict[str, int] = {}
+    for at, x in enumerate(place):
+        if loads(x):
+            return False
+        moving = variables(x) & set(names)
+        if not moving:
+            continue
+        if len(moving) > 1 or (Var(next(iter(moving)), INDEX),) not in polynomial(x):
+            return False
+        terms = polynomial(x)
+        (name,) = moving
+        if name in dimensions or any(len(m) > 1 and name in {z for y in m for z in variables(y)} for m in terms):
+            return False
+        dimensions[name] = at
+    return set(dimensions) == set(names) and dimensions[names[-1]] == len(place) - 1
+
+
+def strip_nest(nest: StripNest, lanes: int, rows: int, give: Give) -> tuple[Stmt, ...]:
+    """The nest in strips of so many lanes and rows; what `give` raises where a strip has no instruction."""
+    if nest.rows is None:
+        return tuple(_strips(nest, (index(0),), lanes, give))
+    first, count = nest.rows.lower, simplify(sub(nest.rows.upper, nest.rows.lower))
+    if rows == 1:
+        inside = _strips(nest, (Var(nest.rows.var, INDEX),), lanes, give)
+        return (replace(nest.rows, body=Block(tuple(inside)), label=0),)
+    count = simplify(Binary("max", count, index(0)))
+    block, last = f"{nest.rows.var}_block", f"{nest.rows.var}_last"
+    blocks = Binary("floordiv", count, index(rows))
+    at = [add(first, add(mul(index(rows), Var(block, INDEX)), index(r))) for r in range(rows)]
+    rest = add(first, add(Binary("mul", blocks, index(rows)), Var(last, INDEX)))
+    return (
+        _loop(block, simplify(blocks), _strips(nest, at, lanes, give)),
+        _loop(last, simplify(Binary("mod", count, index(rows))), _strips(nest, (rest,), lanes, give)),
+    )
+
+
+def _loop(name: str, upper: Expr, body: Sequence[Stmt], instruction: str = "") -> For:
+    return For(name, index(0), upper, 1, Block(tuple(body)), LoopFacts(instruction=instruction))
+
+
+def _strips(nest: StripNest, rows: Sequence[Expr], lanes: int, give: Give) -> list[Stmt]:
+    """The strips of some rows, and what is left of these."""
+    loop = nest.loop
+    first = loop.lower
+    count = simplify(sub(loop.upper, first))
+    strip, lane = f"{loop.var}_strip", f"{loop.var}_lane"
+    whole = simplify(Binary("floordiv", count, index(lanes)))
+    at = add(first, add(mul(index(lanes), Var(strip, INDEX)), Var(lane, INDEX)))
+    body = _at(nest, rows, at)
+    name = give(_loop(lane, index(lanes), body))
+    main = _loop(strip, whole, (_loop(lane, index(lanes), body, name),))
+    left = simplify(Binary("mod", count, index(lanes)))
+    done = Binary("mul", whole, index(lanes))
+    if not nest.again:
+        begin = simplify(add(first, done))
+        plain = [For(loop.var, begin, loop.upper, 1, Block(tuple(_at(nest, (y,), Var(loop.var, INDEX)))))
+                 for y in rows]  # fmt: skip
+        return [main, *plain]
+    # The last strip overlaps the one before: what is done twice is the same.
+    last = _loop(lane, index(lanes), _at(nest, rows, add(sub(loop.upper, index(lanes)), Var(lane, INDEX))), name)
+    few = [replace(loop, body=Block(tuple(_at(nest, (y,), Var(loop.var, INDEX)))), label=0) for y in rows]
+    inner = If(Compare("ge", count, index(lanes)), Block((last,)), Block(tuple(few)))
+    return [main, If(Compare("gt", left, index(0)), Block((inner,)))]
+
+
+def _at(nest: StripNest, rows: Sequence[Expr], place: Expr) -> list[Stmt]:
+    """What iterations of some rows do at a place: all values first, since nothing that is stored is read again."""
+    names: list[Stmt] = []
+    stores: list[Stmt] = []
+    for at, y in enumerate(rows):
+        values: dict[str, Expr] = {nest.loop.var: place}
+        if nest.rows is not None:
+            values[nest.rows.var] = y
+        for x in nest.body:
+            made = map_exprs(partial(_substituted, dict(values)), x)
+            if isinstance(made, Let):
+                new = f"{made.var}_{at}" if at else made.var
+                values[made.var] = Var(new, type_of(made.value))
+                names.append(replace(made, var=new))
+            else:
+                stores.append(made)
+    return [*names, *stores]
+
+
+def _substituted(values: Mapping[str, Expr], x: Expr) -> Expr:
+    return substitute(x, values)
+
+
+def unused(nests: Sequence[StripNest]) -> frozenset[str]:
+    """The local arrays that are not used any more."""
+    return frozenset(y for x in nests for y in x.own)

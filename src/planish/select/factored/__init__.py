@@ -1,0 +1,1 @@
+"""Instructions factored into lane functions and access maps: how these are found, kept in files and read."""

@@ -1,0 +1,246 @@
+"""Covering terms with lane functions, whatever the order of lanes: what each lane costs at least, and the best ways.
+
+The first of two stages. A term in lanes of a width is answered by a lane function and terms in its slots; terms of
+slots are smaller, so that equal ones are answered once, and what is found is the cheapest tree. The second stage (see
+`cover`) lays these functions out in registers.
+
+>>> from planish.select.body import read_body
+>>> from planish.select.factored.lane_functions import usable
+>>> from planish.select.lane_table import LaneTable
+>>> table = LaneTable(usable("arm", ("v7",)), lambda name: 1.0)
+>>> body = read_body("(p: 136) -> out: 128 { for i < 16 { out.u8[i] = p.u8[i] + p.u8[i + 1] + 1 >> 1 } }")
+>>> found = LaneCover(table, (128, 64), body).best(body.outputs[0].value, 8)
+>>> found.ways[0].function.op, found.cost == 1 / 16 + 2 * LOAD / 16
+('shr', True)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import islice
+
+from planish.isa.semantics import build
+from planish.isa.semantics.node import Node, walk
+from planish.select.body import LaneBody
+from planish.select.demand import computed, needed_width
+from planish.select.lane_table import LaneRow, LaneTable
+from planish.select.sharing import count_uses
+from planish.select.unify import Binding, unify
+
+LOAD = 0.5
+"""Cycles of a load, two of which start in each."""
+MOST_TERMS = 2_000
+"""So many terms are looked at for one strip."""
+_BINDINGS = 16
+_KEPT, _SLACK = 10, 2.0
+"""How many ways of a term are kept, and how much dearer than the best one they may be."""
+_NOTHING = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class LaneClass:
+    """Rows that have the same function, whose slots read the same operands: what one lane of a result costs."""
+
+    function: Node
+    operands: tuple[int, ...]
+    cost: float
+    rows: tuple[LaneRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A function for a term: what lies in its slots, and what a lane costs with all that is in them."""
+
+    lanes: LaneClass
+    binding: Mapping[str, Node]
+    cost: float
+
+    @property
+    def function(self) -> Node:
+        """The function."""
+        return self.lanes.function
+
+
+@dataclass(frozen=True, slots=True)
+class LaneAnswer:
+    """The cheapest ways of a term, the cheapest first; none where it is a leaf, or where nothing is found."""
+
+    cost: float
+    ways: tuple[Way, ...] = ()
+
+
+@dataclass(slots=True)
+class LaneCover:
+    """Answers for terms with the instructions of a table in registers of some widths, the widest first; `is_leaf`:
+    whether a term is read from memory, or is the same in all lanes."""
+
+    table: LaneTable
+    registers: Sequence[int]
+    body: LaneBody
+    asked: int = 0
+    shared: Mapping[Node, int] = field(init=False)
+    _known: dict[tuple[Node, int], LaneAnswer] = field(default_factory=dict)
+    _sizes: dict[Node, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.shared = count_uses([x.value for x in self.body.outputs])
+
+    def best(self, term: Node, width: int) -> LaneAnswer:
+        """The best ways to have a term in lanes of a width, modulo 2^width."""
+        key = term, width
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._found(term, width)
+        return found
+
+    def _found(self, term: Node, width: int) -> LaneAnswer:
+        if term.op == "const":
+            return LaneAnswer(0.0)
+        if self._is_leaf(term):
+            if term.op != "bits" or int(term.attr[1]) >= width:
+                return LaneAnswer(LOAD * width / self.registers[0])
+        if self.asked >= MOST_TERMS:
+            return LaneAnswer(_NOTHING)
+        self.asked += 1
+        best = _NOTHING
+        ways: list[Way] = []
+        for lanes in self._classes(term, width):
+            if lanes.cost >= best * _SLACK:
+                continue
+            for binding in self._bindings(lanes.function, term, width):
+                cost = self._cost(lanes, term, width, binding, best * _SLACK)
+                if cost < best * _SLACK:
+                    ways.append(Way(lanes, binding, cost))
+                    best = min(best, cost)
+        ways = sorted((x for x in ways if x.cost <= best * _SLACK), key=lambda x: x.cost)[:_KEPT]
+        return LaneAnswer(best, tuple(ways))
+
+    def _cost(self, lanes: LaneClass, term: Node, width: int, binding: Binding, limit: float) -> float:
+        """What a lane costs with this function; infinite where a slot asks for no less than the term itself."""
+        widths = slot_widths(lanes.function)
+        own = self._size(term), width
+        cost = lanes.cost
+        for name in {(x, widths[x]) for x in binding if x.isdigit()}:
+            slot, wide = name
+            inner = binding[slot]
+            if not _descends(inner, wide, self._size(inner), term, own):
+                return _NOTHING
+        cost += self._woven(lanes, width, binding, widths)
+        for inner, wide in {(binding[x], widths[x]) for x in binding if x.isdigit()}:
+            if cost >= limit:
+                return _NOTHING
+            cost += self.best(inner, wide).cost / self.shared.get(inner, 1)
+        return cost
+
+    def _woven(self, lanes: LaneClass, width: int, binding: Binding, widths: Mapping[str, int]) -> float:
+        """What it costs to bring terms to lie beside each other, where several slots read one operand: nothing for
+        constants, and for neighbours in memory."""
+        cost = 0.0
+        for operand in set(lanes.operands):
+            slots = [str(at) for at, x in enumerate(lanes.operands) if x == operand]
+            if len(slots) > 1:
+                terms = [binding.get(x) for x in slots]
+                if not self._are_neighbours(terms, widths[slots[0]]):
+                    cost += (len(slots) - 1) * width / self.registers[0]
+        return cost
+
+    def _are_neighbours(self, terms: Sequence[Node | None], width: int) -> bool:
+        given = [(at, x) for at, x in enumerate(terms) if x is not None]
+        if all(self.body.is_invariant(x) for _, x in given):
+            return True
+        places = [(at, self.body.address(x)) for at, x in given]
+        starts = {(x.row, x.offset - at * width, x.step) for at, x in places if x is not None}
+        return len(starts) == 1 and None not in [x for _, x in places] and starts.pop()[2] == width * len(terms)
+
+    def _is_leaf(self, term: Node) -> bool:
+        return self.body.address(term) is not None or self.body.is_invariant(term)
+
+    def _size(self, term: Node) -> float:
+        size = self._sizes.get(term)
+        if size is None:
+            size = self._sizes[term] = 0.0 if self._is_leaf(term) else sum(map(_work, computed(term)))
+        return size
+
+    def _bindings(self, function: Node, term: Node, width: int) -> list[Binding]:
+        most = max(needed_width(term), width)
+        if any(x > most for name, x in slot_widths(function).items() if name.isdigit()):
+            return []
+        return list(islice(unify(function, term, width), _BINDINGS))
+
+    def _classes(self, term: Node, width: int) -> Iterator[LaneClass]:
+        """Those whose functions may be the term, the cheapest first."""
+        known = classes_of(self.table, tuple(self.registers), width)
+        for op in _operators(term):
+            yield from known.get(op, ())
+
+
+def _work(x: Node) -> float:
+    """What an operator counts for: the more it shifts, and the more narrowly it saturates, the more."""
+    amount = x.args[1].constant if x.op == "shr" else 128 - int(x.attr[0]) if x.op == "sat" else 0
+    return len(x.args) + (amount or 0) / 256
+
+
+def _descends(inner: Node, wide: int, size: float, term: Node, own: tuple[float, int]) -> bool:
+    """Whether what lies in a slot asks for less than its term: it is smaller; or the same in narrower lanes, in which
+    all of it can be computed; or the same in wider ones, since its own are too narrow."""
+    if size < own[0] or inner.op == "const":
+        return True
+    if inner is not term and size > own[0]:
+        return False
+    needed = needed_width(inner)
+    return needed <= wide < own[1] if wide < own[1] else own[1] < needed and wide > own[1]
+
+
+def _operators(term: Node) -> tuple[str, ...]:
+    """The operators that a function may begin with, to be a term."""
+    while term.op in ("wrap", "sat"):
+        if term.op == "sat":
+            return ("sat", *_operators(term.args[0]), "bits")
+        term = term.args[0]
+    own = {"mul": ("mul", "shl", "add"), "add": ("add", "mul", "shl"), "shl": ("shl", "mul")}
+    return (*own.get(term.op, (term.op,)), *(("bits",) if term.op != "bits" else ()))
+
+
+@cache
+def classes_of(table: LaneTable, registers: tuple[int, ...], width: int) -> Mapping[str, tuple[LaneClass, ...]]:
+    """The lane classes of a width by the operators that they begin with, the cheapest first."""
+    found: dict[tuple[Node, tuple[int, ...]], list[LaneRow]] = {}
+    for bits in registers:
+        for row in table.of(bits, width).computing:
+            functions = {x for x in row.functions if x is not None and x is not build.ZERO}
+            if len(functions) != 1 or not all(map(_has_lanes, functions)):
+                continue
+            at = next(at for at, x in enumerate(row.functions) if x is not None and x is not build.ZERO)
+            found.setdefault((functions.pop(), tuple(place[0] for place in row.slots[at])), []).append(row)
+    classes: dict[str, list[LaneClass]] = {}
+    for (function, operands), rows in found.items():
+        cost = min(x.cost / max(1, sum(y is function for y in x.functions)) for x in rows)
+        for op in _beginnings(function):
+            classes.setdefault(op, []).append(LaneClass(function, operands, cost, tuple(rows)))
+    return {op: tuple(sorted(x, key=lambda y: (y.cost, _plainness(y.function)))) for op, x in classes.items()}
+
+
+def _plainness(function: Node) -> int:
+    """What a function is made of: of those that cost the same the one that does less is meant."""
+    return sum(1 for _ in walk([function]))
+
+
+def _has_lanes(function: Node) -> bool:
+    """Whether all slots are as wide as lanes are."""
+    return all(x in (8, 16, 32, 64) for name, x in slot_widths(function).items() if name.isdigit())
+
+
+def _beginnings(function: Node) -> set[str]:
+    """What a term begins with that a function can be, but for what is cut."""
+    x = function
+    while x.op in ("wrap", "sat"):
+        x = x.args[0]
+    return {x.op, "sat"} if function.op == "sat" else {x.op}
+
+
+@cache
+def slot_widths(function: Node) -> Mapping[str, int]:
+    """The widths of what a lane function reads, by the names of slots."""
+    return {str(x.attr[0]): int(x.attr[1]) for x in walk([function]) if x.op == "bits"}

@@ -1,0 +1,137 @@
+"""Strips whose instructions are selected, compiled and run beside the loops as they are: from no row to several blocks
+of rows, from no column to several strips and what is left, in memory before and behind which none may be touched."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from compiled import compile_text
+from test_nontemporal import flags
+
+from planish.core.diagnostic import Remark
+from planish.emit.c.instruction_calls import headers_of
+from planish.emit.c.kernel_text import emit_function
+from planish.emit.c.prologue import emit_prologue
+from planish.ir.text.parser import parse_kernel
+from planish.isa.shipped import shipped
+from planish.library.loops.vector_strips.selected_strips import strip_versions
+from planish.schedule.auto.plan import prepare
+from planish.target.load import load_target
+
+FLAGS = {"x86-avx2": ("avx2",), "x86-avx512": ("avx512f", "avx512bw", "avx512vl", "avx512_vnni")}
+LOCAL = "alloc t: i32[] register alloc u: i32[] register"
+LINES = {
+    "average": ("a: u8[n], b: u8[n]", "b[i] = u8(i32(a[i]) + i32(b[i]) + 1:i32 >> 1:i32)"),
+    "difference": ("a: u8[n], c: u8[n], b: u8[n]", "b[i] = u8(abs(i32(a[i]) - i32(c[i])))"),
+    "doubled": ("a: u8[n], b: u8[n]", "b[i] = u8(min(2:i32 * i32(a[i]) + 3:i32, 255:i32))"),
+    "third": ("a: u16[n], b: u16[n]", "b[i] = a[i] // 3:u16"),
+    "scaled": ("x: i16; a: i16[n], b: i32[n]", "b[i] = b[i] + i32(a[i]) * i32(x)"),
+    "lowest": ("a: i8[n], c: i8[n], b: i8[n]", "b[i] = select(a[i] < c[i], a[i], c[i])"),
+}
+ROWS = {
+    "smoothed": (
+        "t[] = i32(a[y, x]) + 2:i32 * i32(a[y, x + 1]) + i32(a[y, x + 2])"
+        " u[] = i32(a[y + 1, x]) + 2:i32 * i32(a[y + 1, x + 1]) + i32(a[y + 1, x + 2])"
+        " b[y, x] = u8(t[] + u[] + 4:i32 >> 3:i32)"
+    ),
+    "edges": (
+        "t[] = i32(a[y, x]) + i32(a[y + 1, x]) + i32(a[y + 2, x])"
+        " u[] = i32(a[y, x + 2]) + i32(a[y + 1, x + 2]) + i32(a[y + 2, x + 2])"
+        " b[y, x] = u8(min(abs(t[] - u[]), 255:i32))"
+    ),
+    "greatest": "b[y, x] = max(max(a[y, x], a[y + 1, x + 1]), max(a[y + 2, x], a[y + 2, x + 2]))",
+    "middle": (
+        "t[] = i32(min(a[y, x], a[y + 1, x])) u[] = i32(max(a[y, x], a[y + 1, x]))"
+        " b[y, x] = u8(max(t[], min(u[], i32(a[y + 2, x + 1]))))"
+    ),
+    "window": (
+        "t[] = 0:i32 for j in 0 .. 3 { for k in 0 .. 3 { t[] += i32(a[y + j, x + k]) } }"
+        " b[y, x] = u8(t[] // 9:i32)"
+    ),
+}  # fmt: skip
+
+
+def line(name: str) -> str:
+    head, statement = LINES[name]
+    scalars, _, arrays = head.rpartition("; ")
+    operands = "; ".join(x for x in (scalars, arrays.replace("]", "] distinct")) if x)
+    return f"kernel k(n; {operands}) {{ for i in 0 .. n {{ {statement} }} }}"
+
+
+def rows(name: str) -> str:
+    arrays = "a: u8[h + 2, w + 2] distinct, b: u8[h, w] distinct"
+    return f"kernel k(h, w; {arrays}) {{ for y in 0 .. h {{ for x in 0 .. w {{ {LOCAL} {ROWS[name]} }} }} }}"
+
+
+def compiled(text: str, target: str, folder: Path) -> list[list[Any]]:
+    """The kernel as it is, and beside it each version, as functions of addresses."""
+    machine, kernel = load_target(target), parse_kernel(text)
+    versions = [x for x in strip_versions(prepare(kernel), machine) if not isinstance(x, Remark)]
+    assert versions
+    texts, headers, names = [emit_function(kernel, "plain", noalias=True)], [], ["plain"]
+    for at, x in enumerate(versions):
+        known = shipped().joined(x.catalogue)
+        names.append(f"strips_{at}")
+        texts.append(emit_function(x.kernel, names[-1], noalias=True, catalogue=known))
+        headers += headers_of(x.kernel, known)
+    exports = "".join(f"void *get_{x}(void) {{ return (void *){x}; }}\n" for x in names)
+    whole = emit_prologue(texts, headers=tuple(dict.fromkeys(headers))) + exports
+    library = compile_text(whole, folder, flags=(*machine.flags_for("gcc"), "-O2", "-Wno-psabi"))
+    found = []
+    for x in names:
+        getter = getattr(library, f"get_{x}")
+        getter.restype = ctypes.c_void_p
+        found.append(getter())
+    return found
+
+
+def missing(target: str) -> bool:
+    return not all(x in flags() for x in FLAGS[target])
+
+
+@pytest.mark.parametrize("name", LINES)
+@pytest.mark.parametrize("target", FLAGS)
+def test_strips_of_lines_are_the_same(name: str, target: str, tmp_path: Path, guarded: Any) -> None:
+    if missing(target):
+        pytest.skip(f"this machine has no {target}")
+    kernel = parse_kernel(line(name))
+    functions = compiled(line(name), target, tmp_path)
+    for n in (0, 1, 7, 16, 63, 64, 65, 130, 257):
+        random = np.random.default_rng(n)
+        values = [random.integers(*_range(x.type), n).astype(x.type.numpy) for x in kernel.arrays]
+        results = []
+        for function in functions:
+            given = [guarded(x, 0) for x in values]
+            scalars = [ctypes.c_int16(-3) for _ in kernel.scalars]
+            kinds = [ctypes.c_ssize_t, *(ctypes.c_int16 for _ in scalars), *(ctypes.c_void_p for _ in given)]
+            ctypes.CFUNCTYPE(None, *kinds)(function)(n, *scalars, *(x.ctypes.data for x in given))
+            results.append([x.tobytes() for x in given])
+        assert all(x == results[0] for x in results), n
+
+
+@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("target", FLAGS)
+def test_strips_of_several_rows_are_the_same(name: str, target: str, tmp_path: Path, guarded: Any) -> None:
+    if missing(target):
+        pytest.skip(f"this machine has no {target}")
+    functions = compiled(rows(name), target, tmp_path)
+    assert len(functions) == 3
+    for h, w in ((0, 9), (1, 0), (1, 1), (3, 40), (4, 64), (5, 65), (9, 200)):
+        random = np.random.default_rng(h * w)
+        source = random.integers(0, 256, (h + 2) * (w + 2)).astype(np.uint8)
+        results = []
+        for function in functions:
+            given, result = guarded(source, 0), guarded(np.full(h * w, 7, np.uint8), 0)
+            kinds = [ctypes.c_ssize_t, ctypes.c_ssize_t, ctypes.c_void_p, ctypes.c_void_p]
+            ctypes.CFUNCTYPE(None, *kinds)(function)(h, w, given.ctypes.data, result.ctypes.data)
+            results.append(result.tobytes())
+        assert all(x == results[0] for x in results), (h, w)
+
+
+def _range(type: Any) -> tuple[int, int]:
+    signed = str(type).startswith("i")
+    return (-(1 << (type.bits - 1)), 1 << (type.bits - 1)) if signed else (0, 1 << type.bits)
