@@ -19,7 +19,7 @@ from planish.ir.expr import Binary, Const, Expr, Load, Var, index, type_of
 from planish.ir.index.polynomial import build, constant, polynomial
 from planish.ir.index.simplify import simplify
 from planish.ir.nest import Assign, Block, For, Let, Reduce, Stmt
-from planish.ir.traverse import children, with_children
+from planish.ir.traverse import children, expressions, variables, with_children
 from planish.ir.types import INDEX
 
 MOST_STATEMENTS = 160
@@ -38,7 +38,14 @@ def straight_line(body: Block, own: Container[str], taken: Collection[str]) -> t
     constant bounds, where it decides what it assigns, or where a cell of its own is read before it is written."""
     found = _Iteration(own, set(taken))
     found.run(body, {})
-    return (*found.names, *(Assign(name, place, value) for (name, place), value in found.outputs.items()))
+    stores = [Assign(name, place, value) for (name, place), value in found.outputs.items()]
+    used = {name for x in stores for e in expressions(x) for name in variables(e)}
+    names: list[Let] = []
+    for x in reversed(found.names):
+        if x.var in used:
+            used |= variables(x.value)
+            names.append(x)
+    return (*reversed(names), *stores)
 
 
 @dataclass(slots=True)
