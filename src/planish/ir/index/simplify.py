@@ -62,6 +62,7 @@ from planish.ir.types import BOOL, INDEX
 _INVERSE: dict[CompareOp, CompareOp] = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "le": "gt", "gt": "le"}
 _SWAPPED: dict[CompareOp, CompareOp] = {"eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 
+_LEAVES = (Const, Var)
 _PASSES = 8
 """Each pass makes an expression smaller, so that few are needed; the bound is for what nobody foresaw."""
 
@@ -263,6 +264,8 @@ def _binds(block: Block) -> bool:
 
 
 def _simplify(expr: Expr, known: Known) -> Expr:
+    if isinstance(expr, _LEAVES):
+        return expr
     if type_of(expr) == INDEX and isinstance(expr, Binary | Unary):
         return _sum(expr, known).expr(known.ranges)
     if known.normal and isinstance(expr, Compare) and not takes_work(expr):

@@ -34,6 +34,8 @@ class Sum:
 
     def plus(self, other: Sum, factor: int = 1) -> Sum:
         """The sum of this and `factor` times the other."""
+        if not other.terms:
+            return Sum(self.terms, self.constant + other.constant * factor)
         terms = dict(self.terms)
         for x, n in other.terms.items():
             terms[x] = terms.get(x, 0) + n * factor
