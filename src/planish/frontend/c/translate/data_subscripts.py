@@ -26,7 +26,7 @@ from planish.frontend.c.translate.expressions import value_of
 from planish.frontend.c.translate.state import CTranslation, NotIndex, Refused
 from planish.frontend.c.translate.subscripts import index_of
 from planish.frontend.c.types.constants import walk_tree
-from planish.ir.expr import Cast, Const, Expr, Load, Select, Var, index, type_of
+from planish.ir.expr import Binary, Cast, Const, Expr, Load, Select, Var, index, type_of
 from planish.ir.index.interval import Interval, range_of
 from planish.ir.index.polynomial import add, build, constant, normal, polynomial, sub
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Reduce, Stmt
@@ -117,9 +117,9 @@ class _Narrowing:
                 ranges |= changed
             done = map_exprs(partial(self.expression, ranges=inner, chosen=False), stmt)
             out.append(with_blocks(done, [self.block(x, dict(inner)) for x in blocks_of(done)]))
-            if isinstance(stmt, Assign) and stmt.array in ranges:
-                ranges[stmt.array] = _range(stmt.value, ranges)
-            elif isinstance(stmt, Block | Reduce):
+            if isinstance(stmt, Assign | Reduce) and stmt.array in ranges:
+                ranges[stmt.array] = _range(_stored(stmt), ranges)
+            elif isinstance(stmt, Block):
                 ranges |= {x: y for x, y in self.whole.items() if x in stored_arrays(stmt)}
         return Block(tuple(out))
 
@@ -184,17 +184,23 @@ def _within(found: Interval, inside: Interval) -> Interval:
 def _cell_ranges(body: Block) -> dict[str, Interval]:
     """Between which numbers the cells of a nest are, from all that they are ever set to."""
     own = {x.array.name: x.array.type for x in walk(body) if isinstance(x, Alloc) and not x.array.shape}
-    sets: dict[str, list[Expr | None]] = {name: [] for name, type in own.items() if type.is_int}
+    sets: dict[str, list[Expr]] = {name: [] for name, type in own.items() if type.is_int}
     for stmt in walk(body):
         if isinstance(stmt, Assign | Reduce) and stmt.array in sets:
-            sets[stmt.array].append(stmt.value if isinstance(stmt, Assign) else None)
+            sets[stmt.array].append(_stored(stmt))
     ranges = {name: limits(own[name]) for name in sets}
     for _ in range(_PASSES):
         ranges |= {
-            name: _union(limits(own[name]) if x is None else _range(x, ranges) for x in values)
-            for name, values in sets.items() if values
+            name: _union(_range(x, ranges) for x in values) for name, values in sets.items() if values
         }  # fmt: skip
     return ranges
+
+
+def _stored(stmt: Assign | Reduce) -> Expr:
+    """What a statement stores to a cell."""
+    if isinstance(stmt, Assign):
+        return stmt.value
+    return Binary(stmt.op, Load(stmt.array, stmt.index, type_of(stmt.value)), stmt.value)
 
 
 def _range(expr: Expr, ranges: Mapping[str, Interval]) -> Interval:
