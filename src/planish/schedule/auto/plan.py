@@ -27,7 +27,7 @@ from planish.poly.canonical.privatise import contract
 from planish.poly.isl.op_budget import PASS, OverBudgetError, budget, within
 from planish.poly.isl.schedule_tree import Path, find_node
 from planish.poly.scop.dependence import Dependences, find_dependences, movable_updates
-from planish.poly.scop.extraction import Scop, extract_scop
+from planish.poly.scop.extraction import Scop, extract_scop, read_schedule
 from planish.poly.scop.legality import find_violation, schedule_map
 from planish.schedule.auto.cost.estimate import CostModel
 from planish.schedule.auto.cost.instance_counts import NoEstimateError
@@ -234,8 +234,10 @@ def draft_version(
 
 def cycles_of(model: CostModel, schedule: isl.Schedule) -> float:
     """The cycles of an instance of the deepest statements; infinitely many where that is not known."""
+    # A copy of its own: what is asked of isl's sets may change how they are written, and so the guards of a nest.
+    apart = read_schedule(str(schedule))
     try:
-        return within(partial(model.cycles_of, schedule))
+        return within(partial(model.cycles_of, apart))
     except (NoEstimateError, OverBudgetError):
         return inf
 
