@@ -32,6 +32,7 @@ class Command:
 COMMANDS = (
     Command("build", "planish.cli.build", "Write a verified and faster drop-in for each C file."),
     Command("explain", "planish.cli.explain", "Say what is done to each loop nest, and why."),
+    Command("select", "planish.cli.select", "Show which instructions loops of integers become, and what they cost."),
     Command("bench", "planish.cli.bench", "Compare with what the compilers here make of the same file."),
     Command("astgen", "planish.cli.astgen", "Print the loops that run a schedule (isl's .st and .in files)."),
     Command("kernel", "planish.cli.kernel", "Generate a kernel of the library: gemm, its micro-kernels."),

@@ -41,6 +41,11 @@ CODES = {
     "E0121": Code("several functions, and none was chosen", 'choose one with function="…"'),
     "E0122": Code("code for another processor cannot be called here", "build it with `planish build --target …`"),
     "E0123": Code("there is no strategy of that name", "`planish strategies list` names all of them"),
+    "E0125": Code(
+        "`planish select` has no file, or its expression has no names, or elements of a type that it does not know",
+        "write names, as in '(a + b + 1) >> 1', with elements of `--type`",
+    ),
+    "E0126": Code("no vector instructions are known for the machine", "`planish targets` lists the machines"),
     "E0201": Code("a syntax error in C", "correct the line; a type that is not known needs its header: -I DIR"),
     "E0202": Code("the preprocessor stopped", "give the folders of headers with -I DIR, and macros with -D NAME=VALUE"),
     "E0203": Code("the file defines no function", "give a file with a function that holds a loop nest"),

@@ -229,6 +229,11 @@ REASONS = (
         "nothing needs to change: the other strategies were tried; `planish explain FILE` lists what they made",
     ),
     Reason(
+        "select-none",
+        "no instructions are selected for strips of a nest of integers",
+        "nothing needs to change: the other strategies were tried; `planish select FILE` shows what is selected",
+    ),
+    Reason(
         "raise-nothing", "nothing in the nest is an operation", "docs/raising.md lists the forms that are recognised"
     ),
     Reason(
@@ -367,6 +372,7 @@ DONE = {
     "size-specialise": "loops are unrolled for small sizes that calls are likely to have",
     "stencil-lanes": "repeated sweeps over a line have a segment of it in each lane",
     "transpose-inplace": "a square matrix is transposed in place, by register blocks",
+    "vector-strips": "a nest of integers in strips of vectors, in instructions that are selected for it",
     "winograd": "a convolution by minimal filtering (Winograd)",
 }
 """What a remark says that was done, by its id."""

@@ -86,3 +86,10 @@ def computed(*terms: Node) -> list[Node]:
             found[x] = None
             stack += x.args
     return list(found)
+
+
+@cache
+def widest_read(term: Node) -> int:
+    """The bits of the widest element that a term reads."""
+    inner = (x for y in (term, *computed(term)) for x in (y, *y.args))
+    return max((int(x.attr[1]) for x in inner if x.op == "bits"), default=0)

@@ -126,10 +126,15 @@ def cover_strip(strip: Strip, registers: VectorExtension) -> tuple[tuple[Store, 
 
 @cache
 def _table(registers: VectorExtension) -> LaneTable:
-    costs = _costs(registers.isa, registers.processor)
-    return LaneTable(usable(registers.isa, registers.features), lambda name: costs.get(name, 1.0))
+    return LaneTable(usable(registers.isa, registers.features), lambda name: cost_of(registers, name))
 
 
+def cost_of(registers: VectorExtension, name: str) -> float:
+    """Cycles of throughput of an instruction: one where that is not known."""
+    return _costs(registers.isa, registers.processor).get(name, 1.0)
+
+
+@cache
 def _costs(isa: str, processor: str) -> Mapping[str, float]:
     """Cycles of throughput of instructions by their names."""
     found = load_costs(isa)

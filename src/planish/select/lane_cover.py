@@ -24,7 +24,7 @@ from itertools import islice
 from planish.isa.semantics import build
 from planish.isa.semantics.node import Node, walk
 from planish.select.body import LaneBody
-from planish.select.demand import computed, needed_width
+from planish.select.demand import computed, needed_width, widest_read
 from planish.select.lane_table import LaneRow, LaneTable
 from planish.select.sharing import count_uses
 from planish.select.unify import Binding, unify
@@ -164,7 +164,7 @@ class LaneCover:
         return size
 
     def _bindings(self, function: Node, term: Node, width: int) -> list[Binding]:
-        most = max(needed_width(term), width)
+        most = max(needed_width(term), width, widest_read(term))
         if any(x > most for name, x in slot_widths(function).items() if name.isdigit()):
             return []
         return list(islice(unify(function, term, width), _BINDINGS))

@@ -17,6 +17,7 @@ from collections.abc import Callable
 
 from pycparser import c_ast
 
+from planish.frontend.c.analysis.scope import Symbol
 from planish.frontend.c.translate.arithmetic import convert
 from planish.frontend.c.translate.state import Address, Again, CTranslation, NotIndex, Refused
 from planish.frontend.c.types.declarations import CArray, CScalar, CType
@@ -45,6 +46,28 @@ def constant_element(
     except (Refused, NotIndex, Again):
         return None
     return value if isinstance(value, Const) else None
+
+
+def constant_values(
+    symbol: Symbol, cx: CTranslation, value_of: Callable[[c_ast.Node, CTranslation], Expr]
+) -> tuple[float, ...]:
+    """The numbers that a constant array of one dimension holds in every call; none where they may change, or are not
+    said one by one."""
+    lasting = symbol.storage == "global" or symbol.static
+    if not (symbol.const and lasting and isinstance(symbol.init, c_ast.InitList)):
+        return ()
+    if not isinstance(symbol.ctype, CArray) or not isinstance(symbol.ctype.element, CScalar):
+        return ()
+    found: list[float] = []
+    for x in symbol.init.exprs:
+        try:
+            value = convert(value_of(x, cx), symbol.ctype.element.type)
+        except (Refused, NotIndex, Again):
+            return ()
+        if not isinstance(value, Const):
+            return ()
+        found.append(value.value)
+    return tuple(found)
 
 
 class _Missing:

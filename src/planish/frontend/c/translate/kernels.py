@@ -17,7 +17,9 @@ from planish.core.diagnostic import Remark
 from planish.frontend.c.analysis.aliasing import changes, is_alone, is_reached
 from planish.frontend.c.analysis.scope import Symbol, is_integer, is_pointer, written
 from planish.frontend.c.translate.asserted_facts import known_sizes, number_conditions
+from planish.frontend.c.translate.constant_tables import constant_values
 from planish.frontend.c.translate.data_subscripts import settle_subscripts
+from planish.frontend.c.translate.expressions import value_of
 from planish.frontend.c.translate.state import Address, Again, CTranslation, KnownInteger, LostValue, NotIndex, Refused
 from planish.frontend.c.translate.subscripts import index_of
 from planish.frontend.c.translate.trip_counts import Quotient
@@ -77,7 +79,10 @@ def finish(
                 continue
             arrays.append(Array(symbol.key, cx.element(symbol), (), not symbol.lasting or not pointers))
         else:
-            arrays.append(Array(symbol.key, cx.element(symbol), shapes[symbol], _distinct(symbol, pointers, cx)))
+            values = constant_values(symbol, cx, value_of)
+            arrays.append(
+                Array(symbol.key, cx.element(symbol), shapes[symbol], _distinct(symbol, pointers, cx), values=values)
+            )
     _check_hidden_writes(cx, arrays, stored, nodes)
     loose = [*cx.assumptions, *(u.value for u in updates), *(x for a in arrays for x in a.shape if x is not None)]
     sizes, scalars = _values(body, loose, cx)

@@ -55,6 +55,12 @@ def find_strips(kernel: Kernel) -> tuple[StripNest, ...]:
     return tuple(found)
 
 
+def lanes_of(nest: StripNest, kernel: Kernel, registers: VectorExtension) -> int:
+    """The lanes of a strip: as many as the narrowest elements that are stored fill a register with."""
+    written = {x.array for x in nest.assigned}
+    return registers.widths[0] // min(x.type.bits for x in kernel.arrays if x.name in written)
+
+
 def strip_versions(prepared: Prepared, target: Target, cache: Cache | None = None) -> Iterator[Version | Remark]:
     """The versions of a kernel with its nests in strips: several rows at a time where these share what they read, and
     one; a remark where no instructions are found."""
@@ -66,14 +72,14 @@ def strip_versions(prepared: Prepared, target: Target, cache: Cache | None = Non
         for rows in ROWS if any(x.shares_rows for x in nests) else (1,):
             yield _version(prepared, _Strips(kernel, registers, known, cache), nests, rows)
     except NoCover as error:
-        yield Remark(NAME, "refused", f"no instructions are selected: {error}", kernel.span)
+        yield Remark("select-none", "note", f"no instructions are selected: {error}", kernel.span)
 
 
 def _version(prepared: Prepared, strips: _Strips, nests: tuple[StripNest, ...], rows: int) -> Version:
     made: dict[int, tuple[Stmt, ...]] = {}
     remarks = []
     for x in nests:
-        lanes = strips.lanes(x)
+        lanes = lanes_of(x, strips.kernel, strips.registers)
         made[id(x.stmt)] = strip_nest(x, lanes, rows if x.shares_rows else 1, strips.give)
         jammed = f", {rows} rows at a time" if x.shares_rows and rows > 1 else ""
         message = f"strips of {lanes} lanes{jammed}, in instructions selected for {strips.registers.isa}"
@@ -104,10 +110,6 @@ class _Strips:
 
     def __post_init__(self) -> None:
         self.arrays = {x.name: x for x in self.kernel.arrays}
-
-    def lanes(self, nest: StripNest) -> int:
-        """The lanes of a strip: as many as the narrowest elements that are stored fill a register with."""
-        return self.registers.widths[0] // min(self.arrays[x.array].type.bits for x in nest.assigned)
 
     def give(self, loop: For) -> str:
         """The name of the instruction for a loop."""

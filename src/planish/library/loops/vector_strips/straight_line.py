@@ -18,7 +18,7 @@ from itertools import count
 from planish.ir.expr import Binary, Const, Expr, Load, Var, index, type_of
 from planish.ir.index.polynomial import build, constant, polynomial
 from planish.ir.index.simplify import simplify
-from planish.ir.nest import Assign, Block, For, Let, Reduce, Stmt
+from planish.ir.nest import Array, Assign, Block, For, Let, Reduce, Stmt
 from planish.ir.traverse import children, expressions, variables, with_children
 from planish.ir.types import INDEX
 
@@ -32,11 +32,14 @@ class NotStraight(Exception):
     """An iteration that is not written out; the message says what of it."""
 
 
-def straight_line(body: Block, own: Container[str], taken: Collection[str]) -> tuple[Let | Assign, ...]:
-    """The values of an iteration, each with a name, and its assignments, the last one of each cell; `own`: the arrays
-    whose cells nothing else reads; `taken`: names that are none of the new ones. NotStraight where a loop in it has no
-    constant bounds, where it decides what it assigns, or where a cell of its own is read before it is written."""
-    found = _Iteration(own, set(taken))
+def straight_line(
+    body: Block, own: Container[str], taken: Collection[str], tables: Mapping[str, Array] | None = None
+) -> tuple[Let | Assign, ...]:
+    """The values of an iteration, each with a name, and its assignments, the last one of each cell. `own`: the arrays
+    whose cells nothing else reads; `taken`: names that are none of the new ones; `tables`: arrays whose values are
+    known. NotStraight where a loop in it has no constant bounds, where it decides what it assigns, or where a cell of
+    its own is read before it is written."""
+    found = _Iteration(own, set(taken), tables or {})
     found.run(body, {})
     stores = [Assign(name, place, value) for (name, place), value in found.outputs.items()]
     used = {name for x in stores for e in expressions(x) for name in variables(e)}
@@ -52,6 +55,7 @@ def straight_line(body: Block, own: Container[str], taken: Collection[str]) -> t
 class _Iteration:
     own: Container[str]
     taken: set[str]
+    tables: Mapping[str, Array]
     names: list[Let] = field(default_factory=list)
     cells: dict[_Cell, Expr] = field(default_factory=dict)
     outputs: dict[_Cell, Expr] = field(default_factory=dict)
@@ -93,6 +97,13 @@ class _Iteration:
             self.outputs.pop(cell, None)
             self.outputs[cell] = self.named(name, value)
 
+    def table_element(self, name: str, place: tuple[Expr, ...]) -> Const | None:
+        """What an element of a table of one dimension holds."""
+        table, at = self.tables.get(name), constant(place[0]) if len(place) == 1 else None
+        if table is None or at is None or not 0 <= at < len(table.values):
+            return None
+        return Const(table.values[at], table.type)
+
     def named(self, name: str, value: Expr) -> Expr:
         """A value under a name of its own, unless it is one that is there."""
         if isinstance(value, Var | Const | Load) or type_of(value) == INDEX:
@@ -118,7 +129,8 @@ class _Iteration:
                     if cell not in self.cells:
                         raise NotStraight(f"`{name}` is read before it is written")
                     return self.cells[cell]
-                return self.outputs.get(cell, replace(x, index=cell[1]))
+                known_number = self.table_element(*cell)
+                return known_number or self.outputs.get(cell, replace(x, index=cell[1]))
             case _:
                 made = with_children(x, tuple(self.value(y, known) for y in children(x)))
                 return simplify(made) if made is not x and type_of(x) == INDEX else made

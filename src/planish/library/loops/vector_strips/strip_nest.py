@@ -106,7 +106,7 @@ def _nest_of(kernel: Kernel, stmt: For, local: set[str]) -> StripNest | None:
             continue
         own = frozenset(x for x in local if _is_only_in(kernel, loop, x))
         try:
-            body = straight_line(loop.body, own, used_names(kernel))
+            body = straight_line(loop.body, own, used_names(kernel), {x.name: x for x in kernel.arrays if x.values})
         except NotStraight:
             continue
         names = [loop.var] if rows is None else [rows.var, loop.var]
@@ -184,6 +184,14 @@ def strip_nest(nest: StripNest, lanes: int, rows: int, give: Give) -> tuple[Stmt
         _loop(block, simplify(blocks), _strips(nest, at, lanes, give)),
         _loop(last, simplify(Binary("mod", count, index(rows))), _strips(nest, (rest,), lanes, give)),
     )
+
+
+def lane_loop(nest: StripNest, lanes: int, rows: int = 1) -> For:
+    """A strip of a nest: the loop over so many lanes of some rows, from its first row and column on."""
+    at = add(nest.loop.lower, Var(f"{nest.loop.var}_lane", INDEX))
+    first = index(0) if nest.rows is None else nest.rows.lower
+    places = [add(first, index(r)) for r in range(1 if nest.rows is None else rows)]
+    return _loop(f"{nest.loop.var}_lane", index(lanes), _at(nest, places, at))
 
 
 def _loop(name: str, upper: Expr, body: Sequence[Stmt], instruction: str = "") -> For:
