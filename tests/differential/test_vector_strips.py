@@ -30,6 +30,7 @@ LINES = {
     "doubled": ("a: u8[n], b: u8[n]", "b[i] = u8(min(2:i32 * i32(a[i]) + 3:i32, 255:i32))"),
     "third": ("a: u16[n], b: u16[n]", "b[i] = a[i] // 3:u16"),
     "scaled": ("x: i16; a: i16[n], b: i32[n]", "b[i] = b[i] + i32(a[i]) * i32(x)"),
+    "filled": ("x: i16; b: i8[n]", "b[i] = max(100:i8, i8(x))"),
     "lowest": ("a: i8[n], c: i8[n], b: i8[n]", "b[i] = select(a[i] < c[i], a[i], c[i])"),
 }
 ROWS = {
@@ -130,6 +131,26 @@ def test_strips_of_several_rows_are_the_same(name: str, target: str, tmp_path: P
             ctypes.CFUNCTYPE(None, *kinds)(function)(h, w, given.ctypes.data, result.ctypes.data)
             results.append(result.tobytes())
         assert all(x == results[0] for x in results), (h, w)
+
+
+@pytest.mark.parametrize("target", FLAGS)
+def test_loops_that_end_before_they_begin_do_nothing(target: str, tmp_path: Path, guarded: Any) -> None:
+    if missing(target):
+        pytest.skip(f"this machine has no {target}")
+    statement = "b[i] = max(b[i], a[i - 5])"
+    text = f"kernel k(n; a: u8[n] distinct, b: u8[n] distinct) {{ for i in 5 .. n {{ {statement} }} }}"
+    functions = compiled(text, target, tmp_path)
+    for n in (0, 3, 5, 6, 68, 69, 70, 140):
+        random = np.random.default_rng(n)
+        values = [random.integers(0, 256, n).astype(np.uint8) for _ in "ab"]
+        results = []
+        for function in functions:
+            given = [guarded(x, 0) for x in values]
+            ctypes.CFUNCTYPE(None, ctypes.c_ssize_t, *[ctypes.c_void_p] * 2)(function)(
+                n, *(x.ctypes.data for x in given)
+            )
+            results.append([x.tobytes() for x in given])
+        assert all(x == results[0] for x in results), n
 
 
 def _range(type: Any) -> tuple[int, int]:

@@ -210,9 +210,10 @@ def _strips(nest: StripNest, rows: Sequence[Expr], lanes: int, give: Give) -> li
     name = give(_loop(lane, index(lanes), body))
     main = _loop(strip, whole, (_loop(lane, index(lanes), body, name),))
     left = simplify(Binary("mod", count, index(lanes)))
-    done = Binary("mul", whole, index(lanes))
     if not nest.again:
-        begin = simplify(add(first, done))
+        # Where the loop ends before it begins, rounding down would begin before both.
+        filled = Binary("floordiv", simplify(Binary("max", count, index(0))), index(lanes))
+        begin = simplify(add(first, Binary("mul", filled, index(lanes))))
         plain = [For(loop.var, begin, loop.upper, 1, Block(tuple(_at(nest, (y,), Var(loop.var, INDEX)))))
                  for y in rows]  # fmt: skip
         return [main, *plain]
@@ -224,7 +225,12 @@ def _strips(nest: StripNest, rows: Sequence[Expr], lanes: int, give: Give) -> li
 
 
 def _at(nest: StripNest, rows: Sequence[Expr], place: Expr) -> list[Stmt]:
-    """What iterations of some rows do at a place: all values first, since nothing that is stored is read again."""
+    """What iterations of some rows do at a place: all values first, since nothing that is stored is read again. What is
+    the same in all lanes has no name: in an instruction it is a scalar operand."""
+    moving = {nest.loop.var}
+    for x in nest.body:
+        if isinstance(x, Let) and moving & variables(x.value):
+            moving.add(x.var)
     names: list[Stmt] = []
     stores: list[Stmt] = []
     for at, y in enumerate(rows):
@@ -233,7 +239,9 @@ def _at(nest: StripNest, rows: Sequence[Expr], place: Expr) -> list[Stmt]:
             values[nest.rows.var] = y
         for x in nest.body:
             made = map_exprs(partial(_substituted, dict(values)), x)
-            if isinstance(made, Let):
+            if isinstance(made, Let) and made.var not in moving:
+                values[made.var] = made.value
+            elif isinstance(made, Let):
                 new = f"{made.var}_{at}" if at else made.var
                 values[made.var] = Var(new, type_of(made.value))
                 names.append(replace(made, var=new))
