@@ -52,7 +52,8 @@ TARGETS = {
 }
 """The processor and the features that programs for a target need."""
 LINES = (0, 1, 3, 16, 17, 64, 67, 130, 257)
-PLANES = ((0, 9), (1, 0), (1, 1), (2, 3), (3, 40), (4, 65), (6, 131), (5, 67))
+PLANES = ((0, 9), (1, 0), (1, 1), (2, 3), (3, 40), (4, 65), (4, 131), (5, 67))
+"""Sizes whose arrays lie in a page, with their margins."""
 INTERPRETED = 5
 """The interpreter runs one program in so many."""
 
