@@ -27,6 +27,7 @@ from bench.promises import (
     kernels,
     ranking,
     recognition,
+    selection,
     structure,
 )
 from bench.promises.claim import Claim, Examine
@@ -49,6 +50,7 @@ GROUPS: Mapping[str, Group] = {
     "code-generation": Group("AST generation beside isl's own, on isl's inputs", code_generation.examine, "astgen"),
     "recognition": Group("operations found in the corpus, their cost and their speed", recognition.examine, "raising"),
     "instructions": Group("instructions known, their classes, how long that takes", instructions.examine, "isa"),
+    "selection": Group("strips of integers in instructions that are selected and proven", selection.examine),
     "ranking": Group("what is taken without the clock, beside what the clock would choose", ranking.examine),
     "structure": Group("how the code is kept; nothing is measured (seconds)", structure.examine, "house"),
 }

@@ -1,0 +1,96 @@
+"""The claims `selection`: strips of image and network kernels are selected and proven, and how long that takes.
+
+    for item in examine(quick=True, stored=False): print(item)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+from bench.promises.claim import Claim, Note, at_least, at_most
+from planish.build.plan import plan_region
+from planish.build.read import read_file
+from planish.core.diagnostic import PlanishError
+from planish.core.span import Source
+from planish.isa.select.lane_values import NoCover
+from planish.library.loops.vector_strips.selected_strips import find_strips, lanes_of
+from planish.library.loops.vector_strips.strip_nest import StripNest, lane_loop
+from planish.options import Options
+from planish.schedule.auto.plan import Prepared
+from planish.select.instruction import VectorExtension, extension_of, select_strip
+from planish.target.load import load_target
+
+FOLDER = Path(__file__).resolve().parents[1] / "programs" / "kernels33"
+TARGETS = ("x86-avx512", "x86-avx2", "aarch64-neon")
+SAMPLE = 4
+"""With `quick`: each so-manieth file."""
+MEDIAN_BAR, WORST_BAR = 1.0, 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A kernel on a target: its strips that were selected, those that were not with the reason, and the seconds."""
+
+    file: str
+    selected: int
+    refused: tuple[str, ...]
+    seconds: float
+
+
+def examine(quick: bool, stored: bool) -> Iterator[Claim | Note]:
+    """How many files have all their strips selected and proven on each target (matrix products, whose inner loops are
+    no strips, count as none), and the seconds that a file takes, the tables of instructions read before."""
+    files = sorted(FOLDER.glob("*.c"))[:: SAMPLE if quick else 1]
+    for name in TARGETS:
+        outcomes = [select_kernel(x, name) for x in (files[0], *files)][1:]
+        for x in outcomes:
+            for reason in x.refused:
+                yield Note(f"{name} {x.file}: {reason}")
+        done = [x for x in outcomes if x.selected and not x.refused]
+        short = name.rpartition("-")[2]
+        yield at_least(f"selection.{short}.files", len(done), len(files))
+        if done:
+            yield at_most(f"selection.{short}.median_seconds", median(x.seconds for x in done), MEDIAN_BAR)
+            yield at_most(f"selection.{short}.worst_seconds", max(x.seconds for x in done), WORST_BAR)
+
+
+def select_kernel(path: Path, target: str) -> Outcome:
+    """The strips of one row of all nests of a file."""
+    options, machine = Options(target=target), load_target(target)
+    registers = extension_of(machine)
+    selected, refused, seconds = 0, [], 0.0
+    try:
+        functions = read_file(Source(path.name, path.read_text()), options).functions
+    except PlanishError as error:
+        return Outcome(path.stem, 0, (str(error),), 0.0)
+    for function in functions:
+        for region in function.regions:
+            nest = plan_region(region, options, machine).context.nest
+            strips = () if nest is None else find_strips(nest.kernel)
+            if not strips:
+                refused.append(f"{function.name}: no loop of integers that strips are made of")
+            for x in strips:
+                assert nest is not None
+                start = perf_counter()
+                reason = select_one(x, nest, registers)
+                seconds += perf_counter() - start
+                if reason:
+                    refused.append(f"{function.name}: {reason}")
+                else:
+                    selected += 1
+    return Outcome(path.stem, selected, tuple(refused), seconds)
+
+
+def select_one(nest: StripNest, prepared: Prepared, registers: VectorExtension) -> str:
+    """Why the strip of one row of a nest is not selected; "" where it is."""
+    kernel = prepared.kernel
+    try:
+        loop = lane_loop(nest, lanes_of(nest, kernel, registers))
+        select_strip(loop, {x.name: x for x in kernel.arrays}, registers)
+    except NoCover as error:
+        return str(error)
+    return ""
