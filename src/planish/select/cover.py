@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import fsum
 
 import numpy as np
 
@@ -312,7 +313,7 @@ class Cover:
         made_value = self.program.make("call", demand.bits, detail, [y.value for y in args])
         self._costs[made_value] = cost
         values |= {made_value}
-        return Solution(made_value, values, sum(self._costs[y] for y in values))
+        return Solution(made_value, values, fsum(self._costs[y] for y in values))
 
     def _operand(self, operand: LaneOperand, x: Demand | int) -> Solution | None:
         if isinstance(x, int):

@@ -31,6 +31,8 @@ from planish.select.unify import Binding, unify
 
 LOAD = 0.5
 """Cycles of a load, two of which start in each."""
+_CONSTANT = 0.05
+"""What a register of constants counts for, which is made once: of ways that cost the same the one with fewer."""
 MOST_TERMS = 2_000
 """So many terms are looked at for one strip."""
 _BINDINGS = 16
@@ -97,7 +99,7 @@ class LaneCover:
 
     def _found(self, term: Node, width: int) -> LaneAnswer:
         if term.op == "const":
-            return LaneAnswer(0.0)
+            return LaneAnswer(_CONSTANT * width / self.registers[0])
         if self._is_leaf(term):
             if term.op != "bits" or int(term.attr[1]) >= width:
                 return LaneAnswer(LOAD * width / self.registers[0])
@@ -122,13 +124,14 @@ class LaneCover:
         widths = slot_widths(lanes.function)
         own = self._size(term), width
         cost = lanes.cost
-        for name in {(x, widths[x]) for x in binding if x.isdigit()}:
-            slot, wide = name
+        slots = sorted(x for x in binding if x.isdigit())
+        for slot in slots:
+            wide = widths[slot]
             inner = binding[slot]
             if not _descends(inner, wide, self._size(inner), term, own):
                 return _NOTHING
         cost += self._woven(lanes, width, binding, widths)
-        for inner, wide in {(binding[x], widths[x]) for x in binding if x.isdigit()}:
+        for inner, wide in dict.fromkeys((binding[x], widths[x]) for x in slots):
             if cost >= limit:
                 return _NOTHING
             cost += self.best(inner, wide).cost / self.shared.get(inner, 1)
@@ -138,7 +141,7 @@ class LaneCover:
         """What it costs to bring terms to lie beside each other, where several slots read one operand: nothing for
         constants, and for neighbours in memory."""
         cost = 0.0
-        for operand in set(lanes.operands):
+        for operand in dict.fromkeys(lanes.operands):
             slots = [str(at) for at, x in enumerate(lanes.operands) if x == operand]
             if len(slots) > 1:
                 terms = [binding.get(x) for x in slots]

@@ -134,6 +134,12 @@ def in_chains(*values: Node) -> list[Node]:
     def change(old: Node, args: tuple[Node, ...]) -> Node:
         if old.op == "mul" and args[1].op != "const":
             made = _product(args)
+        elif old.op == "wrap" and args[0].op == "shr" and args[0].args[1].op == "const":
+            # What is kept of a shifted value are some of its low bits.
+            inner, by = args[0].args
+            width = int(old.attr[0])
+            kept_bits = build.low_bits(inner, width + by.low)
+            made = build.wrap(build.shift_right(kept_bits, by), width, bool(old.attr[1]))
         else:
             made = build.construct(old.op, args, old.attr)
         if made.op in CHAINED:
