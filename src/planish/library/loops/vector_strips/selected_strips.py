@@ -67,12 +67,15 @@ def strip_versions(prepared: Prepared, target: Target, cache: Cache | None = Non
     kernel = prepared.kernel
     nests = find_strips(kernel)
     known: dict[str, Instruction] = {}
-    try:
-        registers = extension_of(target)
-        for rows in ROWS if any(x.shares_rows for x in nests) else (1,):
-            yield _version(prepared, _Strips(kernel, registers, known, cache), nests, rows)
-    except NoCover as error:
-        yield Remark("select-none", "note", f"no instructions are selected: {error}", kernel.span)
+    refused: dict[str, None] = {}
+    for rows in ROWS if any(x.shares_rows for x in nests) else (1,):
+        # What is too much for several rows may still be selected for one.
+        try:
+            yield _version(prepared, _Strips(kernel, extension_of(target), known, cache), nests, rows)
+        except NoCover as error:
+            refused[str(error)] = None
+    for reason in refused:
+        yield Remark("select-none", "note", f"no instructions are selected: {reason}", kernel.span)
 
 
 def _version(prepared: Prepared, strips: _Strips, nests: tuple[StripNest, ...], rows: int) -> Version:
