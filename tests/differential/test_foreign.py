@@ -101,7 +101,7 @@ def test_the_library_is_used_without_being_asked_for() -> None:
 def test_strictly_and_on_threads() -> None:
     built = build_file(Source("some.c", TEXT), Options(target=NAME, fp="strict", threads=2))
     found = labels(built)
-    assert (found["turn"], found["product"]) == ("operations", "maxfuse")
+    assert (found["turn"], found["product"]) == ("operations", "nofuse")
     assert all(x.selection.verdict.worst_absolute == 0 for x in built.functions)  # type: ignore[union-attr]
 
 

@@ -187,6 +187,8 @@ class _Parser:
             values = self.table(type) if memory == "table" else ()
         elif self.takes("@"):
             memory = self.name("a kind of memory")
+        if memory != "table" and self.takes("="):
+            values = self.table(type)
         self.scope = self.scope.with_array(name, type)
         return Array(name, type, tuple(shape), distinct, memory, values)
 

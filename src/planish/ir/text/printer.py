@@ -153,8 +153,9 @@ def _array(array: Array, scope: TypeScope | None) -> str:
         words.append("distinct")
     if array.memory != "dram":
         words.append(array.memory if array.memory in PLAIN_MEMORIES else f"@{array.memory}")
-    if array.memory == "table":
-        words.append(f"({', '.join(repr(x) for x in array.values)})")
+    if array.memory == "table" or array.values:
+        values = f"({', '.join(repr(x) for x in array.values)})"
+        words += [values] if array.memory == "table" else ["=", values]
     return " ".join(words)
 
 
