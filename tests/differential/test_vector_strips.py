@@ -33,6 +33,11 @@ LINES = {
     "filled": ("x: i16; b: i8[n]", "b[i] = max(100:i8, i8(x))"),
     "lowest": ("a: i8[n], c: i8[n], b: i8[n]", "b[i] = select(a[i] < c[i], a[i], c[i])"),
 }
+LINES |= {
+    "swapped": ("a: u8[n], b: u8[n]", "alloc t: u8[] register t[] = a[i] a[i] = b[i] b[i] = t[]"),
+    "mixed": ("a: u8[n], b: u8[n]", "alloc t: u8[] register t[] = max(a[i], b[i]) b[i] = min(a[i], b[i]) a[i] = t[]"),
+    "named": ("i_lane: i16; a: i16[n], b: i16[n]", "b[i] = max(a[i], i_lane)"),
+}
 ROWS = {
     "smoothed": (
         "t[] = i32(a[y, x]) + 2:i32 * i32(a[y, x + 1]) + i32(a[y, x + 2])"
@@ -156,3 +161,11 @@ def test_loops_that_end_before_they_begin_do_nothing(target: str, tmp_path: Path
 def _range(type: Any) -> tuple[int, int]:
     signed = str(type).startswith("i")
     return (-(1 << (type.bits - 1)), 1 << (type.bits - 1)) if signed else (0, 1 << type.bits)
+
+
+def test_scalars_that_would_be_read_where_nothing_runs_are_refused() -> None:
+    value = "max(a[i] * f[0], select(i8(a[i]) == i8(a[i]), a[i + 1], f[1]))"
+    head = "kernel k(n; a: u8[n + 1] distinct, f: u8[2] distinct, b: u8[n] distinct)"
+    kernel = parse_kernel(f"{head} {{ for i in 0 .. n {{ b[i] = {value} }} }}")
+    found = list(strip_versions(prepare(kernel), load_target("x86-avx2")))
+    assert all(isinstance(x, Remark) for x in found)

@@ -39,19 +39,26 @@ from planish.select.instruction import Selected, VectorExtension, cost_of, exten
 from planish.select.program import in_order
 from planish.target.load import load_target
 
+_OWN = ("n", "i", "out", "select")
+"""The names that the loop around an expression has."""
+_WORDS = ("int", "char", "short", "long", "signed", "unsigned")
 TYPES = {f"{sign}{bits}": f"{'u' if sign == 'u' else ''}int{bits}_t" for sign in "ui" for bits in (8, 16, 32)}
 """The types of elements that an expression may have, in C."""
 
 
 def expression_source(text: str, given: str, result: str) -> Source:
     """A C file of a loop that assigns an expression over its names, which are arrays of one type, to an array of
-    another one; PlanishError E0125 for an unknown type, or where there are no names."""
+    another one; PlanishError E0125 for an unknown type, where there are no names, or where one is the loop's own."""
     for x in (given, result):
         if x not in TYPES:
             advice = f"use one of {', '.join(TYPES)}"
             raise PlanishError(Diagnostic("E0125", f"`{x}` is no type of elements", help=advice))
     called = set(re.findall(r"\b([A-Za-z_]\w*)\s*\(", text))
-    names = [x for x in dict.fromkeys(re.findall(r"\b[A-Za-z_]\w*\b", text)) if x not in called and "int" not in x]
+    words = dict.fromkeys(re.findall(r"\b[A-Za-z_]\w*\b", text))
+    names = [x for x in words if x not in called and x not in _WORDS and x not in TYPES.values()]
+    for x in names:
+        if x in _OWN:
+            raise PlanishError(Diagnostic("E0125", f"`{x}` is a name of the loop around", help="use another name"))
     if not names:
         raise PlanishError(Diagnostic("E0125", "the expression has no names", help="write it as in '(a + b + 1) >> 1'"))
     body = re.sub(r"\b[A-Za-z_]\w*\b", lambda x: f"{x[0]}[i]" if x[0] in names else x[0], text)

@@ -76,6 +76,10 @@ class LaneBody:
         place = _affine(leaf.args[0], self.counter)
         return LaneAddress(str(leaf.attr[0]), *place) if place is not None else None
 
+    def is_leaf(self, x: Node) -> bool:
+        """Whether a term is read from memory, or is the same in all lanes: nothing is computed for it."""
+        return self.address(x) is not None or self.is_invariant(x)
+
     def is_invariant(self, x: Node) -> bool:
         """Whether a term is the same in all lanes."""
         known = self._fixed.get(x)

@@ -1,9 +1,9 @@
 """Covering a strip with instructions: demands on registers, answered by the cheapest program that is found.
 
 A demand is answered by a load where its lanes are neighbours in memory, by a constant or a broadcast where they do not
-vary, and by every instruction whose lane functions unify with its terms; what then has to lie in the operands are
-demands again. Packs, unpacks, even|odd pairs and masks are not special: they follow from the access maps. The search is
-branch and bound by cycles of throughput, with bounds that grow; equal demands are answered once.
+vary, by the lane functions that are cheapest for its term (see `lane_cover`) where registers are found for these, and
+by shuffles; what then has to lie in the operands are demands again, and equal ones are answered once. Packs, unpacks
+and even|odd pairs are not special: they follow from the access maps.
 
 >>> from planish.select.body import read_body
 >>> from planish.select.factored.lane_functions import usable
@@ -26,12 +26,10 @@ from planish.isa.semantics.node import Node, const
 from planish.select.body import LaneBody
 from planish.select.demand import Demand, Lane
 from planish.select.factored.lane_functions import LaneOperand
-from planish.select.lane_cover import LOAD, LaneCover, Way, slot_widths
+from planish.select.lane_cover import CONSTANT, LOAD, MOST_TERMS, LaneCover, Way, slot_widths
 from planish.select.lane_table import LaneRow, LaneTable
 from planish.select.program import Kind, RegisterProgram, Value
 
-CONSTANT = 0.03
-"""Cycles of a register that is made once, before the loop."""
 _LEAST = 0.1
 _NOWHERE = np.iinfo(np.int64).min
 
@@ -66,7 +64,8 @@ class Cover:
         self.lanes = LaneCover(self.table, self.registers, self.body)
 
     def find(self, demand: Demand) -> Solution | None:
-        """The cheapest program that is found; None where none is."""
+        """The cheapest program that is found; None where none is, or after `steps` demands. What asks for itself on the
+        way is no answer."""
         if demand in self._known:
             return self._known[demand]
         if demand in self._open or self.asked >= self.steps:
@@ -82,17 +81,19 @@ class Cover:
         self._known[demand] = best
         return best
 
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether the search ended at its bound, so that there may be programs that it did not look at."""
+        return self.asked >= self.steps or self.lanes.asked >= MOST_TERMS
+
     def _is_worth(self, demand: Demand) -> bool:
         """Whether most of a register matters: a few lanes waste the rest. Of what is only moved it may be half."""
         empty = len(demand.lanes) - demand.filled
-        return empty < demand.filled or (empty == demand.filled and all(map(self._is_leaf, demand.terms)))
-
-    def _is_leaf(self, term: Node) -> bool:
-        return self.body.address(term) is not None or self.body.is_invariant(term)
+        return empty < demand.filled or (empty == demand.filled and all(map(self.body.is_leaf, demand.terms)))
 
     def _completed(self, demand: Demand) -> Demand | None:
         """The whole register of which a demand has some lanes in place; None where it has all, or is none."""
-        if demand.filled == len(demand.lanes) or len(demand.terms) > 1 or self._is_leaf(demand.terms[0]):
+        if demand.filled == len(demand.lanes) or len(demand.terms) > 1 or self.body.is_leaf(demand.terms[0]):
             return None
         starts = {x[1] - at for at, x in enumerate(demand.lanes) if x is not None}
         if len(starts) > 1 or min(starts) % len(demand.lanes):
@@ -148,7 +149,7 @@ class Cover:
             answer = self._selected(demand)
             if answer is not None:
                 yield answer
-                if not self._is_leaf(demand.terms[0]):
+                if not self.body.is_leaf(demand.terms[0]):
                     return  # what is computed in its place needs no shuffle
         yield from self._shuffled(demand)
         for same in (_zero_extended(demand), _joined(demand)):
@@ -278,11 +279,12 @@ class Cover:
 
     def _assembled(
         self, row: LaneRow, demand: Demand, wanted: Sequence[Mapping[int, tuple[Lane, int]]],
-        fixed: Mapping[str, int], moved: int = 0,
+        fixed: Mapping[str, int], together: int = 0,
     ) -> Solution | None:  # fmt: skip
+        """`together`: how many lanes a shuffle moves as one; 0 for what is no shuffle."""
         instruction = row.instruction
         cost = max(row.cost, _LEAST)
-        natural = bool(moved) and len(demand.terms) == 1 and demand.runs == 1 and self._is_natural(demand)
+        natural = together > 0 and len(demand.terms) == 1 and demand.runs == 1 and self._is_natural(demand)
         inner: list[Demand | int] = []
         for operand, lanes in zip(instruction.operands, wanted, strict=True):
             value = instruction.fixed.get(operand.name, fixed.get(operand.name))
@@ -296,9 +298,9 @@ class Cover:
                 return None
             if lanes and made.runs > len(made.terms) * max(2, made.bits // 128):
                 return None  # no shuffle leads there
-            if lanes and moved and not self._is_movable(made, moved):
+            if lanes and together and not self._is_movable(made, together):
                 return None
-            if moved and natural and made.bits == demand.bits:
+            if natural and made.bits == demand.bits:
                 return None  # the same lanes from a register with holes, or a run across two registers
             inner.append(made)
         args: list[Solution] = []

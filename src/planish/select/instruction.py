@@ -115,7 +115,8 @@ def cover_strip(strip: Strip, registers: VectorExtension) -> tuple[tuple[Store, 
         for first in range(0, body.lanes, count):
             found = cover.find(Demand.of(bits, output.width, [(output.value, first + at) for at in range(count)]))
             if found is None:
-                raise NoCover(f"no instructions of {registers.isa} were found for `{output.row}`")
+                bound = " before the search ended at its bound" if cover.is_cut_off else ""
+                raise NoCover(f"no instructions of {registers.isa} were found for `{output.row}`{bound}")
             wrong = proof.refuted(found.value, output, range(first, first + count))
             if wrong is not None:
                 raise NoCover(f"the instructions for `{output.row}` are not proven at iteration {wrong}")

@@ -31,8 +31,8 @@ from planish.select.unify import Binding, unify
 
 LOAD = 0.5
 """Cycles of a load, two of which start in each."""
-_CONSTANT = 0.05
-"""What a register of constants counts for, which is made once: of ways that cost the same the one with fewer."""
+CONSTANT = 0.05
+"""Cycles of a register that is made once, before the loop: of ways that cost the same the one with fewer is taken."""
 MOST_TERMS = 2_000
 """So many terms are looked at for one strip."""
 _BINDINGS = 16
@@ -75,8 +75,8 @@ class LaneAnswer:
 
 @dataclass(slots=True)
 class LaneCover:
-    """Answers for terms with the instructions of a table in registers of some widths, the widest first; `is_leaf`:
-    whether a term is read from memory, or is the same in all lanes."""
+    """Answers for terms of a strip with the instructions of a table in registers of some widths, the widest first.
+    `shared`: how often a term is asked for that others may share, so that each pays a part of it."""
 
     table: LaneTable
     registers: Sequence[int]
@@ -99,8 +99,8 @@ class LaneCover:
 
     def _found(self, term: Node, width: int) -> LaneAnswer:
         if term.op == "const":
-            return LaneAnswer(_CONSTANT * width / self.registers[0])
-        if self._is_leaf(term):
+            return LaneAnswer(CONSTANT * width / self.registers[0])
+        if self.body.is_leaf(term):
             if term.op != "bits" or int(term.attr[1]) >= width:
                 return LaneAnswer(LOAD * width / self.registers[0])
         if self.asked >= MOST_TERMS:
@@ -157,13 +157,10 @@ class LaneCover:
         starts = {(x.row, x.offset - at * width, x.step) for at, x in places if x is not None}
         return len(starts) == 1 and None not in [x for _, x in places] and starts.pop()[2] == width * len(terms)
 
-    def _is_leaf(self, term: Node) -> bool:
-        return self.body.address(term) is not None or self.body.is_invariant(term)
-
     def _size(self, term: Node) -> float:
         size = self._sizes.get(term)
         if size is None:
-            size = self._sizes[term] = 0.0 if self._is_leaf(term) else sum(map(_work, computed(term)))
+            size = self._sizes[term] = 0.0 if self.body.is_leaf(term) else sum(map(_work, computed(term)))
         return size
 
     def _bindings(self, function: Node, term: Node, width: int) -> list[Binding]:

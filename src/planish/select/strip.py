@@ -14,15 +14,15 @@ kernel strip(m0: u8[16], m1: u8[17]) { for l in 0 .. 16 { m0[l] = u8(i32(m1[l + 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from planish.ir.expr import Binary, Const, Expr, Load, Var, type_of
+from planish.ir.expr import Binary, Const, Expr, Load, Select, Var, type_of
 from planish.ir.index.polynomial import Polynomial, build, constant, normal, polynomial, sub
 from planish.ir.nest import Array, Assign, Block, For, Kernel, Let, Reduce, Scalar, Stmt
 from planish.ir.text.printer import print_expr
 from planish.ir.traverse import children, substitute_block, walk_expr, with_children
-from planish.ir.types import INDEX
+from planish.ir.types import BOOL, INDEX
 from planish.isa.select.lane_values import LaneNest, NoCover, Reader
 from planish.isa.semantics import build as semantic
 from planish.isa.semantics.definition import Definition, LaneLoop, Operand, Put
@@ -79,6 +79,11 @@ def _statements(loop: For, reader: _Operands) -> list[Let | Assign]:
         if not all(_are_apart(x.index, y) for y in written.get(x.array, ())):
             raise NoCover("two assignments may write one element")
         written.setdefault(x.array, []).append(x.index)
+    always = {y for x in made for y in _always_read(x.value)}
+    for x in made:
+        for y in walk_expr(x.value):
+            if isinstance(y, Load) and y not in always:
+                raise NoCover(f"`{print_expr(y)}` is read under a condition only")
     before: set[str] = set()
     for x in made:
         for y in walk_expr(x.value):
@@ -89,6 +94,21 @@ def _statements(loop: For, reader: _Operands) -> list[Let | Assign]:
         if isinstance(x, Assign):
             before.add(x.array)
     return made
+
+
+def _always_read(x: Expr) -> Iterator[Load]:
+    """What is read whenever an expression is evaluated: an instruction would read the rest as well, though there may be
+    no such element."""
+    match x:
+        case Select(condition=condition):
+            yield from _always_read(condition)
+        case Binary(op="and" | "or", left=left) if type_of(x) == BOOL:
+            yield from _always_read(left)
+        case _:
+            if isinstance(x, Load):
+                yield x
+            for y in children(x):
+                yield from _always_read(y)
 
 
 def _are_apart(a: tuple[Expr, ...], b: tuple[Expr, ...]) -> bool:

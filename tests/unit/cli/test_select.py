@@ -40,6 +40,7 @@ def test_a_file_is_shown_with_its_instructions(
         ([], "there is nothing to select for"),
         (["--expr", "1 + 2"], "the expression has no names"),
         (["--expr", "a + b", "--type", "f32"], "`f32` is no type of elements"),
+        (["--expr", "a + n"], "`n` is a name of the loop around"),
         (["--expr", "a + b", "--target", "generic"], "no vector instructions are known for `generic`"),
         (["--expr", "a +"], "error"),
     ],
@@ -53,3 +54,9 @@ def test_an_expression_of_words_is_narrowed(capsys: pytest.CaptureFixture[str]) 
     text = "(a > 255 ? 255 : a < 0 ? 0 : a)"
     assert main(["select", "--expr", text, "--type", "i16", "--result", "u8", "--target", "x86-avx2"]) == 0
     assert "_mm256_packus_epi16" in capsys.readouterr().out
+
+
+def test_names_and_types_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    text = "(uint8_t)((int)point + mint)"
+    assert main(["select", "--expr", text, "--target", "x86-avx2"]) == 0
+    assert "_mm256_add_epi8" in capsys.readouterr().out

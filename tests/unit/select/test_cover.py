@@ -76,3 +76,11 @@ def test_another_program_is_refuted_at_the_first_wrong_lane():
 def test_what_is_no_strip_is_refused(statement):
     with pytest.raises(NoCover):
         cover_strip(read_strip(*strip_of(statement, 16)), extension_of(load_target("aarch64-neon")))
+
+
+@pytest.mark.parametrize(
+    "value", ["select(A[l] > B[l], A[l + 1], A[l])", "select(A[l] > 3:u8 && A[l + 1] > 3:u8, A[l], B[l])"]
+)
+def test_what_is_read_under_a_condition_only_is_not_read_by_an_instruction(value):
+    with pytest.raises(NoCover, match=r"`A\[l \+ 1\]` is read under a condition only"):
+        read_strip(*strip_of(f"B[l] = {value}", 16))

@@ -15,14 +15,13 @@ for a constant: an operand with a stride is not taken for one without.
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from planish.ir.expr import Binary, BinaryOp, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var, index, type_of
-from planish.ir.index.polynomial import add, build, constant, exact_quotient, linear_in, normal, sub
+from planish.ir.index.polynomial import build, constant, exact_quotient, linear_in, normal, sub
 from planish.ir.index.simplify import simplify
 from planish.ir.nest import PLAIN_MEMORIES, Array, Assign, For, If, Kernel, Let, Reduce, Stmt
 from planish.ir.passes.update_idioms import as_update
@@ -41,6 +40,7 @@ from planish.ir.traverse import (
 )
 from planish.ir.types import BOOL, INDEX
 from planish.poly.match.definition import ITERATOR, SCALAR, SIZE, at_start, has_iterator, mark, plain, show
+from planish.poly.match.matched_view import MatchedView, end_before, length_of, lie_in_rows, linear_place
 from planish.poly.scop.separation import Known, nowhere, reads_apart
 
 _COMMUTE: frozenset[BinaryOp] = frozenset({"add", "mul", "min", "max", "and", "or", "xor"})
@@ -52,17 +52,6 @@ class MismatchError(Exception):
     def __init__(self, reason: str, memory: bool = False) -> None:
         super().__init__(plain(reason))
         self.reason, self.memory = plain(reason), memory
-
-
-@dataclass(frozen=True, slots=True)
-class MatchedView:
-    """An operand: an array of the nest from an element on, or the register that the leading subscripts choose."""
-
-    array: str
-    index: tuple[Expr, ...]
-
-    def __str__(self) -> str:
-        return f"{self.array}[{', '.join(map(print_expr, self.index))}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,8 +340,8 @@ class _Matcher:
             leading, rest = access.other[:skip], access.other[skip:]
             if any(has_iterator(x) for x in leading):
                 raise MismatchError(f"`{other.name}` is not in one register for all lanes")
-            theirs = _linear(rest, extents)
-            mine = _linear(access.own, own.shape)
+            theirs = linear_place(rest, extents)
+            mine = linear_place(access.own, own.shape)
             state = self.same_address(own, other, mine, theirs, own.memory not in PLAIN_MEMORIES, state)
             first = [at_start(x) for x in rest]
             if first:
@@ -402,53 +391,21 @@ class _Matcher:
                 continue
             apart = any(constant(sub(x, y)) not in (0, None) for x, y in zip(one.index, other.index, strict=False))
             registers = self.own[a].memory not in PLAIN_MEMORIES
-            if apart if registers else self.lie_apart(a, one, b, other):
+            shape, lengths = self.arrays[one.array].shape, (length_of(self.own[a]), length_of(self.own[b]))
+            if apart if registers else end_before(one, other, lengths, shape):
                 continue
             uses = [(own, x.own) for own, x in state.accesses if own in (a, b)]
-            places = [self.known(_linear(at, self.own[own].shape), state) for own, at in uses]
+            places = [self.known(linear_place(at, self.own[own].shape), state) for own, at in uses]
             if one == other and all(_equal(x, places[0]) for x in places) and _once(self.body, uses[0][1]):
                 continue
             is_stored = one.array in self.written and not registers
             conditions = reads_apart(self.nest, self.arrays[one.array], self.holds) if is_stored else None
-            if conditions is None and not registers:
-                conditions = self.lie_in_rows(a, one, b, other)
+            if conditions is None and not registers and len(self.own[a].shape) == len(self.own[b].shape) == 1:
+                conditions = lie_in_rows(one, other, lengths, shape)
             if conditions is None:
                 raise MismatchError(f"`{one}` and `{other}` may overlap, of which one is written")
             out += conditions
         return out
-
-    def lie_apart(self, a: str, one: MatchedView, b: str, other: MatchedView) -> bool:
-        """Whether one of two operands in memory, parts of one array, ends before the other begins, at a known
-        distance."""
-        shape = self.arrays[one.array].shape
-        distance = constant(simplify(sub(_linear(other.index, shape), _linear(one.index, shape))))
-        lengths = [_length(self.own[name]) for name in (a, b)]
-        if distance is None or lengths[0] is None or lengths[1] is None:
-            return False
-        return distance >= lengths[0] or -distance >= lengths[1]
-
-    def lie_in_rows(self, a: str, one: MatchedView, b: str, other: MatchedView) -> tuple[Expr, ...] | None:
-        """What has to hold so that two operands of one dimension lie in different rows of an array: that neither leaves
-        its row. None where their rows may be the same."""
-        shape = self.arrays[one.array].shape
-        lengths = [_length(self.own[name]) if len(self.own[name].shape) == 1 else None for name in (a, b)]
-        known = [constant(sub(x, y)) for x, y in zip(one.index[:-1], other.index[:-1], strict=True)]
-        if None in lengths or None in shape[1:] or all(x in (0, None) for x in known):
-            return None
-        out: list[Expr] = []
-        for view, length in zip((one, other), lengths, strict=True):
-            for at, (place, extent) in enumerate(zip(view.index[1:], shape[1:], strict=True), 1):
-                assert extent is not None and length is not None
-                last = length if at == len(shape) - 1 else 1
-                behind = add(place, index(last))
-                out += simplify(Compare("ge", place, index(0))), simplify(Compare("le", behind, extent))
-        return None if Const(False, BOOL) in out else tuple(out)
-
-
-def _length(array: Array) -> int | None:
-    """The elements of an operand; None where that is not known."""
-    extents = [None if x is None else constant(x) for x in array.shape]
-    return math.prod(x for x in extents if x is not None) if None not in extents else None
 
 
 def _as_update(stmt: Stmt) -> Stmt:
@@ -467,14 +424,6 @@ def _in_order(expr: Expr) -> Expr:
         left, right = sorted((normal(expr.left), normal(expr.right)), key=repr)
         return replace(expr, left=left, right=right)
     return expr
-
-
-def _linear(at: Sequence[Expr], shape: Sequence[Expr | None]) -> Expr:
-    """The place of an element, counted from the first one of a row-major array."""
-    out: Expr = index(0)
-    for place, extent in zip(at, shape, strict=True):
-        out = place if extent is None else Binary("add", Binary("mul", out, extent), place)
-    return normal(out)
 
 
 def register_rank(array: Array, bits: int) -> int:

@@ -19,13 +19,15 @@ from planish.core.cache import Cache, key
 from planish.core.diagnostic import Remark
 from planish.core.fingerprint import stamp_program
 from planish.core.pickles import read_pickle, write_pickle
-from planish.ir.nest import Alloc, Array, For, Kernel, Stmt
+from planish.ir.nest import Alloc, Array, For, Kernel
 from planish.ir.text.printer import print_kernel, print_stmt
-from planish.ir.traverse import loads, map_block
+from planish.ir.traverse import loads, map_block, with_stmts
 from planish.isa.instruction import Catalogue, Instruction
 from planish.isa.select.lane_values import NoCover
 from planish.library.loops.vector_strips.strip_nest import StripNest, find_nests, strip_nest
+from planish.poly.match.matcher import MismatchError
 from planish.schedule.auto.plan import Prepared, Version
+from planish.schedule.match_instruction import match_instruction
 from planish.select.instruction import VectorExtension, extension_of, select
 from planish.select.strip import Strip, read_strip
 from planish.target.machine import Target
@@ -79,23 +81,17 @@ def strip_versions(prepared: Prepared, target: Target, cache: Cache | None = Non
 
 
 def _version(prepared: Prepared, strips: _Strips, nests: tuple[StripNest, ...], rows: int) -> Version:
-    made: dict[int, tuple[Stmt, ...]] = {}
+    kernel = prepared.kernel
+    body = kernel.body
     remarks = []
     for x in nests:
-        lanes = lanes_of(x, strips.kernel, strips.registers)
-        made[id(x.stmt)] = strip_nest(x, lanes, rows if x.shares_rows else 1, strips.give)
+        lanes = lanes_of(x, kernel, strips.registers)
+        body = with_stmts(body, x.stmt, strip_nest(x, lanes, rows if x.shares_rows else 1, strips.give))
         jammed = f", {rows} rows at a time" if x.shares_rows and rows > 1 else ""
         message = f"strips of {lanes} lanes{jammed}, in instructions selected for {strips.registers.isa}"
-        remarks.append(Remark(NAME, "done", message, x.stmt.span or prepared.kernel.span))
+        remarks.append(Remark(NAME, "done", message, x.stmt.span or kernel.span))
     gone = {y for x in nests for y in x.own}
-
-    def change(x: Stmt) -> Stmt | tuple[Stmt, ...]:
-        if isinstance(x, Alloc) and x.array.name in gone:
-            return ()
-        return made.get(id(x), x)
-
-    kernel = prepared.kernel
-    body = map_block(change, kernel.body)
+    body = map_block(lambda x: () if isinstance(x, Alloc) and x.array.name in gone else x, body)
     name = NAME if rows == 1 else f"{NAME}, {rows} rows"
     catalogue = Catalogue().with_instructions(strips.known.values())
     return Version(name, prepared.scop.schedule, replace(kernel, body=body), tuple(remarks), 0.0, catalogue)
@@ -115,10 +111,16 @@ class _Strips:
         self.arrays = {x.name: x for x in self.kernel.arrays}
 
     def give(self, loop: For) -> str:
-        """The name of the instruction for a loop."""
+        """The name of the instruction for a loop; NoCover where there is none, or the loop is not what it does. That no
+        operand leaves its row, which a match asks for, holds since the loop itself stays in bounds."""
         text = print_stmt(loop)
         if text not in self.known:
-            self.known[text] = self.selected(read_strip(loop, self.arrays))
+            made = self.selected(read_strip(loop, self.arrays))
+            try:
+                match_instruction(made, loop, self.arrays, {})
+            except MismatchError as error:
+                raise NoCover(error.reason) from error
+            self.known[text] = made
         return self.known[text].name
 
     def selected(self, strip: Strip) -> Instruction:

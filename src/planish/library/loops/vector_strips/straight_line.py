@@ -16,10 +16,10 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from planish.ir.expr import Binary, Const, Expr, Load, Var, index, type_of
-from planish.ir.index.polynomial import build, constant, polynomial
+from planish.ir.index.polynomial import build, constant, polynomial, sub
 from planish.ir.index.simplify import simplify
-from planish.ir.nest import Array, Assign, Block, For, Let, Reduce, Stmt
-from planish.ir.traverse import children, expressions, variables, with_children
+from planish.ir.nest import Alloc, Array, Assign, Block, For, Let, Reduce, Stmt
+from planish.ir.traverse import children, expressions, variables, walk, with_children
 from planish.ir.types import INDEX
 
 MOST_STATEMENTS = 160
@@ -37,9 +37,12 @@ def straight_line(
 ) -> tuple[Let | Assign, ...]:
     """The values of an iteration, each with a name, and its assignments, the last one of each cell. `own`: the arrays
     whose cells nothing else reads; `taken`: names that are none of the new ones; `tables`: arrays whose values are
-    known. NotStraight where a loop in it has no constant bounds, where it decides what it assigns, or where a cell of
-    its own is read before it is written."""
-    found = _Iteration(own, set(taken), tables or {})
+    known. What is read of arrays that are assigned to has a name, so that all may be read before anything is stored.
+
+    NotStraight where a loop in it has no constant bounds, where it decides what it assigns, or where it is not known
+    which of its own cells is read."""
+    written = frozenset(x.array for y in body.body for x in walk(y) if isinstance(x, Assign | Reduce))
+    found = _Iteration(own, set(taken), tables or {}, written)
     found.run(body, {})
     stores = [Assign(name, place, value) for (name, place), value in found.outputs.items()]
     used = {name for x in stores for e in expressions(x) for name in variables(e)}
@@ -56,6 +59,7 @@ class _Iteration:
     own: Container[str]
     taken: set[str]
     tables: Mapping[str, Array]
+    written: frozenset[str]
     names: list[Let] = field(default_factory=list)
     cells: dict[_Cell, Expr] = field(default_factory=dict)
     outputs: dict[_Cell, Expr] = field(default_factory=dict)
@@ -86,12 +90,16 @@ class _Iteration:
                     self.run(x.body, {**known, name: index(turn)})
             case Block():
                 self.run(x, known)
+            case Alloc(array=array) if array.name in self.own:
+                pass
             case _:
                 raise NotStraight("it decides what it assigns")
 
     def store(self, name: str, place: tuple[Expr, ...], value: Expr, known: Mapping[str, Expr]) -> None:
         cell = name, self.place(place, known)
         if name in self.own:
+            if not all(_are_apart(cell[1], y) for x, y in self.cells if x == name and y != cell[1]):
+                raise NotStraight(f"cells of `{name}` may be the same one")
             self.cells[cell] = self.named(name, value)
         else:
             self.outputs.pop(cell, None)
@@ -104,9 +112,10 @@ class _Iteration:
             return None
         return Const(table.values[at], table.type)
 
-    def named(self, name: str, value: Expr) -> Expr:
-        """A value under a name of its own, unless it is one that is there."""
-        if isinstance(value, Var | Const | Load) or type_of(value) == INDEX:
+    def named(self, name: str, value: Expr, loads_too: bool = False) -> Expr:
+        """A value under a name of its own, unless it is there already, or is read; `loads_too`: reads as well."""
+        there = not loads_too if isinstance(value, Load) else type_of(value) == INDEX
+        if there or isinstance(value, Var | Const):
             return value
         new = next(x for at in count(1) if (x := f"{name}_{at}") not in self.taken)
         self.taken.add(new)
@@ -129,8 +138,16 @@ class _Iteration:
                     if cell not in self.cells:
                         raise NotStraight(f"`{name}` is read before it is written")
                     return self.cells[cell]
-                known_number = self.table_element(*cell)
-                return known_number or self.outputs.get(cell, replace(x, index=cell[1]))
+                element = self.table_element(*cell)
+                if element is not None:
+                    return element
+                before = self.outputs.get(cell, replace(x, index=cell[1]))
+                return self.named(name, before, name in self.written)
             case _:
                 made = with_children(x, tuple(self.value(y, known) for y in children(x)))
                 return simplify(made) if made is not x and type_of(x) == INDEX else made
+
+
+def _are_apart(a: tuple[Expr, ...], b: tuple[Expr, ...]) -> bool:
+    """Whether two places of an array are surely different ones."""
+    return any(constant(sub(x, y)) not in (None, 0) for x, y in zip(a, b, strict=True))

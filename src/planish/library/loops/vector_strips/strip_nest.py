@@ -46,7 +46,8 @@ Give = Callable[[For], str]
 @dataclass(frozen=True, slots=True, eq=False)
 class StripNest:
     """A loop whose iterations are independent, the loop over rows directly around it, if these are as well, and the
-    assignments of an iteration. `stmt` is what they stand for; `own`: the arrays that nothing else uses.
+    assignments of an iteration. `stmt` is what they stand for; `own`: the arrays that nothing else uses; `taken`: names
+    that are none of new ones.
 
     `again`: an iteration may be done twice, since it reads nothing that is written."""
 
@@ -55,12 +56,19 @@ class StripNest:
     loop: For
     body: tuple[Let | Assign, ...]
     own: frozenset[str]
+    taken: frozenset[str]
     again: bool
 
     @property
     def assigned(self) -> tuple[Assign, ...]:
         """The assignments of an iteration."""
         return tuple(x for x in self.body if isinstance(x, Assign))
+
+    def fresh(self, name: str) -> str:
+        """A name that begins like this one, and is none that there is."""
+        while name in self.taken:
+            name += "_"
+        return name
 
     @property
     def shares_rows(self) -> bool:
@@ -105,15 +113,16 @@ def _nest_of(kernel: Kernel, stmt: For, local: set[str]) -> StripNest | None:
         if rows is not None and rows.var in variables(loop.lower) | variables(loop.upper):
             continue
         own = frozenset(x for x in local if _is_only_in(kernel, loop, x))
+        taken = used_names(kernel)
         try:
-            body = straight_line(loop.body, own, used_names(kernel), {x.name: x for x in kernel.arrays if x.values})
+            body = straight_line(loop.body, own, taken, {x.name: x for x in kernel.arrays if x.values})
         except NotStraight:
             continue
         names = [loop.var] if rows is None else [rows.var, loop.var]
         if body and _is_independent(body, names):
             written = {x.array for x in body if isinstance(x, Assign)}
             again = not any(y.array in written for x in body for y in loads(x.value))
-            return StripNest(stmt, rows, loop, body, own, again)
+            return StripNest(stmt, rows, loop, body, own, taken | {x.var for x in body if isinstance(x, Let)}, again)
     return None
 
 
@@ -176,7 +185,7 @@ def strip_nest(nest: StripNest, lanes: int, rows: int, give: Give) -> tuple[Stmt
         inside = _strips(nest, (Var(nest.rows.var, INDEX),), lanes, give)
         return (replace(nest.rows, body=Block(tuple(inside)), label=0),)
     count = simplify(Binary("max", count, index(0)))
-    block, last = f"{nest.rows.var}_block", f"{nest.rows.var}_last"
+    block, last = nest.fresh(f"{nest.rows.var}_block"), nest.fresh(f"{nest.rows.var}_last")
     blocks = Binary("floordiv", count, index(rows))
     at = [add(first, add(mul(index(rows), Var(block, INDEX)), index(r))) for r in range(rows)]
     rest = add(first, add(Binary("mul", blocks, index(rows)), Var(last, INDEX)))
@@ -188,10 +197,11 @@ def strip_nest(nest: StripNest, lanes: int, rows: int, give: Give) -> tuple[Stmt
 
 def lane_loop(nest: StripNest, lanes: int, rows: int = 1) -> For:
     """A strip of a nest: the loop over so many lanes of some rows, from its first row and column on."""
-    at = add(nest.loop.lower, Var(f"{nest.loop.var}_lane", INDEX))
+    lane = nest.fresh(f"{nest.loop.var}_lane")
+    at = add(nest.loop.lower, Var(lane, INDEX))
     first = index(0) if nest.rows is None else nest.rows.lower
     places = [add(first, index(r)) for r in range(1 if nest.rows is None else rows)]
-    return _loop(f"{nest.loop.var}_lane", index(lanes), _at(nest, places, at))
+    return _loop(lane, index(lanes), _at(nest, places, at))
 
 
 def _loop(name: str, upper: Expr, body: Sequence[Stmt], instruction: str = "") -> For:
@@ -203,7 +213,7 @@ def _strips(nest: StripNest, rows: Sequence[Expr], lanes: int, give: Give) -> li
     loop = nest.loop
     first = loop.lower
     count = simplify(sub(loop.upper, first))
-    strip, lane = f"{loop.var}_strip", f"{loop.var}_lane"
+    strip, lane = nest.fresh(f"{loop.var}_strip"), nest.fresh(f"{loop.var}_lane")
     whole = simplify(Binary("floordiv", count, index(lanes)))
     at = add(first, add(mul(index(lanes), Var(strip, INDEX)), Var(lane, INDEX)))
     body = _at(nest, rows, at)
@@ -231,7 +241,7 @@ def _at(nest: StripNest, rows: Sequence[Expr], place: Expr) -> list[Stmt]:
     for x in nest.body:
         if isinstance(x, Let) and moving & variables(x.value):
             moving.add(x.var)
-    names: list[Stmt] = []
+    names: dict[str, Stmt] = {}
     stores: list[Stmt] = []
     for at, y in enumerate(rows):
         values: dict[str, Expr] = {nest.loop.var: place}
@@ -242,18 +252,16 @@ def _at(nest: StripNest, rows: Sequence[Expr], place: Expr) -> list[Stmt]:
             if isinstance(made, Let) and made.var not in moving:
                 values[made.var] = made.value
             elif isinstance(made, Let):
-                new = f"{made.var}_{at}" if at else made.var
+                new = nest.fresh(f"{made.var}_{at}") if at else made.var
+                while new in names:
+                    new += "_"
                 values[made.var] = Var(new, type_of(made.value))
-                names.append(replace(made, var=new))
+                names[new] = replace(made, var=new)
             else:
                 stores.append(made)
-    return [*names, *stores]
+    return [*names.values(), *stores]
 
 
 def _substituted(values: Mapping[str, Expr], x: Expr) -> Expr:
     return substitute(x, values)
 
-
-def unused(nests: Sequence[StripNest]) -> frozenset[str]:
-    """The local arrays that are not used any more."""
-    return frozenset(y for x in nests for y in x.own)

@@ -163,7 +163,8 @@ class _Loop:
                 cost = share * copies * self.of_step(step, x.bytes, x.write)
                 for write in (True, False) if x.write and isinstance(leaf.statement.stmt, Reduce) else (x.write,):
                     found[write, key] = max(found.get((write, key), 0.0), cost)
-        return tuple(sum(x for (write, _), x in found.items() if write is kind) for kind in (False, True))  # type: ignore[return-value]
+        stores = sum(x for (write, _), x in found.items() if write)
+        return sum(x for (write, _), x in found.items() if not write), stores
 
     def of_step(self, step: Step | None, bytes: int, write: bool) -> float:
         """The accesses for a register whose elements, of so many bytes, lie a step apart; None: anywhere."""
