@@ -1,0 +1,1 @@
+"""Very long instruction words: from linear streams of operations to packed, software-pipelined assembly."""

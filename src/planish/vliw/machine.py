@@ -1,0 +1,157 @@
+"""A VLIW machine as its description file tells it: units, issue slots, register files, memories and operations.
+
+Nothing behind this module knows a machine by its name. What an operation does is a kernel over its operands, so that
+the selection of operations, the simulator and the tests read the same line of the description.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> add = parse_kernel("kernel VADD(d: f32[4] @V, a: f32[4] @V) { for l in 0 .. 4 { d[l] = a[l] + d[l] } }")
+>>> tiny = Machine(
+...     "tiny", sides={"vector": 1}, units=(Unit("VALU", "vector"),), files=(RegisterFile("V", 8, 128),),
+...     memories=(), operations=(Operation("VADD", "VADD {d}, {a}", add, ("VALU",), latency=2),))
+>>> tiny.operation("VADD").latency, tiny.file("V").count, tiny.kind("VADD")
+(2, 8, 'compute')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeVar
+
+from planish.ir.nest import Array, Kernel
+from planish.ir.traverse import stored_arrays
+
+Kind = Literal["compute", "load", "store", "branch"]
+"""What an operation is to the scheduler: a value from registers, one from memory, one to memory, or a jump."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One functional unit, and the side of the packet (the group of issue slots) that it takes its operations from."""
+
+    name: str
+    side: str
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterFile:
+    """`count` registers of `bits` bits. `readers` and `writers` are the values that can be read and written in a cycle
+    (0: as many as are asked for); `predicates`: its registers can guard operations; `addresses`: they can be bases."""
+
+    name: str
+    count: int
+    bits: int
+    readers: int = 0
+    writers: int = 0
+    predicates: bool = False
+    addresses: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A memory of `bytes` bytes that operations address; accesses of a vector start at multiples of `alignment`."""
+
+    name: str
+    bytes: int
+    alignment: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Transfers:
+    """Block transfers (DMA) between memories beside the running code: `channels` at a time, each of which takes
+    `startup` cycles and then moves `bytes_per_cycle`."""
+
+    channels: int
+    startup: int
+    bytes_per_cycle: float
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An operation: its assembly text with `{name}` for operands, its meaning, and what it takes of the machine.
+
+    Arrays of `definition` are operands: those in a register file are registers (rank 0: one value of the file's width
+    or less; rank 1: lanes), those in a memory are addressed. The first arrays are what it writes. Sizes and scalars of
+    the definition are immediates. A jump (`branch`) has an empty definition. It is issued on one of `units`, which it
+    keeps for `busy` cycles; a register that is written in cycle t holds the new value for packets from cycle
+    t + `latency` on (and the old one until then: the pipeline is exposed); a load reads memory in the cycle in which
+    it is issued, a store has written it at t + `latency`.
+    `assumed`: the latency is not published, but taken from like operations.
+    """
+
+    name: str
+    text: str
+    definition: Kernel
+    units: tuple[str, ...]
+    latency: int = 1
+    busy: int = 1
+    branch: bool = False
+    assumed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A machine. `sides` are the groups of issue slots and how many operations of each a packet has;
+    `update_latency` the cycles after which an address register that an access has moved can be read again.
+
+    `constants` are the names for numbers that the description was written with (lanes of a vector, say).
+    """
+
+    name: str
+    sides: Mapping[str, int]
+    units: tuple[Unit, ...]
+    files: tuple[RegisterFile, ...]
+    memories: tuple[Memory, ...]
+    operations: tuple[Operation, ...]
+    transfers: Transfers = Transfers(0, 0, 0.0)
+    update_latency: int = 1
+    frequency_ghz: float = 0.0
+    description: str = ""
+    constants: Mapping[str, int] = field(default_factory=dict)
+
+    def operation(self, name: str) -> Operation:
+        """The operation of that name; KeyError where there is none."""
+        return _by_name(self.operations, name)
+
+    def file(self, name: str) -> RegisterFile:
+        """The register file of that name; KeyError where there is none."""
+        return _by_name(self.files, name)
+
+    def memory(self, name: str) -> Memory:
+        """The memory of that name; KeyError where there is none."""
+        return _by_name(self.memories, name)
+
+    def unit(self, name: str) -> Unit:
+        """The unit of that name; KeyError where there is none."""
+        return _by_name(self.units, name)
+
+    def kind(self, name: str) -> Kind:
+        """What the operation of that name is to the scheduler."""
+        operation = self.operation(name)
+        if operation.branch:
+            return "branch"
+        memories = {x.name for x in self.memories}
+        written = self.written(name)
+        if any(x.memory in memories for x in written):
+            return "store"
+        return "load" if any(x.memory in memories for x in operation.definition.arrays) else "compute"
+
+    def written(self, name: str) -> tuple[Array, ...]:
+        """The operands that an operation writes: those that its definition assigns to."""
+        return written_arrays(self.operation(name).definition)
+
+
+def written_arrays(definition: Kernel) -> tuple[Array, ...]:
+    """The arrays that a definition assigns to, in the order of its parameters."""
+    names = stored_arrays(definition.body)
+    return tuple(x for x in definition.arrays if x.name in names)
+
+
+_Named = TypeVar("_Named", Unit, RegisterFile, Memory, Operation)
+
+
+def _by_name(items: tuple[_Named, ...], name: str) -> _Named:
+    for item in items:
+        if item.name == name:
+            return item
+    raise KeyError(name)
