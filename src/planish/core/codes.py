@@ -211,6 +211,8 @@ CODES = {
     "E0904": Code("a file is in the way", "move it, or build with --force"),
     "E0905": Code("the system refused something", "check the space, the permissions and the limits"),
     "E0906": Code("there is not enough memory", "build fewer functions at a time (--function), or with smaller --size"),
+    "E0911": Code("a machine lacks an operation for loops", "add one with that definition to the description"),
+    "E0912": Code("a machine has too few registers", "make blocks smaller, or unroll less"),
 }
 
 

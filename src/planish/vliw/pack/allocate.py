@@ -1,0 +1,224 @@
+"""Register allocation of packets: virtual registers become the machine's own, latencies counted exactly.
+
+A register is taken from the cycle in which a write lands to the last one in which it is read; while a write is under
+way the register may hold something else. Two values conflict where one lands while the other is still wanted, on any
+path through the packets.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.vliw.machine import Machine, Operation, RegisterFile, Unit
+>>> from planish.vliw.program import Code, Instr, Issue, Parameter
+>>> neg = parse_kernel("kernel NEG(d: f32[4] @V, a: f32[4] @V) { for l in 0 .. 4 { d[l] = -a[l] } }")
+>>> tiny = Machine("tiny", {"v": 1}, (Unit("U", "v"),), (RegisterFile("V", 2, 128),), (),
+...     (Operation("NEG", "NEG {d}, {a}", neg, ("U",), latency=2),))
+>>> a, b, c = (Register("V", x) for x in "abc")
+>>> packets = tuple((Issue(Instr("NEG", x), "U"),) for x in ((b, a), (c, a)))
+>>> code = Code("k", packets, {}, (Parameter("a", a),))
+>>> for packet in allocate(code, tiny).packets: print(packet[0].instr)
+NEG V.0, V.0
+NEG V.0, V.0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from planish.vliw.machine import Machine
+from planish.vliw.pack.effects import Described, Effects
+from planish.vliw.program import Address, Code, Guard, Instr, Issue, Label, Operand, Register
+
+
+class TooFewRegisters(Exception):
+    """A file has not enough registers; `wanted` of it are needed at once, and `blocked` got none."""
+
+    def __init__(self, file: str, wanted: int, blocked: tuple[Register, ...]) -> None:
+        super().__init__(f"{wanted} registers of {file} are wanted at once")
+        self.file, self.wanted, self.blocked = file, wanted, blocked
+
+
+def allocate(code: Code, machine: Machine) -> Code:
+    """The same packets over the machine's registers. TooFewRegisters where that needs more than there are."""
+    conflicts = find_conflicts(code, machine)
+    names: dict[Register, Register] = {}
+    for file in machine.files:
+        own = {k: v for k, v in conflicts.items() if k.file == file.name}
+        names |= _colour(own, file.name, file.count)
+    packets = tuple(tuple(Issue(rename(x.instr, names), x.unit) for x in packet) for packet in code.packets)
+    parameters = tuple(replace(x, register=names.get(x.register, x.register)) for x in code.parameters)
+    return Code(code.name, packets, code.labels, parameters)
+
+
+def rename(instr: Instr, names: Mapping[Register, Register]) -> Instr:
+    """An operation over other registers."""
+
+    def renamed(operand: Operand) -> Operand:
+        match operand:
+            case Register():
+                return names.get(operand, operand)
+            case Address(base=base, offset=offset, step=step):
+                fresh = (names.get(x, x) if isinstance(x, Register) else x for x in (offset, step))
+                return Address(names.get(base, base), *fresh)
+            case _:
+                return operand
+
+    guard = instr.guard and Guard(names.get(instr.guard.register, instr.guard.register), instr.guard.negated)
+    return replace(instr, operands=tuple(renamed(x) for x in instr.operands), guard=guard)
+
+
+def successors(code: Code, machine: Machine) -> list[list[int]]:
+    """The packets that may run in the cycle after each; the number of packets stands for the end."""
+    after: list[list[int]] = [[i + 1] for i in range(len(code.packets))]
+    for i, packet in enumerate(code.packets):
+        for issue in packet:
+            operation = machine.operation(issue.instr.operation)
+            if operation.branch:
+                target = next(code.labels[x.name] for x in issue.instr.operands if isinstance(x, Label))
+                at = i + operation.latency - 1
+                after[at] = [target, *after[at]] if issue.instr.guard else [target]
+    return after
+
+
+@dataclass(frozen=True, slots=True)
+class _Landing:
+    """A write that lands: where it was issued, how long ago, and whether it is done for certain."""
+
+    register: Register
+    issued: int
+    latency: int
+    certain: bool
+
+
+def find_conflicts(code: Code, machine: Machine) -> dict[Register, set[Register]]:
+    """For each register of the packets those that cannot be the same one of the machine's."""
+    described = Described(machine)
+    effects = [[described.effects(x.instr) for x in packet] for packet in code.packets]
+    after = successors(code, machine)
+    numbers: dict[Register, int] = {}
+    for register in _mentioned(effects, code):
+        numbers.setdefault(register, len(numbers))
+    landed = _landings(effects, after, code)
+    before = _before(after)
+    killed = [_killed(landed, i, before, numbers) for i in range(len(after) + 1)]
+    live = _live(effects, after, killed, numbers)
+    registers = list(numbers)
+    conflicts: dict[Register, set[Register]] = {x: set() for x in registers}
+    masks = dict.fromkeys(registers, 0)
+    of_file = {x.file: sum(1 << numbers[y] for y in registers if y.file == x.file) for x in registers}
+    for i, landings in enumerate(landed):
+        here = live[i]
+        for x in landings:
+            here |= 1 << numbers[x.register]
+        for x in landings:
+            masks[x.register] |= here & of_file[x.register.file]
+    for register, mask in masks.items():
+        for other in _bits(mask & ~(1 << numbers[register])):
+            conflicts[register].add(registers[other])
+            conflicts[registers[other]].add(register)
+    return conflicts
+
+
+def _mentioned(effects: Sequence[Sequence[Effects]], code: Code) -> Iterator[Register]:
+    yield from (x.register for x in code.parameters)
+    for packet in effects:
+        for x in packet:
+            yield from x.reads
+            yield from (y.register for y in x.writes)
+
+
+def _landings(effects: Sequence[Sequence[Effects]], after: Sequence[Sequence[int]], code: Code) -> list[list[_Landing]]:
+    """For each packet the writes that packets from it on can read."""
+    landed: list[list[_Landing]] = [[] for _ in range(len(effects) + 1)]
+    landed[0] += (_Landing(x.register, -1, 0, True) for x in code.parameters)
+    for i, packet in enumerate(effects):
+        for write in (x for node in packet for x in node.writes):
+            reached = {i}
+            for _ in range(write.latency):
+                reached = {y for x in reached if x < len(effects) for y in after[x]}
+            for x in reached:
+                landed[x].append(_Landing(write.register, i, write.latency, write.certain))
+    return landed
+
+
+def _killed(
+    landed: Sequence[Sequence[_Landing]], at: int, before: Sequence[Sequence[int]], numbers: Mapping[Register, int]
+) -> int:
+    """The registers that are new at a packet on whatever path it is reached."""
+    found = 0
+    by_latency: dict[tuple[Register, int], set[int]] = {}
+    for x in landed[at]:
+        if x.certain and x.latency:
+            by_latency.setdefault((x.register, x.latency), set()).add(x.issued)
+    for (register, latency), issued in by_latency.items():
+        reached = {at}
+        for _ in range(latency):
+            reached = {y for x in reached for y in (before[x] if x >= 0 else [-1])}
+        if reached <= issued:
+            found |= 1 << numbers[register]
+    return found
+
+
+def _before(after: Sequence[Sequence[int]]) -> list[list[int]]:
+    """The packets that run in the cycle before each; -1 stands for what was before the first one."""
+    found: list[list[int]] = [[] for _ in range(len(after) + 1)]
+    found[0].append(-1)
+    for i, nexts in enumerate(after):
+        for j in nexts:
+            found[j].append(i)
+    return found
+
+
+def _live(
+    effects: Sequence[Sequence[Effects]],
+    after: Sequence[Sequence[int]],
+    killed: Sequence[int],
+    numbers: Mapping[Register, int],
+) -> list[int]:
+    """For each packet the registers whose values there are still wanted, once all that lands there has landed."""
+    read = [0] * (len(effects) + 1)
+    for i, packet in enumerate(effects):
+        for register in (x for node in packet for x in node.reads):
+            read[i] |= 1 << numbers[register]
+    live = list(read)
+    changed = True
+    while changed:
+        changed = False
+        for i in reversed(range(len(effects))):
+            fresh = read[i]
+            for j in after[i]:
+                fresh |= live[j] & ~killed[j]
+            if fresh != live[i]:
+                live[i], changed = fresh, True
+    return live
+
+
+def _bits(mask: int) -> Iterator[int]:
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
+
+
+def _colour(conflicts: Mapping[Register, set[Register]], file: str, count: int) -> dict[Register, Register]:
+    """Numbers for the registers of a file: those with the fewest conflicts last (Briggs)."""
+    given = {x: int(x.name) for x in conflicts if x.name.isdecimal()}
+    rest = {x: len(y) for x, y in conflicts.items() if x not in given}
+    order: list[Register] = []
+    while rest:
+        first = min(rest, key=lambda x: (rest[x], x))
+        del rest[first]
+        order.append(first)
+        for other in conflicts[first]:
+            if other in rest:
+                rest[other] -= 1
+    blocked: list[Register] = []
+    most = 0
+    for register in reversed(order):
+        taken = {given[x] for x in conflicts[register] if x in given}
+        number = next(i for i in range(len(taken) + 1) if i not in taken)
+        most = max(most, number + 1)
+        given[register] = number
+        if number >= count:
+            blocked.append(register)
+    if blocked:
+        raise TooFewRegisters(file, most, tuple(blocked))
+    return {x: Register(file, str(i)) for x, i in given.items()}

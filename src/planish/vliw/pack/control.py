@@ -1,0 +1,252 @@
+"""The operations of a machine that loops are made of: constants, moves, sums, comparisons and jumps.
+
+They are found by what their definitions say; no operation is known by its name.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.vliw.machine import Machine, Operation, RegisterFile, Unit
+>>> kernels = {
+...     "ADDI": "kernel ADDI(v: i64, d: i64[] @S, a: i64[] @S) { d[] = a[] + v }",
+...     "MOVI": "kernel MOVI(v: i64, d: i64[] @S) { d[] = v }",
+...     "LT": "kernel LT(d: i64[] @S, a: i64[] @S, b: i64[] @S) { d[] = i64(a[] < b[]) }"}
+>>> tiny = Machine("tiny", {"s": 1}, (Unit("U", "s"),), (RegisterFile("S", 8, 64, predicates=True),), (),
+...     tuple(Operation(k, k, parse_kernel(v), ("U",)) for k, v in kernels.items()))
+>>> control = Control(tiny)
+>>> c, p = Register("S", "c"), Register("S", "p")
+>>> print(*control.add(c, c, -1), *control.constant(c, 7), sep="; ")
+ADDI #-1, S.c, S.c; MOVI #7, S.c
+>>> test = control.less(p, c, 5, lambda file: Register(file, "five"))
+>>> print(*test.before, test.instr, test.negated, sep="; ")
+MOVI #5, S.five; LT S.p, S.c, S.five; False
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.ir.expr import Binary, Cast, Compare, Const, Expr, Load, Select, Var
+from planish.ir.nest import Assign, Kernel, Reduce
+from planish.ir.traverse import flatten
+from planish.vliw.machine import Machine, Operation
+from planish.vliw.program import Guard, Immediate, Instr, Label, Operand, Register
+
+Spare = Callable[[str], Register]
+"""Makes a register of a file that nothing else uses."""
+
+_SWAPPED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """An operation that puts one expression over registers and immediates into a register of a file."""
+
+    operation: Operation
+    target: str
+    file: str
+    value: Expr
+
+    def file_of(self, operand: Expr) -> str | None:
+        """The register file of an operand; None for an immediate."""
+        return self.operation.definition.array(operand.array).memory if isinstance(operand, Load) else None
+
+    def instr(self, target: Register, values: dict[Expr, Register | Immediate]) -> Instr:
+        """The operation with operands in the places of the leaves of its expression."""
+        definition = self.operation.definition
+        by_name: dict[str, Operand] = {_leaf_name(k): v for k, v in values.items()}
+        by_name[self.target] = target
+        names = (*definition.sizes, *(x.name for x in definition.scalars), *(x.name for x in definition.arrays))
+        return Instr(self.operation.name, tuple(by_name[x] for x in names))
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """A comparison, what is done once before it, and whether it gives zero where what is asked for holds."""
+
+    before: tuple[Instr, ...]
+    instr: Instr
+    negated: bool
+
+
+@dataclass(slots=True)
+class Control:
+    """What a machine has for loops. Its functions raise PlanishError E0911 where it lacks what they need."""
+
+    machine: Machine
+    _forms: list[_Form] = field(default_factory=list)
+    _jump: Operation | None = None
+
+    def __post_init__(self) -> None:
+        self._forms = [x for operation in self.machine.operations for x in _forms(operation, self.machine)]
+        self._jump = next((x for x in self.machine.operations if x.branch), None)
+
+    def counter_file(self, source: str | None) -> str:
+        """The file in which a loop counts, from a constant or from a register of the file `source`: one that guards
+        jumps where there is one that can count."""
+        for file in sorted(self.machine.files, key=lambda x: not x.predicates):
+            if self._can_add(file.name) and self._can_set(file.name, source):
+                return file.name
+        raise self._lack("a constant is added to a register that is set to the count of a loop")
+
+    def predicate_file(self) -> str:
+        """A file whose registers guard operations."""
+        for file in self.machine.files:
+            if file.predicates:
+                return file.name
+        raise self._lack("an operation is guarded")
+
+    def guards(self, file: str) -> bool:
+        """Whether registers of a file guard operations."""
+        return self.machine.file(file).predicates
+
+    def constant(self, to: Register, value: int) -> tuple[Instr, ...]:
+        """The register becomes a constant."""
+        for form in self._forms:
+            if form.file == to.file and _is_immediate(form.value):
+                return (form.instr(to, {form.value: Immediate(value)}),)
+        raise self._lack(f"a constant is put into a register of {to.file}")
+
+    def move(self, to: Register, source: Register) -> tuple[Instr, ...]:
+        """The register becomes another's value."""
+        for form in self._forms:
+            if form.file == to.file and form.file_of(form.value) == source.file:
+                return (form.instr(to, {form.value: source}),)
+        return self.add(to, source, 0)
+
+    def add(self, to: Register, source: Register, value: int) -> tuple[Instr, ...]:
+        """The register becomes another's value and a constant; where the machine has no immediates for that, E0911."""
+        for form in self._forms:
+            match form.value:
+                case Binary(op="add" | "sub" as op, left=left, right=right) if form.file == to.file:
+                    pairs = ((left, right), (right, left)) if op == "add" else ((left, right),)
+                    for register, other in pairs:
+                        if form.file_of(register) != source.file or not _is_immediate(other):
+                            continue
+                        if _leaf_name(register) == form.target and to != source:
+                            continue
+                        signed = value if op == "add" else -value
+                        return (form.instr(to, {register: source, other: Immediate(signed)}),)
+                case _:
+                    pass
+        raise self._lack(f"a constant is added to a register of {source.file}")
+
+    def less(self, to: Register, source: Register, bound: int, spare: Spare) -> Test:
+        """The register becomes zero or not as another is below a constant."""
+        for by_register in (False, True):
+            for form in self._forms:
+                for op, left, right in _comparisons(form) if form.file == to.file else ():
+                    other = form.file_of(right)
+                    if form.file_of(left) != source.file or (other is not None) != by_register:
+                        continue
+                    # a < b, a <= b - 1, !(a >= b), !(a > b - 1)
+                    value = bound - (op in ("le", "gt"))
+                    negated = op in ("ge", "gt")
+                    if other is None:
+                        return Test((), form.instr(to, {left: source, right: Immediate(value)}), negated)
+                    constant = spare(other)
+                    instr = form.instr(to, {left: source, right: constant})
+                    return Test(self.constant(constant, value), instr, negated)
+        raise self._lack(f"a register of {source.file} is compared with a constant into one of {to.file}")
+
+    def jump(self, label: str, guard: Guard | None = None) -> Instr:
+        """A jump to a label."""
+        if self._jump is None:
+            raise self._lack("a loop jumps to its start")
+        return Instr(self._jump.name, (Label(label),), guard)
+
+    def is_sum(self, instr: Instr) -> tuple[Register, int] | None:
+        """The register and the constant where an operation does nothing but add the one to the other."""
+        for form in self._forms:
+            if form.operation.name != instr.operation or instr.guard is not None:
+                continue
+            match form.value:
+                case Binary(op="add" | "sub" as op, left=left, right=right):
+                    pairs = ((left, right), (right, left)) if op == "add" else ((left, right),)
+                    for register, other in pairs:
+                        if form.file_of(register) == form.file and _is_immediate(other):
+                            operands = _operands(form.operation.definition, instr)
+                            value, to = operands[_leaf_name(other)], operands[form.target]
+                            if operands[_leaf_name(register)] == to and isinstance(value, Immediate):
+                                if isinstance(to, Register) and isinstance(value.value, int):
+                                    return to, value.value if op == "add" else -value.value
+                case _:
+                    pass
+        return None
+
+    def with_sum(self, instr: Instr, value: int) -> Instr:
+        """An operation that `is_sum` takes apart, with another constant."""
+        target = self.is_sum(instr)
+        assert target is not None
+        return self.add(target[0], target[0], value)[0]
+
+    def _can_add(self, file: str) -> bool:
+        register = Register(file, "0")
+        try:
+            return bool(self.add(register, register, -1))
+        except PlanishError:
+            return False
+
+    def _can_set(self, file: str, source: str | None) -> bool:
+        register = Register(file, "0")
+        try:
+            return bool(self.constant(register, 1) if source is None else self.move(register, Register(source, "1")))
+        except PlanishError:
+            return False
+
+    def _lack(self, what: str) -> PlanishError:
+        return PlanishError(Diagnostic("E0911", f"{self.machine.name} has no operation with which {what}"))
+
+
+def _operands(definition: Kernel, instr: Instr) -> dict[str, Operand]:
+    names = (*definition.sizes, *(x.name for x in definition.scalars), *(x.name for x in definition.arrays))
+    return dict(zip(names, instr.operands, strict=True))
+
+
+def _forms(operation: Operation, machine: Machine) -> Iterator[_Form]:
+    files = {x.name for x in machine.files}
+    definition = operation.definition
+    if operation.branch or any(x.memory not in files or x.shape or x.type.is_float for x in definition.arrays):
+        return
+    match flatten(definition.body.body):
+        case [Assign(array=target, index=(), value=value)]:
+            yield _Form(operation, target, definition.array(target).memory, _plain(value))
+        case [Reduce(array=target, index=(), op="add", value=value)]:
+            own = Load(target, (), definition.array(target).type)
+            yield _Form(operation, target, definition.array(target).memory, Binary("add", own, _plain(value)))
+        case _:
+            pass
+
+
+def _plain(value: Expr) -> Expr:
+    """An expression over whole numbers without its conversions."""
+    match value:
+        case Cast(operand=operand):
+            return _plain(operand)
+        case Binary(op=op, left=left, right=right):
+            return Binary(op, _plain(left), _plain(right))
+        case Compare(op=compared, left=left, right=right):
+            return Compare(compared, _plain(left), _plain(right))
+        case Select(condition=condition, then=Const(value=yes), otherwise=Const(value=0)) if yes:
+            return _plain(condition)
+        case _:
+            return value
+
+
+def _is_immediate(value: Expr) -> bool:
+    return isinstance(value, Var)
+
+
+def _leaf_name(leaf: Expr) -> str:
+    assert isinstance(leaf, Load | Var)
+    return leaf.array if isinstance(leaf, Load) else leaf.name
+
+
+def _comparisons(form: _Form) -> Iterator[tuple[str, Expr, Expr]]:
+    match form.value:
+        case Compare(op="lt" | "le" | "gt" | "ge" as op, left=Load() | Var() as left, right=Load() | Var() as right):
+            definition = form.operation.definition
+            if all(definition.array(x.array).type.kind == "int" for x in (left, right) if isinstance(x, Load)):
+                yield op, left, right
+                yield _SWAPPED[op], right, left
+        case _:
+            pass

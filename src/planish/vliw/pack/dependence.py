@@ -1,0 +1,203 @@
+"""The dependence graph of a block, or of a loop's body with the distances in iterations.
+
+An edge says that its second operation is issued at least `delay` cycles after the first one of `distance` iterations
+before. The pipeline is exposed: a register holds its old value until the new one lands, so that the delay from a
+reader to the next writer may be negative.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.vliw.machine import Machine, Operation, RegisterFile, Unit
+>>> from planish.vliw.pack.effects import Described
+>>> from planish.vliw.program import Instr, Register
+>>> mac = parse_kernel("kernel MAC(d: f32[4] @V, a: f32[4] @V) { for l in 0 .. 4 { d[l] += a[l] } }")
+>>> tiny = Machine("tiny", {"v": 1}, (Unit("U", "v"),), (RegisterFile("V", 8, 128),), (),
+...     (Operation("MAC", "MAC {d}, {a}", mac, ("U",), latency=3),))
+>>> d, a = Register("V", "d"), Register("V", "a")
+>>> body = [Described(tiny).effects(x) for x in (Instr("MAC", (d, a)), Instr("MAC", (a, d)))]
+>>> for edge in graph(body, carried=True): print(edge)
+0 -> 1 delay 3
+0 -> 0 delay 3 distance 1
+1 -> 0 delay 3 distance 1
+1 -> 1 delay 3 distance 1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from planish.vliw.pack.effects import Access, Effects
+from planish.vliw.program import Register
+
+_Note = Callable[[int, int, int, int], None]
+_Between = Callable[[int, int], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """`second` of iteration n + `distance` is issued `delay` cycles or more after `first` of iteration n."""
+
+    first: int
+    second: int
+    delay: int
+    distance: int = 0
+
+    def __str__(self) -> str:
+        distance = f" distance {self.distance}" if self.distance else ""
+        return f"{self.first} -> {self.second} delay {self.delay}{distance}"
+
+
+def graph(nodes: Sequence[Effects], carried: bool, renamed: Collection[Register] = ()) -> list[Edge]:
+    """The dependences between the operations of a block; `carried`: also those from one iteration to later ones,
+    but for registers that are `renamed` from one iteration to the next."""
+    delays: dict[tuple[int, int, int], int] = {}
+
+    def note(first: int, second: int, distance: int, delay: int) -> None:
+        key = (first, second, distance)
+        delays[key] = max(delay, delays.get(key, delay))
+
+    _register_edges(nodes, carried, frozenset(renamed), note)
+    _memory_edges(nodes, carried, note)
+    edges = (Edge(a, b, delay, distance) for (a, b, distance), delay in delays.items())
+    return sorted(edges, key=lambda x: (x.distance, x.first, x.second))
+
+
+def needed_delay(first: Effects, second: Effects) -> int | None:
+    """How long after `first` an operation that comes after it, in whatever block, can be issued; None: at any time."""
+    if disjoint(first, second):
+        return None
+    delays: list[int] = []
+    for write in first.writes:
+        delays += (write.latency for x in second.reads if x == write.register)
+        delays += (write.latency - x.latency + 1 for x in second.writes if x.register == write.register)
+    for write in second.writes:
+        delays += (1 - write.latency for x in first.reads if x == write.register)
+    for a in first.accesses:
+        delays += (_access_delay(a, b) for b in second.accesses if _may_meet_anywhere(a, b))
+    return max(delays, default=None)
+
+
+def disjoint(first: Effects, second: Effects) -> bool:
+    """Whether two operations are guarded by a register and by its negation; it is not written between them."""
+    a, b = first.guard, second.guard
+    return a is not None and b is not None and a.register == b.register and a.negated != b.negated
+
+
+@dataclass(slots=True)
+class _History:
+    """Who has written a register since it was last written for certain, and who has read it since."""
+
+    writers: list[tuple[int, int, int]] = field(default_factory=list)
+    readers: list[tuple[int, int]] = field(default_factory=list)
+
+
+def _register_edges(nodes: Sequence[Effects], carried: bool, renamed: frozenset[Register], note: _Note) -> None:
+    histories: dict[Register, _History] = {}
+    versions: dict[Register, int] = {}
+    guards: dict[tuple[int, int], int] = {}
+    for copy in range(2 if carried else 1):
+        for j, node in enumerate(nodes):
+            if node.guard is not None:
+                guards[copy, j] = versions.get(node.guard.register, 0)
+            for register in node.reads:
+                if copy and register in renamed:
+                    continue
+                history = histories.setdefault(register, _History())
+                for i, at, latency in history.writers:
+                    if not _told_apart(nodes, (at, i), (copy, j), guards) and (copy == 0 or at == 0):
+                        note(i, j, copy - at, latency)
+                history.readers.append((copy, j))
+            for write in node.writes:
+                if copy and write.register in renamed:
+                    continue
+                history = histories.setdefault(write.register, _History())
+                for at, i in history.readers:
+                    if i == j and at == copy or _told_apart(nodes, (at, i), (copy, j), guards):
+                        continue
+                    if copy == 0 or at == 0:
+                        note(i, j, copy - at, 1 - write.latency)
+                for i, at, latency in history.writers:
+                    if copy == 0 or at == 0:
+                        note(i, j, copy - at, latency - write.latency + 1)
+                if write.certain:
+                    history.writers, history.readers = [], []
+                history.writers.append((j, copy, write.latency))
+                versions[write.register] = versions.get(write.register, 0) + 1
+
+
+def _told_apart(
+    nodes: Sequence[Effects], first: tuple[int, int], second: tuple[int, int], guards: dict[tuple[int, int], int]
+) -> bool:
+    return disjoint(nodes[first[1]], nodes[second[1]]) and guards[first] == guards[second]
+
+
+def _memory_edges(nodes: Sequence[Effects], carried: bool, note: _Note) -> None:
+    written_guards = _guards_written_between(nodes)
+    touching = [(i, x) for i, node in enumerate(nodes) for x in node.accesses]
+    stored = {x.memory for _, x in touching if x.store}
+    touching = [(i, x) for i, x in touching if x.memory in stored]
+    for i, a in touching:
+        for j, b in touching:
+            if not (a.store or b.store) or a.memory != b.memory:
+                continue
+            if i < j and _first_meeting(a, b, 0, 0) == 0:
+                if not (disjoint(nodes[i], nodes[j]) and not written_guards(i, j)):
+                    note(i, j, 0, _access_delay(a, b))
+            if carried:
+                distance = _first_meeting(a, b, 1, None)
+                if distance is not None and (i != j or a.store):
+                    note(i, j, distance, _access_delay(a, b))
+
+
+def _guards_written_between(nodes: Sequence[Effects]) -> _Between:
+    def written(i: int, j: int) -> bool:
+        guard = nodes[i].guard
+        return guard is not None and any(x.register == guard.register for k in range(i, j) for x in nodes[k].writes)
+
+    return written
+
+
+def _access_delay(first: Access, second: Access) -> int:
+    """Cycles from one access of some bytes to the next one of them, where one of the two stores."""
+    if first.store and second.store:
+        return first.latency - second.latency + 1
+    return first.latency if first.store else 1 - second.latency
+
+
+def _first_meeting(a: Access, b: Access, least: int, most: int | None) -> int | None:
+    """The least distance, from `least` on, at which `b` may touch what `a` touched; None where there is none."""
+    p, q = a.place, b.place
+    if p is None or q is None:
+        return least
+    if p.array != q.array:
+        return None
+    if p.group != q.group or p.stride != q.stride:
+        return least
+    apart = q.offset - p.offset
+    if most == 0 or p.stride == 0:
+        return least if -q.bytes < apart < p.bytes else None
+    # -q.bytes < apart + d * stride < p.bytes
+    low, high = -q.bytes - apart + 1, p.bytes - apart - 1
+    if p.stride < 0:
+        low, high = -high, -low
+    stride = abs(p.stride)
+    first = max(least, -(-low // stride))
+    return first if first * stride <= high else None
+
+
+def _may_meet_anywhere(a: Access, b: Access) -> bool:
+    """Whether two accesses in different blocks may touch the same bytes: all iterations of either count."""
+    if a.memory != b.memory or not (a.store or b.store):
+        return False
+    return a.place is None or b.place is None or a.place.array == b.place.array
+
+
+def longest_to_end(count: int, edges: Iterable[Edge], lengths: Sequence[int]) -> list[int]:
+    """For each operation the cycles from its issue to the end of the longest chain of the block that starts with it."""
+    after: list[list[Edge]] = [[] for _ in range(count)]
+    for edge in edges:
+        if edge.distance == 0:
+            after[edge.first].append(edge)
+    heights = list(lengths)
+    for i in reversed(range(count)):
+        heights[i] = max([heights[i], *(x.delay + heights[x.second] for x in after[i])])
+    return heights

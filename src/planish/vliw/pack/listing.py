@@ -1,0 +1,164 @@
+"""List scheduling of a block: the operation with the longest chain of dependences behind it goes first.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.vliw.machine import Machine, Operation, RegisterFile, Unit
+>>> from planish.vliw.pack.effects import Described
+>>> from planish.vliw.program import Instr, Register
+>>> mac = parse_kernel("kernel MAC(d: f32[4] @V, a: f32[4] @V) { for l in 0 .. 4 { d[l] += a[l] } }")
+>>> tiny = Machine("tiny", {"v": 1}, (Unit("U", "v"),), (RegisterFile("V", 8, 128),), (),
+...     (Operation("MAC", "MAC {d}, {a}", mac, ("U",), latency=3),))
+>>> d, e, a = (Register("V", x) for x in "dea")
+>>> block = [Described(tiny).effects(Instr("MAC", x)) for x in ((d, a), (e, a), (d, e))]
+>>> schedule_block(tiny, block).cycles
+(0, 1, 4)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from heapq import heappop, heappush
+
+from planish.vliw.machine import Machine
+from planish.vliw.pack.dependence import Edge, graph, longest_to_end, needed_delay
+from planish.vliw.pack.effects import Effects
+from planish.vliw.pack.reservation import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Flying:
+    """An operation of before, `cycle` cycles (a negative number) from the start of what is to be scheduled."""
+
+    effects: Effects
+    cycle: int
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """The cycles and units of a block's operations, and the packets it has in all.
+
+    `least`: no schedule of the block is shorter, as the longest chain of dependences and the units tell.
+    """
+
+    cycles: tuple[int, ...]
+    units: tuple[str, ...]
+    length: int
+    least: int = 0
+
+
+def schedule_block(
+    machine: Machine,
+    nodes: Sequence[Effects],
+    flying: Sequence[Flying] = (),
+    *,
+    loops: bool = False,
+    lands: bool = False,
+) -> Schedule:
+    """A schedule of a block in order of its critical paths. Its last operation may be a jump, which takes effect
+    where the block ends. `loops`: it jumps to the start of the block, so that the next iteration follows at once;
+    `lands`: all that is under way is done where the block ends."""
+    jumps = bool(nodes) and nodes[-1].kind == "branch"
+    edges = graph(nodes, carried=loops)
+    straight = [x for x in edges if x.distance == 0]
+    lengths = [x.latency if x.kind == "branch" else 1 for x in nodes]
+    heights = longest_to_end(len(nodes), straight, lengths)
+    earliest = [_earliest(x, flying) for x in nodes]
+    placed = nodes[: len(nodes) - jumps]
+    table = _table_of(machine, flying)
+    cycles = _place_all(table, placed, straight, heights, earliest)
+    length = max((x + 1 for x in cycles), default=0)
+    if lands:
+        ends = [x + node.span for x, node in zip(cycles, placed, strict=True)]
+        length = max([length, *ends, *(x.cycle + x.effects.span for x in flying)])
+    if jumps:
+        at = max([0, earliest[-1], *(cycles[x.first] + x.delay for x in straight if x.second == len(placed))])
+        length = max(length, at + nodes[-1].latency)
+        cycles.append(length - nodes[-1].latency)
+    if loops:
+        needed = [
+            -(-(cycles[x.first] + x.delay - cycles[x.second]) // x.distance)
+            for x in edges
+            if x.distance and x.second < len(placed) and x.first < len(placed)
+        ]
+        length = max([length, *needed])
+    units: list[str] | None = None
+    while units is None:
+        if jumps:
+            cycles[-1] = length - nodes[-1].latency
+        units = _units_of(machine, nodes, cycles, flying, length if loops else 0)
+        length += units is None
+    least = max((x + y for x, y in zip(heights, earliest, strict=True)), default=0)
+    return Schedule(tuple(cycles), tuple(units), length, least)
+
+
+def _earliest(node: Effects, flying: Sequence[Flying]) -> int:
+    needed = ((x.cycle, needed_delay(x.effects, node)) for x in flying)
+    return max([0, *(cycle + delay for cycle, delay in needed if delay is not None)])
+
+
+def _table_of(machine: Machine, flying: Sequence[Flying]) -> Table:
+    table = Table(machine)
+    for i, x in enumerate(flying):
+        # Those of two paths that meet may take the same unit: either one, and then it is taken all the same.
+        table.place(-1 - i, x.effects, x.cycle)
+    return table
+
+
+def _place_all(
+    table: Table, nodes: Sequence[Effects], edges: Sequence[Edge], heights: Sequence[int], earliest: Sequence[int]
+) -> list[int]:
+    """Each operation, once all before it are placed, at the first cycle with room for it."""
+    after: list[list[Edge]] = [[] for _ in nodes]
+    waiting = [0] * len(nodes)
+    for edge in edges:
+        if edge.second < len(nodes):
+            after[edge.first].append(edge)
+            waiting[edge.second] += 1
+    start = list(earliest[: len(nodes)])
+    cycles = [0] * len(nodes)
+    ready: list[tuple[int, int]] = []
+    for i in range(len(nodes)):
+        if not waiting[i]:
+            heappush(ready, (-heights[i], i))
+    while ready:
+        _, i = heappop(ready)
+        cycle = start[i]
+        while not table.place(i, nodes[i], cycle):
+            cycle += 1
+        cycles[i] = cycle
+        for edge in after[i]:
+            j = edge.second
+            start[j] = max(start[j], cycle + edge.delay)
+            waiting[j] -= 1
+            if not waiting[j]:
+                heappush(ready, (-heights[j], j))
+    return cycles
+
+
+def _units_of(
+    machine: Machine, nodes: Sequence[Effects], cycles: Sequence[int], flying: Sequence[Flying], period: int
+) -> list[str] | None:
+    """Units for operations at their cycles; None where there are not enough."""
+    table = Table(machine, period) if period else _table_of(machine, flying)
+    order = sorted(range(len(nodes)), key=lambda i: (len(nodes[i].units), i))
+    if not all(table.place(i, nodes[i], cycles[i]) for i in order):
+        return None
+    return [table.unit_of(i) for i in range(len(nodes))]
+
+
+def gap_before(machine: Machine, nodes: Sequence[Effects], schedule: Schedule, flying: Sequence[Flying]) -> int:
+    """How many empty packets must stand before a schedule that was made without regard to what is under way."""
+    gap = max((_earliest(x, flying) - cycle for x, cycle in zip(nodes, schedule.cycles, strict=True)), default=0)
+    gap = max(gap, 0)
+    while not _fits_behind(machine, nodes, schedule, flying, gap):
+        gap += 1
+    return gap
+
+
+def _fits_behind(
+    machine: Machine, nodes: Sequence[Effects], schedule: Schedule, flying: Sequence[Flying], gap: int
+) -> bool:
+    table = _table_of(machine, [replace(x, cycle=x.cycle - gap) for x in flying])
+    placed = zip(nodes, schedule.cycles, schedule.units, strict=True)
+    return all(table.place(i, replace(x, units=(unit,)), cycle) for i, (x, cycle, unit) in enumerate(placed))

@@ -1,0 +1,168 @@
+"""The reservation table: which units, issue slots and ports are taken in which cycle; modulo II for a loop's kernel.
+
+An operation that finds its units taken may send another one to a unit that this one can do without, so that the table
+is full only where no choice of units is left.
+
+>>> from planish.vliw.machine import Machine, RegisterFile, Unit
+>>> from planish.vliw.pack.effects import Effects
+>>> from planish.vliw.program import Instr
+>>> tiny = Machine("tiny", {"v": 2}, (Unit("A", "v"), Unit("B", "v")), (), (), ())
+>>> either = Effects(Instr("X", ()), "compute", ("A", "B"), 1, 1, (), (), ())
+>>> only_a = Effects(Instr("Y", ()), "compute", ("A",), 1, 1, (), (), ())
+>>> table = Table(tiny, period=4)
+>>> table.place(0, either, 0), table.place(1, only_a, 4), table.unit_of(0), table.unit_of(1)
+(True, True, 'B', 'A')
+>>> table.place(2, either, 8)
+False
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from planish.vliw.machine import Machine
+from planish.vliw.pack.effects import Effects
+
+
+@dataclass(slots=True)
+class Table:
+    """Operations by number, at their cycles, on their units. `period`: cycles are counted modulo it (0: not)."""
+
+    machine: Machine
+    period: int = 0
+    _holder: dict[tuple[str, int], int] = field(default_factory=dict)
+    _unit: dict[int, str] = field(default_factory=dict)
+    _placed: dict[int, tuple[Effects, int]] = field(default_factory=dict)
+    _issued: dict[tuple[str, int], int] = field(default_factory=dict)
+    _ports: dict[tuple[str, str, int], int] = field(default_factory=dict)
+    _side: dict[str, str] = field(default_factory=dict)
+    _limits: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._side = {x.name: x.side for x in self.machine.units}
+        for file in self.machine.files:
+            self._limits |= {("read", file.name): file.readers} if file.readers else {}
+            self._limits |= {("write", file.name): file.writers} if file.writers else {}
+
+    def unit_of(self, number: int) -> str:
+        """The unit that an operation in the table has."""
+        return self._unit[number]
+
+    def copy(self) -> Table:
+        """Another table with the same in it."""
+        fresh = Table(self.machine, self.period)
+        fresh._holder, fresh._unit, fresh._placed = dict(self._holder), dict(self._unit), dict(self._placed)
+        fresh._issued, fresh._ports = dict(self._issued), dict(self._ports)
+        return fresh
+
+    def place(self, number: int, effects: Effects, cycle: int) -> bool:
+        """Enter an operation at a cycle; False, and nothing has changed, where there is no room for it."""
+        ports = self._ports_of(effects, cycle)
+        for key, count in ports.items():
+            if self._ports.get(key, 0) + count > self._limits[key[0], key[1]]:
+                return False
+        if not self._find_unit(number, effects, cycle, set()):
+            return False
+        for key, count in ports.items():
+            self._ports[key] = self._ports.get(key, 0) + count
+        self._placed[number] = (effects, cycle)
+        return True
+
+    def remove(self, number: int) -> None:
+        """Take an operation out again."""
+        effects, cycle = self._placed.pop(number)
+        self._vacate(number, effects, cycle)
+        for key, count in self._ports_of(effects, cycle).items():
+            self._ports[key] -= count
+
+    def in_the_way(self, effects: Effects, cycle: int) -> set[int]:
+        """The operations that must go for one to be placed at a cycle: those of the unit with the fewest, and those
+        that take the ports or slots it needs."""
+        best: set[int] | None = None
+        for unit in effects.units:
+            found = {self._holder[x] for x in self._cells(unit, effects, cycle) if x in self._holder}
+            side = (self._side[unit], self._row(cycle))
+            if self._issued.get(side, 0) >= self.machine.sides[side[0]] and not any(
+                self._is_issued(x, side) for x in found
+            ):
+                found |= {next(x for x in self._placed if self._is_issued(x, side))}
+            if best is None or len(found) < len(best):
+                best = found
+        blocking = best or set()
+        for key, count in self._ports_of(effects, cycle).items():
+            taken = self._ports.get(key, 0)
+            for number, (other, at) in self._placed.items():
+                if taken + count <= self._limits[key[0], key[1]]:
+                    break
+                if key in self._ports_of(other, at):
+                    blocking.add(number)
+                    taken -= self._ports_of(other, at)[key]
+        return blocking
+
+    def _is_issued(self, number: int, side: tuple[str, int]) -> bool:
+        return (self._side[self._unit[number]], self._row(self._placed[number][1])) == side
+
+    def _row(self, cycle: int) -> int:
+        return cycle % self.period if self.period else cycle
+
+    def _cells(self, unit: str, effects: Effects, cycle: int) -> Iterator[tuple[str, int]]:
+        return ((unit, self._row(cycle + i)) for i in range(effects.busy))
+
+    def _ports_of(self, effects: Effects, cycle: int) -> dict[tuple[str, str, int], int]:
+        found: dict[tuple[str, str, int], int] = {}
+        if not self._limits:
+            return found
+        for register in effects.reads:
+            if ("read", register.file) in self._limits:
+                key = ("read", register.file, self._row(cycle))
+                found[key] = found.get(key, 0) + 1
+        for write in effects.writes:
+            if ("write", write.register.file) in self._limits:
+                key = ("write", write.register.file, self._row(cycle + write.latency))
+                found[key] = found.get(key, 0) + 1
+        return found
+
+    def _find_unit(self, number: int, effects: Effects, cycle: int, tried: set[str]) -> bool:
+        """Give an operation a unit, by moving others to other units of theirs where that is what it takes."""
+        if self.period and effects.busy > self.period:
+            return False
+        held: list[tuple[str, set[int]]] = []
+        for unit in effects.units:
+            holders = {self._holder[x] for x in self._cells(unit, effects, cycle) if x in self._holder}
+            if not holders and self._has_slot(unit, cycle):
+                self._occupy(number, unit, effects, cycle)
+                return True
+            held.append((unit, holders))
+        for unit, holders in held:
+            if unit in tried or len(holders) != 1:
+                continue
+            (other,) = holders
+            theirs, at = self._placed[other]
+            if len(theirs.units) < 2:
+                continue
+            self._vacate(other, theirs, at)
+            if self._has_slot(unit, cycle):
+                self._occupy(number, unit, effects, cycle)
+                if self._find_unit(other, theirs, at, tried | {unit}):
+                    return True
+                self._vacate(number, effects, cycle)
+            self._occupy(other, unit, theirs, at)
+        return False
+
+    def _has_slot(self, unit: str, cycle: int) -> bool:
+        side = self._side[unit]
+        return self._issued.get((side, self._row(cycle)), 0) < self.machine.sides[side]
+
+    def _occupy(self, number: int, unit: str, effects: Effects, cycle: int) -> None:
+        for cell in self._cells(unit, effects, cycle):
+            self._holder[cell] = number
+        self._unit[number] = unit
+        key = (self._side[unit], self._row(cycle))
+        self._issued[key] = self._issued.get(key, 0) + 1
+
+    def _vacate(self, number: int, effects: Effects, cycle: int) -> None:
+        unit = self._unit.pop(number)
+        for cell in self._cells(unit, effects, cycle):
+            del self._holder[cell]
+        self._issued[self._side[unit], self._row(cycle)] -= 1
