@@ -49,6 +49,7 @@ from planish.report.instructions import (
     explain_entry,
 )  # fmt: skip
 from planish.report.tables import make_console
+from planish.report.vliw import explain_operation, machines_table, operations_table
 from planish.run.instructions.costs import read_costs
 from planish.run.instructions.learn import learn
 from planish.run.instructions.shapes import find_shapes
@@ -58,6 +59,8 @@ from planish.schedule.query_instruction import STATEMENT_ISAS, find_for_statemen
 from planish.select.factored.lane_file import extract
 from planish.select.factored.lane_functions import lanes_file
 from planish.target.load import load_target
+from planish.vliw.description import load_machine, machine_names
+from planish.vliw.machine import Machine
 
 EXPORTS = "planish-isa"
 """Where files go that are exported."""
@@ -86,13 +89,20 @@ def list_instructions(
     """Count the instructions that have been learnt, or list some of them."""
     _check_choice("--kind", kind, ("integer", "float", "masked", "memory"))
     _check_choice("--status", status, ("verified", "unproven", "excluded", "refused"))
+    wanted = pattern if pattern is None or set("*?[") & set(pattern) else f"*{pattern}*"
+    if isa in machine_names():
+        _list_operations(load_machine(isa), wanted or "*")
+        return OK
     loaded = _loaded(isa)
     if feature is not None:
         _check_choice("--feature", feature, sorted({word for entries in loaded for x in entries for word in _words(x)}))
     if pattern is None and kind is None and status is None and feature is None:
-        make_console(sys.stdout).print(collections_table(loaded))
+        console = make_console(sys.stdout)
+        console.print(collections_table(loaded))
+        if isa is None:
+            console.print()
+            console.print(machines_table([load_machine(x) for x in machine_names()]))
         return OK
-    wanted = pattern if pattern is None or set("*?[") & set(pattern) else f"*{pattern}*"
     chosen = [
         x for entries in loaded for x in entries
         if (wanted is None or fnmatchcase(x.name, wanted)) and (status is None or x.status == status)
@@ -103,6 +113,15 @@ def list_instructions(
         return OK
     make_console(sys.stdout).print(entries_table(chosen))
     return OK
+
+
+def _list_operations(machine: Machine, pattern: str) -> None:
+    """The operations of a VLIW machine whose names are so."""
+    chosen = [x for x in machine.operations if fnmatchcase(x.name, pattern)]
+    if chosen:
+        make_console(sys.stdout).print(operations_table(machine, chosen))
+    else:
+        print("no operation is so")
 
 
 def _words(x: Entry) -> list[str]:
@@ -118,7 +137,12 @@ def show(
     target: Annotated[str | None, typer.Option(metavar="NAME", help="What it costs on that machine only.")] = None,
 ) -> int:
     """Say what an instruction does, how C calls it, what it costs, and how that was found to be so."""
-    loaded = _loaded(isa)
+    machines = [load_machine(x) for x in machine_names() if isa in (None, x)]
+    for machine in machines:
+        if any(x.name == name for x in machine.operations):
+            print(explain_operation(machine, name))
+            return OK
+    loaded = _loaded(isa) if isa not in machine_names() else []
     processor = None if target is None else load_target(target).processor
     for entries in loaded:
         if name in entries.records:
@@ -130,6 +154,7 @@ def show(
                 print(f"\n{told}")
             return OK
     everything = [x for entries in loaded for x in entries.records]
+    everything += [x.name for machine in machines for x in machine.operations]
     close = difflib.get_close_matches(name, everything, 3)
     advice = f"did you mean {', '.join(close)}?" if close else "`planish isa list PATTERN` lists names"
     raise PlanishError(Diagnostic("E0655", f"there is no instruction '{name}'", help=advice))

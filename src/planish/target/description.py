@@ -10,16 +10,14 @@ from __future__ import annotations
 
 import difflib
 import re
-import tomllib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from planish.core.diagnostic import Diagnostic, PlanishError
-from planish.core.span import Source, Span
+from planish.core.span import Source
 from planish.isa.costs.tables import PROCESSORS
 from planish.target.machine import CacheLevel, Target
+from planish.target.toml_table import Table, read_table
 
 MACHINES = Path(__file__).with_name("machines")
 """The folder of the descriptions; a machine is added by one file in it."""
@@ -27,12 +25,30 @@ MACHINES = Path(__file__).with_name("machines")
 NATIVE = "native"
 """The name of the machine that this program runs on; it is probed and has no file."""
 
-_SUFFIXES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+Kind = Literal["c", "vliw"]
+"""What a description describes: a machine that compilers of C make code for, or one whose packets are made here."""
+
+_KIND = re.compile(r"\A(?:\s*(?:#[^\n]*|[\w-]+\s*=[^\n]*)\n)*?\s*kind\s*=\s*[\"'](\w+)[\"']")
 
 
 def target_names() -> tuple[str, ...]:
-    """The names that `--target` takes, "native" first."""
-    return (NATIVE, *sorted(path.stem for path in MACHINES.glob("*.toml")))
+    """The names that `--target` takes for C, "native" first."""
+    return (NATIVE, *described_names("c"))
+
+
+def described_names(kind: Kind) -> tuple[str, ...]:
+    """The machines of a kind that descriptions lie here of."""
+    return tuple(sorted(x.stem for x in MACHINES.glob("*.toml") if kind_of(x.read_text(encoding="utf-8")) == kind))
+
+
+def kind_of(text: str) -> str:
+    """What the text of a description says that it describes, before its first section.
+
+    >>> kind_of('name = "x"\\nkind = "vliw"\\n'), kind_of('name = "x"\\n')
+    ('vliw', 'c')
+    """
+    found = _KIND.match(text)
+    return found[1] if found else "c"
 
 
 def load_description(name: str) -> Target:
@@ -40,127 +56,53 @@ def load_description(name: str) -> Target:
 
     Raises PlanishError E0701 where there is none, E0702 where the file is no TOML, E0703 where an entry is wrong.
     """
+    return parse_target(read_description(name, "c"))
+
+
+def read_description(name: str, kind: Kind) -> Source:
+    """The text of a description of that kind, by the machine's name or the file's path. Raises PlanishError E0701."""
     path = Path(name) if name.endswith(".toml") else MACHINES / f"{name}.toml"
-    known = name.endswith(".toml") or name in target_names()
     try:
-        if not known:
+        if not name.endswith(".toml") and name not in described_names(kind):
             raise FileNotFoundError(name)
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise PlanishError(_unknown(name)) from None
+        raise PlanishError(_unknown(name, kind)) from None
     except (OSError, UnicodeDecodeError) as error:
         message = f"cannot read the machine description {path}: {error}"
         raise PlanishError(Diagnostic("E0701", message, help="check the file's permissions and encoding")) from error
-    return parse_target(Source(str(path), text))
+    if kind_of(text) != kind:
+        raise PlanishError(Diagnostic("E0701", f"{path} describes {_SAID[kind_of(text) == 'vliw']}", help=_HELP[kind]))
+    return Source(str(path), text)
 
 
 def parse_target(source: Source) -> Target:
     """The machine that a TOML text describes. Raises PlanishError E0702 and E0703 with the line."""
-    try:
-        table = tomllib.loads(source.text)
-    except tomllib.TOMLDecodeError as error:
-        place = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
-        line, column = (int(place[1]), int(place[2])) if place else (source.text.count("\n") + 1, 1)
-        message = re.sub(r"\s*\(at .*\)$", "", str(error))
-        raise PlanishError(Diagnostic("E0702", f"not TOML: {message}", source.point(line, column)), source) from error
-    return _target(_Table(source, "", table))
+    return _target(read_table(source))
 
 
-def _unknown(name: str) -> Diagnostic:
-    names = target_names()
+_SAID = {True: "a VLIW machine", False: "no VLIW machine"}
+_HELP: dict[Kind, str] = {
+    "c": "`planish vliw` makes code for VLIW machines",
+    "vliw": 'a description of a VLIW machine has the line kind = "vliw" before its sections',
+}
+
+
+def _unknown(name: str, kind: Kind) -> Diagnostic:
+    names = target_names() if kind == "c" else described_names(kind)
+    if kind == "c" and name in described_names("vliw"):
+        return Diagnostic("E0701", f"'{name}' is a VLIW machine, for which there is no C", help=_HELP[kind])
     near = difflib.get_close_matches(name, names, 1, 0.5)
     guess = f"did you mean '{near[0]}'? " if near else ""
-    advice = f"{guess}known targets: {', '.join(names)}; or the path of a .toml file"
-    return Diagnostic("E0701", f"unknown target '{name}'", help=advice)
+    known = "known targets" if kind == "c" else "known VLIW machines"
+    return Diagnostic(
+        "E0701", f"unknown target '{name}'", help=f"{guess}{known}: {', '.join(names)}; or the path of a .toml file"
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
-    """A table of the file with the name of its section, so that an error finds its line."""
-
-    source: Source
-    section: str
-    entries: Mapping[str, Any]
-    ordinal: int = 0
-
-    def error(self, key: str, message: str, advice: str = "") -> PlanishError:
-        return PlanishError(Diagnostic("E0703", message, self.place(key), advice), self.source)
-
-    def place(self, key: str) -> Span:
-        """The line of an entry; the head of its section where the entry is missing."""
-        head, section, seen = 1, "", -1
-        for number, line in enumerate(self.source.text.splitlines(), 1):
-            opened = re.match(r"\s*\[+\s*([\w.-]+)\s*\]+", line)
-            if opened:
-                section = opened[1]
-                seen += section == self.section
-            inside = section == self.section and (not self.section or seen == self.ordinal)
-            if inside and opened:
-                head = number
-            entry = re.match(rf"(\s*)[\"']?{re.escape(key)}[\"']?\s*=", line)
-            if inside and entry and not opened:
-                return self.source.point(number, len(entry[1]) + 1, len(key))
-        return self.source.point(head, 1, max(1, len(self.source.line(head))))
-
-    def known(self, *keys: str) -> None:
-        for key in self.entries:
-            if key not in keys:
-                near = difflib.get_close_matches(key, keys, 1)
-                advice = f"did you mean '{near[0]}'?" if near else f"entries here: {', '.join(keys)}"
-                raise self.error(key, f"unknown entry '{key}'", advice)
-
-    def take(self, key: str, what: str, valid: Callable[[Any], bool], default: Any = None) -> Any:
-        if key not in self.entries:
-            if default is not None:
-                return default
-            section = f" in [{self.section}]" if self.section else ""
-            raise self.error(key, f"the entry '{key}' is missing{section}", f"it is {what}")
-        value = self.entries[key]
-        if not valid(value):
-            raise self.error(key, f"'{key}' is to be {what}, not {value!r}")
-        return value
-
-    def text(self, key: str, default: str | None = None) -> str:
-        return str(self.take(key, "a text", lambda v: isinstance(v, str) and bool(v.strip()), default))
-
-    def flag(self, key: str, default: bool | None = None) -> bool:
-        return bool(self.take(key, "true or false", lambda v: isinstance(v, bool), default))
-
-    def whole(self, key: str, least: int, default: int | None = None) -> int:
-        def valid(value: Any) -> bool:
-            return isinstance(value, int) and not isinstance(value, bool) and value >= least
-
-        return int(self.take(key, f"a whole number from {least} on", valid, default))
-
-    def positive(self, key: str, default: float) -> float:
-        def valid(value: Any) -> bool:
-            return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
-
-        return float(self.take(key, "a number from 0 on", valid, default))
-
-    def size(self, key: str) -> int:
-        """A number of bytes: 49152, or "48K", "1M"."""
-
-        def valid(value: Any) -> bool:
-            return isinstance(value, int) and value > 0 or isinstance(value, str) and parse_size(value) > 0
-
-        value = self.take(key, 'a size as 32768, "32K" or "1M"', valid)
-        return parse_size(value) if isinstance(value, str) else int(value)
-
-    def table(self, key: str) -> _Table:
-        entries = self.take(key, f"a section [{key}]", lambda v: isinstance(v, dict), {})
-        return _Table(self.source, key, entries)
-
-
-def parse_size(text: str) -> int:
-    """The bytes of "48K", "1M" or "512"; 0 where it is no size."""
-    match = re.fullmatch(r"(\d+)\s*([KMG]?)i?B?", text.strip(), re.IGNORECASE)
-    return int(match[1]) * _SUFFIXES[match[2].upper()] if match else 0
-
-
-def _target(root: _Table) -> Target:
+def _target(root: Table) -> Target:
     sections = ("vector", "core", "cache", "flags", "tuning")
-    root.known("name", "isa", "description", "processor", "cores", "frequency_ghz", *sections)
+    root.known("name", "kind", "isa", "description", "processor", "cores", "frequency_ghz", *sections)
     vector = root.table("vector")
     vector.known("bits", "registers", "masks", "fma", "fma_units", "fma_latency")
     bits = vector.whole("bits", 0)
@@ -192,17 +134,17 @@ def _target(root: _Table) -> Target:
     )
 
 
-def _processor(root: _Table) -> str:
+def _processor(root: Table) -> str:
     known = [x for names in PROCESSORS.values() for x in names]
     what = f"a processor whose costs are known: {', '.join(known)}"
     return str(root.take("processor", what, lambda x: x in known)) if "processor" in root.entries else ""
 
 
-def _caches(root: _Table) -> tuple[CacheLevel, ...]:
+def _caches(root: Table) -> tuple[CacheLevel, ...]:
     tables = root.take("cache", "a list of sections [[cache]]", lambda v: isinstance(v, list) and bool(v))
     caches: list[CacheLevel] = []
     for ordinal, entries in enumerate(tables):
-        table = _Table(root.source, "cache", entries, ordinal)
+        table = Table(root.source, "cache", entries, ordinal)
         table.known("level", "bytes", "line", "associativity", "shared", "refill")
         cache = CacheLevel(
             level=table.whole("level", 1),
@@ -220,7 +162,7 @@ def _caches(root: _Table) -> tuple[CacheLevel, ...]:
     return tuple(caches)
 
 
-def _flags(table: _Table) -> dict[str, tuple[str, ...]]:
+def _flags(table: Table) -> dict[str, tuple[str, ...]]:
     def words(value: Any) -> bool:
         return isinstance(value, list) and all(isinstance(word, str) and word.startswith("-") for word in value)
 

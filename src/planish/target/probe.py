@@ -13,8 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from planish.target.description import NATIVE, load_description, parse_size
+from planish.target.description import NATIVE, load_description
 from planish.target.machine import CacheLevel, Target
+from planish.target.toml_table import parse_size
 
 _CPUS = "sys/devices/system/cpu"
 

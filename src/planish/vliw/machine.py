@@ -36,7 +36,8 @@ class Unit:
 @dataclass(frozen=True, slots=True)
 class RegisterFile:
     """`count` registers of `bits` bits. `readers` and `writers` are the values that can be read and written in a cycle
-    (0: as many as are asked for); `predicates`: its registers can guard operations; `addresses`: they can be bases."""
+    (0: as many as are asked for); `predicates`: its registers can guard operations; `addresses`: they can be bases of
+    addresses; `offsets`: they can be offsets from them, and steps. `text`: how assembly spells one (`{number}`)."""
 
     name: str
     count: int
@@ -45,6 +46,8 @@ class RegisterFile:
     writers: int = 0
     predicates: bool = False
     addresses: bool = False
+    offsets: bool = False
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)

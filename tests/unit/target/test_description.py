@@ -9,8 +9,9 @@ import pytest
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.ir.types import F32, F64
-from planish.target.description import MACHINES, parse_size, parse_target, target_names
+from planish.target.description import MACHINES, parse_target, target_names
 from planish.target.load import load_target
+from planish.target.toml_table import parse_size
 
 GOOD = """\
 name = "m"

@@ -10,7 +10,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from planish.core.diagnostic import Diagnostic, PlanishError
@@ -41,15 +42,27 @@ _UNARY: dict[str, UnaryOp] = {"-": "neg", "!": "not", "~": "bitnot"}
 _REDUCTIONS: dict[str, ReduceOp] = {op: op for op in UPDATES.values()}
 
 
-def parse_kernel(text: str, name: str = "<text>") -> Kernel:
-    """The kernel that the text stands for; `name` is what messages call the text.
+def parse_kernel(text: str, name: str = "<text>", constants: Mapping[str, str] | None = None) -> Kernel:
+    """The kernel that the text stands for; `name` is what messages call the text, `constants` are words of it that
+    stand for numbers or types.
 
     PlanishError E0401 for text that is not of the form, E0402 for a name that is not in scope, with the place.
     """
-    parser = _Parser(Source(name, text), tokenize(text, name), TypeScope())
+    tokens = tokenize(text, name)
+    if constants:
+        tokens = [_with_constants(x, constants) for x in tokens]
+    parser = _Parser(Source(name, text), tokens, TypeScope())
     kernel = parser.kernel()
     parser.finish()
     return kernel
+
+
+def _with_constants(token: Token, constants: Mapping[str, str]) -> Token:
+    """What a word stands for, in its place."""
+    if token.kind != "word" or token.text not in constants:
+        return token
+    text = constants[token.text]
+    return replace(token, kind="integer" if text.isdigit() else "word", text=text)
 
 
 def parse_expr(text: str, scope: TypeScope | None = None, name: str = "<text>") -> Expr:
