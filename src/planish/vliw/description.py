@@ -21,10 +21,10 @@ from planish.ir.index.evaluate import evaluate
 from planish.ir.nest import Kernel
 from planish.ir.text.parser import parse_expr, parse_kernel
 from planish.ir.traverse import stored_arrays
-from planish.ir.types import BY_NAME
+from planish.ir.types import BF16, BOOL, BY_NAME
 from planish.target.description import described_names, read_description
 from planish.target.toml_table import Table, parse_size, read_table
-from planish.vliw.machine import Machine, Memory, Operation, RegisterFile, Transfers, Unit, written_arrays
+from planish.vliw.machine import Machine, Memory, Operation, RegisterFile, Transfers, Unit, covers, written_arrays
 
 _SECTIONS = ("constants", "types", "units", "sides", "files", "memories", "transfers", "operations")
 _OPERAND = re.compile(r"\{(\w+)\}")
@@ -294,6 +294,8 @@ def _check_operands(table: Table, definition: Kernel, kinds: Mapping[str, int]) 
         if array.memory not in kinds:
             known = ", ".join(kinds)
             refuse(f"`{array.name}` is in `{array.memory}`, which is no register file or memory", f"there are {known}")
+        if array.type in (BOOL, BF16):
+            refuse(f"`{array.name}` is {array.type}, which no register holds", "write an integer, or f32")
         shape = [x.value for x in array.shape if isinstance(x, Const)]
         if len(shape) != len(array.shape) or len(shape) > 1:
             refuse(f"`{array.name}` is neither one value nor a row of lanes whose number is known")
@@ -307,6 +309,9 @@ def _check_operands(table: Table, definition: Kernel, kinds: Mapping[str, int]) 
     stored = stored_arrays(definition.body)
     if not stored:
         refuse("it writes nothing")
+    for array in definition.arrays:
+        if not kinds[array.memory] and array.name in stored and not covers(definition, array):
+            refuse(f"it may leave a part of `{array.name}`, in memory, as it was")
     late = [x.name for i, x in enumerate(definition.arrays) if x.name in stored and i >= len(stored)]
     if late:
         refuse(f"`{late[0]}` is written, but stands behind operands that are only read", "written operands come first")

@@ -16,10 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal, TypeVar
 
-from planish.ir.nest import Array, Kernel
-from planish.ir.traverse import stored_arrays
+from planish.ir.index.evaluate import evaluate
+from planish.ir.nest import Array, Assign, Block, For, If, Kernel, Reduce, Stmt
+from planish.ir.traverse import expressions, loads, stored_arrays, walk
 
 Kind = Literal["compute", "load", "store", "branch"]
 """What an operation is to the scheduler: a value from registers, one from memory, one to memory, or a jump."""
@@ -143,11 +145,59 @@ class Machine:
         """The operands that an operation writes: those that its definition assigns to."""
         return written_arrays(self.operation(name).definition)
 
+    def read(self, name: str) -> tuple[Array, ...]:
+        """The operands whose values an operation depends on: those that its definition loads, and those in registers
+        that it may leave a part of as it was."""
+        return read_arrays(self.operation(name).definition)
+
 
 def written_arrays(definition: Kernel) -> tuple[Array, ...]:
     """The arrays that a definition assigns to, in the order of its parameters."""
     names = stored_arrays(definition.body)
     return tuple(x for x in definition.arrays if x.name in names)
+
+
+@lru_cache(maxsize=1024)
+def read_arrays(definition: Kernel) -> tuple[Array, ...]:
+    """The arrays that a definition loads or does not write all of, in the order of its parameters.
+
+    >>> from planish.ir.text.parser import parse_kernel
+    >>> put = parse_kernel("kernel PUT(k, d: f32[4] @V, e: f32[] @V, a: f32[] @S) { d[k] = a[] e[] = a[] }")
+    >>> [x.name for x in read_arrays(put)]
+    ['d', 'a']
+    """
+    loaded = {x.array for stmt in walk(definition.body) for y in expressions(stmt) for x in loads(y)}
+    loaded |= {x.array for x in walk(definition.body) if isinstance(x, Reduce)}
+    written = {x.name for x in written_arrays(definition)}
+    return tuple(
+        x for x in definition.arrays
+        if x.name in loaded or (x.name in written and not covers(definition, x))
+    )  # fmt: skip
+
+
+def covers(definition: Kernel, array: Array) -> bool:
+    """Whether a definition writes all elements of an operand, whatever its values are."""
+    count = int(evaluate(array.shape[0], {})) if array.shape and array.shape[0] is not None else 1
+    return len(_always_written(definition.body, array.name, {})) == count
+
+
+def _always_written(stmt: Stmt, array: str, values: Mapping[str, int]) -> frozenset[int]:
+    """The elements of an array that a statement writes for given values of the loops around it."""
+    try:
+        match stmt:
+            case Assign(index=index) | Reduce(index=index) if stmt.array == array:
+                return frozenset((evaluate(index[0], values) if index else 0,))
+            case For(var=var, lower=lower, upper=upper, step=step, body=body):
+                rounds = range(evaluate(lower, values), evaluate(upper, values), step)
+                return frozenset[int]().union(*(_always_written(body, array, {**values, var: i}) for i in rounds))
+            case If(then=then, otherwise=otherwise):
+                return _always_written(then, array, values) & _always_written(otherwise, array, values)
+            case Block(body=inner):
+                return frozenset[int]().union(*(_always_written(x, array, values) for x in inner))
+            case _:
+                return frozenset()
+    except (KeyError, ValueError, ArithmeticError):
+        return frozenset()  # it depends on a value
 
 
 _Named = TypeVar("_Named", Unit, RegisterFile, Memory, Operation)

@@ -16,7 +16,7 @@ which change in place.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any, assert_never
@@ -27,7 +27,7 @@ from planish.ir.expr import Expr
 from planish.ir.index.interval import Interval, narrow
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Reduce, Stmt
 from planish.ir.passes.update_idioms import updated
-from planish.ir.semantics.arithmetic import constant
+from planish.ir.semantics.arithmetic import constant, limits
 from planish.ir.semantics.translation import ArrayBinding, PythonCode, PythonNames, PythonProgram, expression
 from planish.ir.types import F16, F32, INDEX, Type
 
@@ -67,12 +67,41 @@ def run_kernel(kernel: Kernel, values: Mapping[str, int | float | np.ndarray[Any
         run(program, writer.lines)
 
 
+def compile_kernel(kernel: Kernel, arrays: Mapping[str, np.ndarray[Any, Any]]) -> Callable[..., None]:
+    """A function that runs a checked kernel over these arrays, again and again; its arguments are the values of sizes
+    and scalars, in the order of the parameters. Raises as `run_kernel`, but for assumptions, which it does not look at.
+
+    >>> import numpy as np
+    >>> from planish.ir.text.parser import parse_kernel
+    >>> cell = np.zeros((), "int64")
+    >>> add = compile_kernel(parse_kernel("kernel add(k; s: i64[]) { s[] = s[] + k }"), {"s": cell})
+    >>> add(3), add(4), int(cell)
+    (None, None, 7)
+    """
+    program = PythonProgram()
+    names = PythonNames()
+    parameters: list[str] = []
+    for name, type in (*((x, INDEX) for x in kernel.sizes), *((x.name, x.type) for x in kernel.scalars)):
+        parameters.append(program.fresh(name))
+        names = names.with_value(name, PythonCode(parameters[-1], None if type.is_float else limits(type)))
+    writer = _Writer(program)
+    for array in kernel.arrays:
+        names = names.with_array(array.name, _parameter(array, names, writer, arrays))
+    writer.block(kernel.body, names)
+    return _function(program, writer.lines, parameters)
+
+
 def run(program: PythonProgram, lines: list[str]) -> None:
     """Compile the lines as a function over the program's names and call it."""
-    body = ["def main():", *(f" {line}" for line in lines or ["pass"])]
+    _function(program, lines, [])()
+
+
+def _function(program: PythonProgram, lines: list[str], parameters: list[str]) -> Callable[..., None]:
+    body = [f"def main({', '.join(parameters)}):", *(f" {line}" for line in lines or ["pass"])]
     scope: dict[str, Any] = dict(program.names)
     FunctionType(compile("\n".join(body), "<kernel>", "exec"), scope)()
-    scope["main"]()
+    made: Callable[..., None] = scope["main"]
+    return made
 
 
 def _broken_assumption(number: int) -> None:

@@ -1,0 +1,87 @@
+"""What a program means: its operations one after the other, each of which sees all before it.
+
+>>> from planish.ir.types import I64
+>>> from planish.vliw.description import load_machine
+>>> from planish.vliw.program import Immediate, Register
+>>> from planish.vliw.simulator.state import make_state
+>>> machine, x = load_machine("ftmatrix"), Register("S", "x")
+>>> body = (Instr("SADDID", (Immediate(3), x, x)),)
+>>> interpret(Program("p", (), (Loop("l", 4, body),)), machine, make_state(machine)).register(x, I64)
+12
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from planish.vliw.machine import Machine
+from planish.vliw.program import Instr, Item, Loop, Program, Register
+from planish.vliw.simulator.execution import (
+    Effect,
+    Fault,
+    MachineFault,
+    check_operands,
+    execute,
+    number_in,
+    passes,
+    refuse,
+)
+from planish.vliw.simulator.state import State
+
+
+def interpret(program: Program, machine: Machine, state: State, most: int = 100_000_000) -> State:
+    """The state after a program, which starts in `state`; that one stays as it is.
+
+    Raises MachineFault where an access leaves its memory or is not aligned, or after `most` operations; PlanishError
+    E0720 for operands that an operation does not take.
+    """
+    _check(program.body, machine)
+    after = state.copy()
+    _Run(machine, after, most).items(program.body)
+    return after
+
+
+def _check(items: Iterable[Item], machine: Machine) -> None:
+    for x in items:
+        if isinstance(x, Loop):
+            _check(x.body, machine)
+            continue
+        problem = check_operands(x, machine)
+        if not problem and machine.operation(x.operation).branch:
+            problem = f"{x.operation} is a jump, which a program of loops does not have"
+        if problem:
+            raise refuse(problem, x)
+
+
+class _Run:
+    """A run under way: the operations that may still be done."""
+
+    def __init__(self, machine: Machine, state: State, left: int) -> None:
+        self.machine, self.state, self.left = machine, state, left
+
+    def items(self, items: tuple[Item, ...]) -> None:
+        for x in items:
+            if isinstance(x, Loop):
+                count = number_in(x.count, self.state) if isinstance(x.count, Register) else x.count
+                for _ in range(count):
+                    self.items(x.body)
+            else:
+                self.one(x)
+
+    def one(self, instr: Instr) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise MachineFault(Fault("endless", "the program does not end in as many operations as it may do", instr))
+        if passes(instr, self.state):
+            apply(execute(instr, self.machine, self.state), self.state)
+
+
+def apply(effect: Effect, state: State) -> None:
+    """Write all that an operation writes."""
+    for register, raw in effect.registers:
+        state.registers[register] = raw
+    if effect.stored is not None:
+        memory, address, raw = effect.stored
+        state.memories[memory][address : address + len(raw)] = raw
+    if effect.update is not None:
+        state.registers[effect.update[0]] = effect.update[1]
