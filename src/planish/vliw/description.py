@@ -24,7 +24,17 @@ from planish.ir.traverse import stored_arrays
 from planish.ir.types import BF16, BOOL, BY_NAME
 from planish.target.description import described_names, read_description
 from planish.target.toml_table import Table, parse_size, read_table
-from planish.vliw.machine import Machine, Memory, Operation, RegisterFile, Transfers, Unit, covers, written_arrays
+from planish.vliw.machine import (
+    Machine,
+    Memory,
+    Operation,
+    RegisterFile,
+    Transfers,
+    Unit,
+    covers,
+    operand_names,
+    written_arrays,
+)
 
 _SECTIONS = ("constants", "types", "units", "sides", "files", "memories", "transfers", "operations")
 _OPERAND = re.compile(r"\{(\w+)\}")
@@ -321,13 +331,6 @@ def _check_text(table: Table, text: str, definition: Kernel, branch: bool) -> No
     stray = sorted(set(_OPERAND.findall(text)) - set(operand_names(definition, branch)))
     if stray:
         raise table.error("text", f"the text has {{{stray[0]}}}, which is no operand", code="E0704")
-
-
-def operand_names(definition: Kernel, branch: bool = False) -> tuple[str, ...]:
-    """The names of the operands of an operation, in the order in which an `Instr` has them."""
-    if branch:
-        return ("target",)
-    return (*definition.sizes, *(x.name for x in definition.scalars), *(x.name for x in definition.arrays))
 
 
 def _default_text(name: str, definition: Kernel, branch: bool) -> str:

@@ -157,6 +157,13 @@ def written_arrays(definition: Kernel) -> tuple[Array, ...]:
     return tuple(x for x in definition.arrays if x.name in names)
 
 
+def operand_names(definition: Kernel, branch: bool = False) -> tuple[str, ...]:
+    """The names of the operands of an operation, in the order in which an `Instr` has them."""
+    if branch:
+        return ("target",)
+    return (*definition.sizes, *(x.name for x in definition.scalars), *(x.name for x in definition.arrays))
+
+
 @lru_cache(maxsize=1024)
 def read_arrays(definition: Kernel) -> tuple[Array, ...]:
     """The arrays that a definition loads or does not write all of, in the order of its parameters.

@@ -9,8 +9,8 @@ import pytest
 
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
-from planish.vliw.description import load_machine, machine_names, operand_names, parse_machine
-from planish.vliw.machine import written_arrays
+from planish.vliw.description import load_machine, machine_names, parse_machine
+from planish.vliw.machine import operand_names, written_arrays
 
 NARROW = Path(__file__).with_name("narrow.toml")
 

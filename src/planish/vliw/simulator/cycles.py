@@ -23,8 +23,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from planish.vliw.machine import Machine
+from planish.vliw.operands import check_operands
 from planish.vliw.program import Address, Code, Instr, Label, Packet, Register
-from planish.vliw.simulator.execution import Effect, Fault, MachineFault, check_operands, execute, passes
+from planish.vliw.simulator.execution import Effect, Fault, MachineFault, execute, passes
 from planish.vliw.simulator.state import State
 
 

@@ -15,11 +15,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.span import Span
 from planish.ir.nest import Array
 from planish.ir.types import I64
-from planish.vliw.machine import Machine, written_arrays
+from planish.vliw.machine import Machine
 from planish.vliw.program import Address, Immediate, Instr, Register
 from planish.vliw.simulator.meaning import meaning_of, size_of
 from planish.vliw.simulator.state import State, extended
@@ -102,44 +101,6 @@ def execute(instr: Instr, machine: Machine, state: State) -> Effect:
     return Effect(tuple(registers), stored, _moved(moved, state) if moved is not None else None)
 
 
-def check_operands(instr: Instr, machine: Machine) -> str:
-    """Why an operation cannot have its operands, or that it is not there; empty where it can."""
-    try:
-        operation = machine.operation(instr.operation)
-    except KeyError:
-        return f"{machine.name} has no operation {instr.operation}"
-    if operation.branch:
-        return ""
-    definition = operation.definition
-    count = len(definition.sizes) + len(definition.scalars)
-    if len(instr.operands) != count + len(definition.arrays):
-        return f"{instr.operation} has {count + len(definition.arrays)} operands, not {len(instr.operands)}"
-    if not all(isinstance(x, Immediate) for x in instr.operands[:count]):
-        return f"the first {count} operands of {instr.operation} are immediates"
-    files = {x.name: x for x in machine.files}
-    for array, operand in zip(definition.arrays, instr.operands[count:], strict=True):
-        if array.memory in files:
-            if not isinstance(operand, Register) or operand.file != array.memory:
-                return f"the operand `{array.name}` of {instr.operation} is a register of {array.memory}, not {operand}"
-        elif not isinstance(operand, Address):
-            return f"the operand `{array.name}` of {instr.operation} is an address in {array.memory}, not {operand}"
-        else:
-            if operand.base.file not in files or not files[operand.base.file].addresses:
-                return f"{operand.base} cannot be the base of an address"
-            for x in (operand.offset, operand.step):
-                if isinstance(x, Register) and (x.file not in files or not files[x.file].offsets):
-                    return f"{x} cannot be the offset or step of an address"
-    outputs = instr.operands[count : count + len(written_arrays(definition))]
-    changed = [x for x in outputs if isinstance(x, Register)]
-    changed += [x.base for x in instr.operands if isinstance(x, Address) and x.step != 0]
-    if len(changed) != len(set(changed)):
-        return f"{instr.operation} writes one register twice"
-    guard = instr.guard
-    if guard is not None and (guard.register.file not in files or not files[guard.register.file].predicates):
-        return f"{guard.register} cannot guard an operation"
-    return ""
-
-
 def _place_of(operand: Address, state: State) -> int:
     return number_in(operand.base, state) + _amount(operand.offset, state)
 
@@ -175,8 +136,3 @@ def _check_access(instr: Instr, array: Array, address: int, machine: Machine, st
 
 def _in_register(raw: bytes, array: Array, width: int) -> bytes:
     return raw.ljust(width, b"\0") if array.shape else extended(raw, array.type, width)
-
-
-def refuse(message: str, instr: Instr) -> PlanishError:
-    """A diagnostic E0720 for an operation that a machine does not have so."""
-    return PlanishError(Diagnostic("E0720", message, instr.span))

@@ -15,16 +15,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from planish.vliw.machine import Machine
+from planish.vliw.operands import check_operands, refuse
 from planish.vliw.program import Instr, Item, Loop, Program, Register
 from planish.vliw.simulator.execution import (
     Effect,
     Fault,
     MachineFault,
-    check_operands,
     execute,
     number_in,
     passes,
-    refuse,
 )
 from planish.vliw.simulator.state import State
 

@@ -1,0 +1,66 @@
+"""Whether an operation can have its operands.
+
+>>> from planish.vliw.description import load_machine
+>>> from planish.vliw.program import Register
+>>> check_operands(Instr("SADD", (Register("S", "a"), Register("V", "b"))), load_machine("ftmatrix"))
+'SADD has 3 operands, not 2'
+"""
+
+from __future__ import annotations
+
+import difflib
+
+from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.vliw.machine import Machine, operand_names, written_arrays
+from planish.vliw.program import Address, Immediate, Instr, Label, Register
+
+
+def check_operands(instr: Instr, machine: Machine) -> str:
+    """Why an operation cannot have its operands, or that it is not there; empty where it can."""
+    try:
+        operation = machine.operation(instr.operation)
+    except KeyError:
+        near = difflib.get_close_matches(instr.operation, [x.name for x in machine.operations], 1)
+        return f"{machine.name} has no operation {instr.operation}{f'; did you mean {near[0]}?' if near else ''}"
+    if operation.branch:
+        problem = _check_guard(instr, machine)
+        is_jump = len(instr.operands) == 1 and isinstance(instr.operands[0], Label)
+        return problem if is_jump else f"the operand of {instr.operation} is a label"
+    definition = operation.definition
+    count = len(definition.sizes) + len(definition.scalars)
+    if len(instr.operands) != count + len(definition.arrays):
+        return f"{instr.operation} has {count + len(definition.arrays)} operands, not {len(instr.operands)}"
+    for name, operand in zip(operand_names(definition)[:count], instr.operands, strict=False):
+        if not isinstance(operand, Immediate):
+            return f"the operand `{name}` of {instr.operation} is an immediate, not {operand}"
+    files = {x.name: x for x in machine.files}
+    for array, operand in zip(definition.arrays, instr.operands[count:], strict=True):
+        if array.memory in files:
+            if not isinstance(operand, Register) or operand.file != array.memory:
+                return f"the operand `{array.name}` of {instr.operation} is a register of {array.memory}, not {operand}"
+        elif not isinstance(operand, Address):
+            return f"the operand `{array.name}` of {instr.operation} is an address in {array.memory}, not {operand}"
+        else:
+            if operand.base.file not in files or not files[operand.base.file].addresses:
+                return f"{operand.base} cannot be the base of an address"
+            for x in (operand.offset, operand.step):
+                if isinstance(x, Register) and (x.file not in files or not files[x.file].offsets):
+                    return f"{x} cannot be the offset or step of an address"
+    outputs = instr.operands[count : count + len(written_arrays(definition))]
+    changed = [x for x in outputs if isinstance(x, Register)]
+    changed += [x.base for x in instr.operands if isinstance(x, Address) and x.step != 0]
+    if len(changed) != len(set(changed)):
+        return f"{instr.operation} writes one register twice"
+    return _check_guard(instr, machine)
+
+
+def _check_guard(instr: Instr, machine: Machine) -> str:
+    guard = instr.guard
+    if guard is None or any(x.name == guard.register.file and x.predicates for x in machine.files):
+        return ""
+    return f"{guard.register} cannot guard an operation"
+
+
+def refuse(message: str, instr: Instr) -> PlanishError:
+    """A diagnostic E0720 for an operation that a machine does not have so."""
+    return PlanishError(Diagnostic("E0720", message, instr.span))
