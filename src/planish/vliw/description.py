@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any, NoReturn
 
@@ -25,6 +25,7 @@ from planish.ir.types import BF16, BOOL, BY_NAME
 from planish.target.description import described_names, read_description
 from planish.target.toml_table import Table, parse_size, read_table
 from planish.vliw.machine import (
+    Assembly,
     Machine,
     Memory,
     Operation,
@@ -36,7 +37,7 @@ from planish.vliw.machine import (
     written_arrays,
 )
 
-_SECTIONS = ("constants", "types", "units", "sides", "files", "memories", "transfers", "operations")
+_SECTIONS = ("constants", "types", "units", "sides", "files", "memories", "transfers", "assembly", "operations")
 _OPERAND = re.compile(r"\{(\w+)\}")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
@@ -78,6 +79,7 @@ def parse_machine(source: Source) -> Machine:
         frequency_ghz=root.positive("frequency_ghz", 0.0),
         description=root.text("description", "a VLIW machine"),
         constants=reader.constants,
+        assembly=_assembly(root.table("assembly")),
     )
 
 
@@ -118,6 +120,20 @@ def _evaluate(table: Table, key: str, constants: Mapping[str, int]) -> int:
         raise table.error(key, f"there is no constant {error.args[0]}", known) from error
     except (ValueError, ArithmeticError) as error:
         raise table.error(key, f"'{value}' has no whole number as its value") from error
+
+
+def _assembly(table: Table) -> Assembly:
+    """How assembly is written; an entry may have the words that its default has."""
+    table.known(*(x.name for x in fields(Assembly)))
+    chosen: dict[str, str] = {}
+    for x in fields(Assembly):
+        if x.name not in table:
+            continue
+        chosen[x.name] = str(table.take(x.name, "a text", lambda v: isinstance(v, str)))
+        stray = set(_OPERAND.findall(chosen[x.name])) - set(_OPERAND.findall(str(x.default)))
+        if stray:
+            raise table.error(x.name, f"{{{min(stray)}}} stands for nothing here", f"usual is {x.default!r}")
+    return Assembly(**chosen)
 
 
 def _is_number(value: Any) -> bool:

@@ -95,6 +95,26 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
+class Assembly:
+    """How the machine's assembler writes what is around operations: `{unit}` behind the first word of an operation,
+    guards and negated ones before it, addresses whose base stays and whose base moves, the lines of a packet's `first`
+    operation and of the `others`, what stands before and behind a packet, an `empty` one, labels and remarks."""
+
+    unit: str = ".{unit}"
+    guard: str = "[{register}] "
+    negated: str = "[!{register}] "
+    address: str = "*{base}[{offset}]"
+    moving: str = "*{base}[{offset}]++[{step}]"
+    first: str = "    {operation}"
+    others: str = "||  {operation}"
+    before: str = ""
+    behind: str = ""
+    empty: str = "    NOP"
+    label: str = "{label}:"
+    remark: str = "; {text}"
+
+
+@dataclass(frozen=True, slots=True)
 class Machine:
     """A machine. `sides` are the groups of issue slots and how many operations of each a packet has;
     `update_latency` the cycles after which an address register that an access has moved can be read again.
@@ -113,6 +133,7 @@ class Machine:
     frequency_ghz: float = 0.0
     description: str = ""
     constants: Mapping[str, int] = field(default_factory=dict)
+    assembly: Assembly = Assembly()
 
     def operation(self, name: str) -> Operation:
         """The operation of that name; KeyError where there is none."""

@@ -106,6 +106,7 @@ WRONG = {
     "misspelt": ("latency = 2", "latensy = 2", "E0703", "latensy", "unknown entry 'latensy'"),
     "type": ("latency = 2", 'type = "f33"', "E0703", "type", "'f33' is no type"),
     "base": ('kind = "vliw"', 'kind = "vliw"\nbase = "nothing"', "E0703", "base", "unknown target 'nothing'"),
+    "assembly": ("[memories.M]", '[assembly]\nguard = "{p}"\n[memories.M]', "E0703", "guard", "{p} stands for nothing"),
     "transfers": ("[memories.M]", "[transfers]\nchannels = 1\n[memories.M]", "E0703", "[transfers]", "above 0"),
 }
 
