@@ -1,0 +1,293 @@
+"""Addresses of accesses: pointers that move with the loops around them, so that nothing is multiplied in a loop.
+
+>>> from planish.ir.expr import Var
+>>> i, n = Var("i", INDEX), Var("n", INDEX)
+>>> split_constant(polynomial(add(mul(i, n), index(3))))
+({(Var(name='i', type=Type(kind='int', bits=64)), Var(name='n', type=Type(kind='int', bits=64))): 1}, 3)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from planish.ir.expr import Binary, Expr, Load, Var, index
+from planish.ir.index.polynomial import (
+    Polynomial,
+    add,
+    build,
+    constant,
+    linear_in,
+    mul,
+    normal,
+    polynomial,
+    show,
+    sub,
+)
+from planish.ir.index.polynomial import place as put
+from planish.ir.nest import Array
+from planish.ir.types import INDEX
+from planish.vliw.program import Address, Instr, Loop, Place, Register
+from planish.vliw.streams.patterns import LANE, Pattern
+from planish.vliw.streams.selection import operand_slot
+from planish.vliw.streams.stream import Cell, Pointer, RefusedError, Scope, Stream, names_in
+
+
+def split_constant(terms: Polynomial) -> tuple[Polynomial, int]:
+    """A polynomial without its constant, and that."""
+    return {m: c for m, c in terms.items() if m}, terms.get((), 0)
+
+
+def linear_bytes(array: Array, subscripts: tuple[Expr, ...]) -> Expr:
+    """By how many bytes an element is behind the first one of its array."""
+    total: Expr = index(0)
+    stride: Expr = index(array.type.size)
+    for subscript, extent in zip(reversed(subscripts), reversed(array.shape), strict=True):
+        total = add(total, mul(subscript, stride))
+        stride = mul(stride, extent) if extent is not None else stride
+    return total
+
+
+def base_name(array: str, memory: str) -> str:
+    """The parameter that holds the address of an array in a memory."""
+    return f"&{array}@{memory}"
+
+
+@dataclass(slots=True)
+class Pointers:
+    """Accesses by pointers that are moved on at the end of each iteration."""
+
+    known: dict[tuple[str, tuple[Expr, ...]], tuple[Polynomial, int, int] | None] = field(default_factory=dict)
+    count: int = 0
+
+    def reaches(self, stream: Stream, load: Load, pattern: Pattern) -> bool:
+        """Whether a load may be made by a pattern: its array is in that memory, its lanes are neighbours."""
+        array = stream.arrays.get(load.array)
+        names_ = stream.patterns.machine.memories
+        for operand in pattern.operation.definition.arrays:
+            if operand.memory in {x.name for x in names_}:
+                slot = operand_slot(pattern, operand.name)
+                if array is None or slot is None or operand.memory not in stream.memories.get(load.array, ()):
+                    return False
+                if operand.type.bits != array.type.bits or (operand.type.is_float != array.type.is_float and slot[1]):
+                    return False
+                return self.lane_step(stream, load) == (array.type.size if slot[1] else 0)
+        return False
+
+    def lane_step(self, stream: Stream, load: Load) -> int | None:
+        """By how many bytes an access goes on from lane to lane; None where that is no number."""
+        found = self._place(stream, load)
+        return None if found is None else found[2]
+
+    def _place(self, stream: Stream, load: Load) -> tuple[Polynomial, int, int] | None:
+        """An access's bytes without the constant, that, and the step from lane to lane."""
+        key = (load.array, load.index)
+        if key not in self.known:
+            self.known[key] = self._found(stream, load)
+        return self.known[key]
+
+    def _found(self, stream: Stream, load: Load) -> tuple[Polynomial, int, int] | None:
+        apart = linear_in(linear_bytes(stream.arrays[load.array], load.index), LANE.name)
+        if apart is None:
+            return None
+        step = constant(build(apart[0]))
+        if step is None:
+            return None
+        terms, offset = split_constant(polynomial(apart[1]))
+        return terms, offset, step
+
+    def address(self, stream: Stream, load: Load, memory: str, lanes: int) -> tuple[Address, Place]:
+        """The operand of an access, and what is known of its place."""
+        found = self._place(stream, load)
+        assert found is not None
+        terms, offset, _ = found
+        array = stream.arrays[load.array]
+        self._check_alignment(stream, array, terms, offset, memory, lanes)
+        pointer = self.pointer(stream, load.array, memory, terms)
+        rest = constant(sub(build(terms), build(pointer.terms)))
+        assert rest is not None
+        width = array.type.size * max(1, lanes)
+        place = self._known_place(stream, load.array, memory, terms, offset, width)
+        return Address(pointer.register, offset + rest), place
+
+    def _check_alignment(
+        self, stream: Stream, array: Array, terms: Polynomial, offset: int, memory: str, lanes: int
+    ) -> None:
+        """RefusedError where a vector does not lie where its memory wants it."""
+        size = array.type.size * max(1, lanes)
+        wanted = min(stream.patterns.machine.memory(memory).alignment, size)
+        if wanted <= array.type.size:
+            return
+        steps = {x.var: x.step for x in stream.scope.chain()}
+        for monomial, factor in terms.items():
+            moved = [steps[x.name] for x in monomial if isinstance(x, Var) and x.name in steps]
+            if factor * (moved[0] if moved else 1) % wanted and not _is_multiple(monomial, factor, wanted):
+                raise RefusedError(
+                    f"a vector of `{array.name}` does not lie at a multiple of {wanted} bytes in {memory}", stream.span
+                )
+        if offset % wanted:
+            raise RefusedError(f"a vector of `{array.name}` is {offset % wanted} bytes off in {memory}", stream.span)
+
+    def pointer(self, stream: Stream, array: str, memory: str, terms: Polynomial) -> Pointer:
+        """A register that holds the address, but for a constant, that a polynomial stands for."""
+        key = (array, memory)
+        for scope in stream.scope.chain():
+            for known in scope.pointers.get(key, ()):
+                if constant(sub(build(terms), build(known.terms))) is not None:
+                    return known
+        own = names_in(build(terms))
+        scope = next((x for x in stream.scope.chain() if x.depends(own)), stream.root)
+        if scope is stream.root or scope.parent is None:
+            return self._computed(stream, scope, key, terms)
+        apart = linear_in(build(terms), scope.var)
+        inner = scope.mutated - {scope.var}
+        if apart is None or not apart[0] or names_in(build(apart[0])) & scope.mutated or names_in(apart[1]) & inner:
+            return self._computed(stream, stream.scope, key, terms)
+        return self._moving(stream, scope, key, terms, build(apart[0]))
+
+    def _computed(self, stream: Stream, scope: Scope, key: tuple[str, str], terms: Polynomial) -> Pointer:
+        """An address that is added up."""
+        slot = self.address_slot(stream)
+        base: Expr = Load(base_name(*key), (), INDEX)
+        with stream.within(scope):
+            register = stream.value(Binary("add", base, build(terms)) if terms else base, slot)
+        made = Pointer(register, terms)
+        if scope is stream.root:
+            scope.pointers.setdefault(key, []).append(made)
+        return made
+
+    def _moving(self, stream: Stream, scope: Scope, key: tuple[str, str], terms: Polynomial, factor: Expr) -> Pointer:
+        """A pointer that a loop moves on: it begins where its first iteration needs it."""
+        parent = scope.parent
+        assert parent is not None
+        slot = self.address_slot(stream)
+        first = polynomial(put(build(terms), {scope.var: scope.lower}))
+        with stream.within(parent):
+            outer, offset = split_constant(first)
+            start = self.pointer(stream, *key, outer)
+            rest = constant(sub(build(outer), build(start.terms)))
+            assert rest is not None
+            register = stream.fresh(slot[0], "p")
+            self._set(stream, start.register, offset + rest, register)
+        self.count += 1
+        step = mul(factor, index(scope.step))
+        self.move_on(stream, scope, f"&{self.count}", Cell(register, slot, INDEX), step)
+        made = Pointer(register, terms)
+        scope.pointers.setdefault(key, []).append(made)
+        return made
+
+    def _set(self, stream: Stream, source: Register, offset: int, into: Register) -> None:
+        slot = self.address_slot(stream)
+        name = f"&of {source}"
+        stream.cells[name] = Cell(source, slot, INDEX)
+        old: Expr = Load(name, (), INDEX)
+        stream.value(old if not offset else Binary("add", old, index(offset)), slot, into)
+        del stream.cells[name]
+        stream.selector.forget()
+
+    def address_slot(self, stream: Stream) -> tuple[str, int]:
+        """The file of bases."""
+        found = next((x.name for x in stream.patterns.machine.files if x.addresses), None)
+        if found is None:
+            raise RefusedError("no register can hold an address", stream.span)
+        return found, 0
+
+    def move_on(self, stream: Stream, scope: Scope, name: str, cell: Cell, step: Expr) -> None:
+        """A register that moves on by a step at the end of each iteration."""
+        stream.cells[name] = cell
+        scope.mutated |= {name}
+        scope.steps[name] = normal(step)
+
+    def variable(self, stream: Stream, name: str) -> None:
+        """Make the cell that counts with a loop."""
+        scope = next((x for x in stream.scope.chain() if x.var == name), None)
+        if scope is None or scope.parent is None:
+            raise RefusedError(f"nothing is known of `{name}`", stream.span)
+        cell = f"&{name}"
+        slot = stream.slot_for(INDEX, 0)
+        register = stream.fresh(slot[0], name)
+        with stream.within(scope.parent):
+            stream.value(scope.lower, slot, register)
+        self.move_on(stream, scope, cell, Cell(register, slot, INDEX), index(scope.step))
+        stream.cells[name] = stream.cells[cell]
+        stream.selector.forget()
+
+    def finish(self, stream: Stream) -> None:
+        """Move on what moves at the end of an iteration: in the last access by a pointer where that is possible."""
+        scope = stream.scope
+        offsets = {x.name for x in stream.patterns.machine.files if x.offsets}
+        for name, step in scope.steps.items():
+            cell = stream.cells[name]
+            amount = constant(step)
+            last = _last_access(scope, cell.register)
+            if last is not None and amount is None and offsets:
+                slot = (next(iter(sorted(offsets))), 0)
+                if stream.selector.best(step, slot) is not None and stream.home(step) is not scope:
+                    _fold(scope, last, cell.register, stream.value(step, slot))
+                    continue
+            if last is not None and amount is not None:
+                _fold(scope, last, cell.register, amount)
+                continue
+            stream.value(Binary("add", Load(name, (), INDEX), step), cell.slot, cell.register)
+        for name in scope.steps:
+            del stream.cells[name]
+        stream.cells.pop(scope.var, None)
+
+    def _known_place(
+        self, stream: Stream, array: str, memory: str, terms: Polynomial, offset: int, width: int
+    ) -> Place:
+        """What is known of the bytes of an access from iteration to iteration of the innermost loop."""
+        scope = stream.scope
+        apart = linear_in(build(terms), scope.var) if scope.var else ({}, build(terms))
+        stride: int | None = None
+        if apart is not None and not names_in(apart[1]) & (scope.mutated - {scope.var}):
+            factor = constant(mul(build(apart[0]), index(scope.step)))
+            stride = factor if factor is not None else None
+        if stride is None or apart is None:
+            self.count += 1
+            return Place(f"{array}@{memory}", f"#{self.count}", 0, 0, width)
+        return Place(f"{array}@{memory}", show(normal(apart[1])), offset, stride, width)
+
+
+def _is_multiple(monomial: Iterable[Expr], factor: int, wanted: int) -> bool:
+    """Whether a product is a multiple of something because one of its factors is known to be (see `layout`)."""
+    for x in monomial:
+        if isinstance(x, Var) and x.name.endswith(PITCH):
+            return True
+    return factor % wanted == 0
+
+
+PITCH = ".pitch"
+"""How the sizes end that are elements of a row with its padding: multiples of whole vectors."""
+
+
+def _last_access(scope: Scope, register: Register) -> int | None:
+    """Where in a scope the last use of a pointer is, if that is an access that is always made."""
+    for number in range(len(scope.items) - 1, -1, -1):
+        item = scope.items[number]
+        if isinstance(item, Loop):
+            if _uses(item, register):
+                return None
+            continue
+        if not _uses(item, register):
+            continue
+        bases = [x for x in item.operands if isinstance(x, Address) and x.base == register]
+        direct = len(bases) == 1 and item.guard is None and all(x == bases[0] or x != register for x in item.operands)
+        return number if direct and bases[0].step == 0 else None
+    return None
+
+
+def _uses(item: Instr | Loop, register: Register) -> bool:
+    match item:
+        case Loop(body=body):
+            return any(_uses(x, register) for x in body)
+        case Instr(operands=operands, guard=guard):
+            named = [x.base if isinstance(x, Address) else x for x in operands]
+            return register in named or (guard is not None and guard.register == register)
+
+
+def _fold(scope: Scope, number: int, register: Register, step: int | Register) -> None:
+    item = scope.items[number]
+    assert isinstance(item, Instr)
+    moved = tuple(replace(x, step=step) if isinstance(x, Address) and x.base == register else x for x in item.operands)
+    scope.items[number] = replace(item, operands=moved)

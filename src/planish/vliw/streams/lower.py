@@ -1,0 +1,472 @@
+"""A nest becomes a stream of a machine's operations: statements, loops, conditions, and loops over lanes.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.vliw.description import load_machine
+>>> text = "kernel axpy(n; a: f32, x: f32[n], y: f32[n]) { for i in 0 .. n { y[i] += a * x[i] } }"
+>>> made = lower(parse_kernel(text), load_machine("ftmatrix"))
+>>> loop = made.program.body[-1]
+>>> [x.operation for x in loop.body]
+['SLDW', 'SLDW', 'SFMULAS32', 'SSTW']
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import assert_never
+
+from planish.ir.expr import Binary, Cast, Compare, Expr, Load, Select, Unary, Var, index, type_of
+from planish.ir.index.polynomial import add as plus
+from planish.ir.index.polynomial import constant, floordiv, sub
+from planish.ir.index.simplify import simplify
+from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Reduce, Stmt
+from planish.ir.passes.update_idioms import updated
+from planish.ir.traverse import (
+    WORK,
+    bindings,
+    children,
+    expressions,
+    loads,
+    map_block,
+    map_expr,
+    map_exprs,
+    stored_arrays,
+    substitute,
+    variables,
+    walk,
+    walk_expr,
+    with_children,
+)
+from planish.ir.types import BOOL, INDEX, Type
+from planish.vliw.machine import Machine
+from planish.vliw.program import Address, Item, Loop, Parameter, Program, Register
+from planish.vliw.streams.addresses import Pointers, base_name
+from planish.vliw.streams.patterns import LANE, Pattern, PatternSet, Sum, read_patterns
+from planish.vliw.streams.placement import LANES, place_arrays
+from planish.vliw.streams.selection import operand_slot, varies
+from planish.vliw.streams.stream import Cell, RefusedError, Scope, Stream
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a parameter of a stream is: the address of `array` in `memory`, the value of a scalar or size (`name`), or
+    what an expression over sizes is (`value`), which the caller computes."""
+
+    parameter: Parameter
+    array: Array | None = None
+    value: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A stream, and what its parameters are. `sizes`: those of the kernel that follow from others; `plain`: arrays
+    whose rows are padded, as they are without that."""
+
+    kernel: Kernel
+    program: Program
+    given: tuple[Given, ...]
+    sizes: Mapping[str, Expr] = field(default_factory=dict)
+    plain: Mapping[str, Array] = field(default_factory=dict)
+
+
+_PATTERNS: dict[int, tuple[Machine, PatternSet]] = {}
+
+
+def _patterns(machine: Machine) -> PatternSet:
+    """The patterns of a machine, read once."""
+    known = _PATTERNS.get(id(machine))
+    if known is None or known[0] is not machine:
+        known = _PATTERNS[id(machine)] = (machine, read_patterns(machine))
+    return known[1]
+
+
+def lower(kernel: Kernel, machine: Machine, contract: bool = True) -> Lowered:
+    """The stream of a kernel; `contract`: a product and a sum may be rounded once. Loops that are marked `simd` and run
+    over as many lanes as vectors have are done by operations over lanes.
+
+    RefusedError where no operation does what is needed.
+    """
+    kernel = _without_names(kernel)
+    kernel, derived = _derived_sizes(kernel)
+    patterns = _patterns(machine)
+    writer = _Writer(kernel, Stream(patterns, Pointers(), contract), derived)
+    return writer.written()
+
+
+def _without_names(kernel: Kernel) -> Kernel:
+    """The kernel with a scalar cell for each named value."""
+    lets: dict[str, Type] = {}
+
+    def celled(stmt: Stmt) -> Stmt | tuple[Stmt, ...]:
+        if not isinstance(stmt, Let):
+            return stmt
+        kind = type_of(stmt.value)
+        lets[stmt.var] = kind
+        cell = Array(stmt.var, kind, (), True, "register")
+        return Alloc(cell, stmt.span), Assign(stmt.var, (), stmt.value, stmt.span)
+
+    body = map_block(celled, kernel.body)
+    if not lets:
+        return kernel
+
+    def loaded(x: Expr) -> Expr:
+        return Load(x.name, (), lets[x.name]) if isinstance(x, Var) and x.name in lets else x
+
+    return replace(kernel, body=map_block(lambda s: map_exprs(lambda e: map_expr(loaded, e), s), body))
+
+
+def _derived_sizes(kernel: Kernel) -> tuple[Kernel, dict[str, Expr]]:
+    """The kernel with a size for what takes more than sums and products of sizes, which its caller computes once."""
+    found: dict[Expr, str] = {}
+    sizes = set(kernel.sizes)
+
+    def visit(x: Expr) -> Expr:
+        own = variables(x)
+        is_work = isinstance(x, Binary | Select) and type_of(x) == INDEX and own and own <= sizes and not loads(x)
+        if is_work and any(isinstance(y, Select) or isinstance(y, Binary) and y.op in WORK for y in walk_expr(x)):
+            name = found.setdefault(x, f"size.{len(found)}")
+            return Var(name, INDEX)
+        return with_children(x, tuple(visit(y) for y in children(x)))
+
+    body = map_block(lambda s: map_exprs(visit, s), kernel.body)
+    fresh = tuple(found.values())
+    return replace(kernel, sizes=(*kernel.sizes, *fresh), body=body), {name: x for x, name in found.items()}
+
+
+@dataclass(slots=True)
+class _Writer:
+    """Writes the statements of a kernel into a stream."""
+
+    kernel: Kernel
+    stream: Stream
+    derived: dict[str, Expr]
+
+    def written(self) -> Lowered:
+        stream, kernel = self.stream, self.kernel
+        own = [x.array for x in walk(kernel.body) if isinstance(x, Alloc) and x.array.shape and x.array.memory != LANES]
+        arrays = (*(x for x in kernel.arrays if x.shape), *own)
+        stream.memories = place_arrays(kernel, stream.patterns, arrays)
+        stream.arrays = {x.name: x for x in kernel.arrays} | {x.name: x for x in own}
+        given = [*self.numbers(), *self.addresses(arrays)]
+        cells = [x for x in kernel.arrays if not x.shape]
+        given += self.cells(cells)
+        self.block(kernel.body)
+        self.store_cells(cells)
+        used = _used(stream.root.items)
+        kept = tuple(x for x in given if x.parameter.register in used)
+        program = Program(kernel.name, tuple(x.parameter for x in kept), tuple(stream.root.items))
+        return Lowered(kernel, program, kept)
+
+    def numbers(self) -> Iterable[Given]:
+        """Sizes and scalars, which come in registers."""
+        values = [(x, INDEX) for x in self.kernel.sizes] + [(x.name, x.type) for x in self.kernel.scalars]
+        for name, kind in values:
+            slot = self.stream.slot_for(kind, 0)
+            register = Register(slot[0], name)
+            self.stream.cells[name] = Cell(register, slot, kind)
+            yield Given(Parameter(name, register), None, self.derived.get(name))
+
+    def addresses(self, arrays: Sequence[Array]) -> Iterable[Given]:
+        """The addresses of arrays, which come in registers, too."""
+        slot = Pointers().address_slot(self.stream)
+        for array in arrays:
+            for memory in self.stream.memories[array.name]:
+                name = base_name(array.name, memory)
+                register = Register(slot[0], name[1:])
+                self.stream.cells[name] = Cell(register, slot, INDEX)
+                yield Given(Parameter(name[1:], register, memory), array)
+
+    def cells(self, cells: Sequence[Array]) -> Iterable[Given]:
+        """Scalars behind addresses: they are in registers while the stream runs."""
+        slot = Pointers().address_slot(self.stream)
+        for array in cells:
+            home = f"{array.name}*"
+            self.stream.arrays[home] = replace(array, name=home)
+            self.stream.memories |= place_arrays(self.kernel, self.stream.patterns, (replace(array, name=home),))
+            memory = self.stream.memories[home][0]
+            register = Register(slot[0], f"{array.name}@{memory}")
+            self.stream.cells[base_name(home, memory)] = Cell(register, slot, INDEX)
+            where = self.stream.slot_for(array.type, 0)
+            cell = Cell(self.stream.fresh(where[0], array.name), where, array.type)
+            self.stream.value(Load(home, (), array.type), where, cell.register)
+            self.stream.cells[array.name] = cell
+            yield Given(Parameter(f"{array.name}@{memory}", register, memory), array)
+
+    def store_cells(self, cells: Sequence[Array]) -> None:
+        """What was changed of these goes back."""
+        for array in cells:
+            if array.name in stored_arrays(self.kernel.body):
+                self.store(f"{array.name}*", (), Load(array.name, (), array.type), 0)
+
+    # Statements
+
+    def block(self, block: Block, lanes: int = 0) -> None:
+        """Statements in order."""
+        self.count_uses(block)
+        for stmt in block.body:
+            self.statement(stmt, lanes)
+
+    def count_uses(self, block: Block) -> None:
+        """How often values are used in statements that follow one another."""
+        counts: Counter[Expr] = Counter()
+        for stmt in block.body:
+            stmts = stmt.body.body if isinstance(stmt, For) and stmt.facts.simd else (stmt,)
+            for x in stmts:
+                value = updated(x) if isinstance(x, Reduce) else None
+                own = {stmt.var: LANE} if isinstance(stmt, For) else {}
+                for e in (value,) if value is not None else expressions(x):
+                    counts.update(walk_expr(substitute(e, own)))
+        self.stream.uses = dict(counts)
+
+    def statement(self, stmt: Stmt, lanes: int) -> None:
+        stream = self.stream
+        stream.span = getattr(stmt, "span", None) or stream.span
+        match stmt:
+            case Block():
+                self.block(stmt, lanes)
+            case For() if stmt.facts.simd and self.is_vector(stmt):
+                own = {stmt.var: LANE}
+                body = map_block(lambda s: map_exprs(lambda e: substitute(e, own), s), stmt.body)
+                for x in body.body:
+                    self.statement(x, int(constant(stmt.upper) or 0))
+            case For():
+                self.loop(stmt)
+            case If() if lanes:
+                self.choose(stmt, lanes)
+            case If():
+                self.branch(stmt)
+            case Assign(array=name, index=subscripts, value=value):
+                self.assign(name, subscripts, value, lanes)
+            case Reduce(array=name, index=subscripts, value=value):
+                if lanes and varies(value) and not any(varies(x) for x in subscripts):
+                    self.sum(stmt, lanes)
+                else:
+                    self.assign(name, subscripts, updated(stmt), lanes)
+            case Alloc(array=array):
+                self.allocate(array)
+            case Let():
+                raise AssertionError("named values are cells")
+            case _:
+                assert_never(stmt)
+
+    def is_vector(self, loop: For) -> bool:
+        """Whether a loop runs over the lanes of a vector."""
+        trip = constant(sub(loop.upper, loop.lower))
+        return trip in self.stream.patterns.lane_counts and constant(loop.lower) == 0 and loop.step == 1
+
+    def allocate(self, array: Array) -> None:
+        """A scalar, or a vector, gets a register; other arrays are in memory."""
+        if array.shape and array.memory != LANES:
+            return
+        lanes = int(constant(array.shape[0]) or 0) if array.shape and array.shape[0] is not None else 0
+        slot = self.stream.slot_for(array.type, lanes)
+        self.stream.cells[array.name] = Cell(self.stream.fresh(slot[0], array.name), slot, array.type)
+
+    def assign(self, name: str, subscripts: tuple[Expr, ...], value: Expr, lanes: int) -> None:
+        cell = self.stream.cells.get(name)
+        if cell is None:
+            self.store(name, subscripts, value, lanes)
+            return
+        guard = self.stream.guard()
+        if guard is None:
+            self.stream.value(value, cell.slot, cell.register)
+        else:
+            made = self.stream.value(value, cell.slot)
+            pattern = self.stream.selector.copy(cell.type, cell.slot)
+            if pattern is None:
+                raise RefusedError(f"no operation copies a register of {cell.slot[0]}", self.stream.span)
+            assert isinstance(pattern.value, Load)
+            self.stream.write(pattern, {pattern.value.array: made}, cell.register, None, guard)
+        self.changed(name)
+
+    def changed(self, name: str) -> None:
+        """Values that depend on a name are to be computed anew."""
+        for scope in self.stream.scope.chain():
+            scope.drop(frozenset({name}))
+        self.stream.selector.forget()
+
+    def store(self, name: str, subscripts: tuple[Expr, ...], value: Expr, lanes: int) -> None:
+        """An element, or one of each lane, goes to memory."""
+        stream = self.stream
+        target = Load(name, subscripts, type_of(value))
+        pattern, given = self.store_pattern(target, value, lanes)
+        (operand,) = [x.array for x in loads(pattern.value)]
+        slot = operand_slot(pattern, operand)
+        assert slot is not None
+        made = stream.value(given, slot)
+        memory = pattern.result.memory
+        address, place = stream.access.address(stream, target, memory, pattern.lanes)
+        stream.write(pattern, {operand: made}, address, place, stream.guard())
+        self.changed(name)
+        if not stream.scope.guards and type_of(value) == stream.arrays[name].type:
+            stream.scope.held[target, slot] = made
+
+    def store_pattern(self, target: Load, value: Expr, lanes: int) -> tuple[Pattern, Expr]:
+        """The operation that stores an element, and what is given to it."""
+        stream = self.stream
+        memories = {x.name for x in stream.patterns.machine.memories}
+        best: tuple[float, Pattern, Expr] | None = None
+        for pattern in stream.patterns.patterns:
+            if pattern.result.memory not in memories or pattern.lanes != lanes:
+                continue
+            if not _stores(pattern, stream.arrays[target.array].type) or not _in_reach(stream, target, pattern):
+                continue
+            given = value
+            slot = operand_slot(pattern, next(x.array for x in loads(pattern.value)))
+            assert slot is not None
+            choice = stream.best(given, slot)
+            if choice is not None and (best is None or choice.cost < best[0]):
+                best = choice.cost, pattern, given
+        if best is None:
+            slot = stream.slot_for(type_of(value), lanes if varies(value) else 0)
+            stream.value(value, slot)
+            what = f"vectors of `{target.array}`" if lanes else f"`{target.array}`"
+            raise RefusedError(f"no operation stores {what} ({type_of(value)})", stream.span)
+        return best[1], best[2]
+
+    def sum(self, stmt: Reduce, lanes: int) -> None:
+        """All lanes are combined in a scalar."""
+        stream = self.stream
+        cell = stream.cells.get(stmt.array)
+        kind = type_of(stmt.value)
+        found = next(
+            (x for x in stream.patterns.sums if (x.op, x.lanes, x.result.type) == (stmt.op, lanes, kind)), None
+        )
+        if cell is None or found is None:
+            raise RefusedError(f"no operation combines {lanes} lanes of {kind} by {stmt.op}", stream.span)
+        source = stream.value(stmt.value, (found.source.memory, lanes))
+        name = f"&sum{stream.count}"
+        slot = (found.result.memory, 0)
+        total = stream.fresh(slot[0], "sum")
+        stream.write(_as_pattern(found), {found.source.name: source}, total)
+        stream.scope.mutated |= {name}
+        stream.cells[name] = Cell(total, slot, kind)
+        self.assign(stmt.array, (), updated(replace(stmt, value=Load(name, (), kind))), 0)
+
+    # Control
+
+    def choose(self, stmt: If, lanes: int) -> None:
+        """A condition in lanes: what is assigned is chosen."""
+        for block, holds in ((stmt.then, True), (stmt.otherwise, False)):
+            for x in block.body:
+                if not isinstance(x, Assign | Reduce):
+                    raise RefusedError("a loop under a condition that differs from lane to lane", self.stream.span)
+                old = Load(x.array, x.index, type_of(x.value))
+                new = updated(x) if isinstance(x, Reduce) else x.value
+                both = (new, old) if holds else (old, new)
+                self.assign(x.array, x.index, Select(stmt.condition, *both), lanes)
+
+    def branch(self, stmt: If) -> None:
+        """A condition: what is in it is guarded. The condition is looked at once."""
+        name = f"&if{self.stream.count}"
+        slot = self.stream.slot_for(BOOL, 0)
+        guard = self.stream.truth(stmt.condition)
+        self.stream.scope.mutated |= {name}
+        self.stream.cells[name] = Cell(guard.register, (guard.register.file, slot[1]), BOOL)
+        holds: Expr = Load(name, (), BOOL)
+        if guard.register in _variables(self.stream):
+            held = self.stream.copy(guard.register, self.stream.fresh(slot[0], "if"), BOOL, slot)
+            self.stream.cells[name] = Cell(held, slot, BOOL)
+        fails: Expr = Unary("not", holds)
+        for block, condition in ((stmt.then, holds), (stmt.otherwise, fails)):
+            if block.body:
+                with self.stream.under(_negated(condition) if guard.negated else condition):
+                    self.block(block)
+        del self.stream.cells[name]
+
+    def loop(self, stmt: For) -> None:
+        """A loop over a number of iterations that is known on entry."""
+        stream, outer = self.stream, self.stream.scope
+        trip = _trip(stmt)
+        known = constant(trip)
+        if known is not None and known <= 0:
+            return
+        count = known if known is not None else self.trip_count(trip)
+        changed = frozenset({stmt.var, *stored_arrays(stmt), *bindings(stmt)})
+        runs = (known is not None and known > 0) and not outer.guards
+        some = Compare("lt", stmt.lower, stmt.upper)
+        inner = Scope(stmt.var, changed, outer, stmt.lower, stmt.step, runs, some)
+        stream.selector.forget()
+        stream.scope = inner
+        uses = stream.uses
+        try:
+            self.block(stmt.body)
+            stream.access.finish(stream)
+        finally:
+            stream.scope, stream.uses = outer, uses
+        outer.items.append(Loop(f"{stmt.var}{stream.count}", count, tuple(inner.items), 0, 1, stmt.span))
+        for scope in outer.chain():
+            scope.drop(inner.mutated)
+        stream.selector.forget()
+
+    def trip_count(self, trip: Expr) -> Register:
+        """How often a loop runs, in a register: not at all where its condition does not hold."""
+        stream = self.stream
+        slot = stream.slot_for(INDEX, 0)
+        count = stream.value(trip, slot)
+        guard = stream.guard()
+        if guard is None:
+            return count
+        made = stream.fresh(slot[0], "trip")
+        stream.value(index(0), slot, made)
+        pattern = stream.selector.copy(INDEX, slot)
+        assert pattern is not None and isinstance(pattern.value, Load)
+        stream.write(pattern, {pattern.value.array: count}, made, None, guard)
+        return made
+
+
+def _trip(loop: For) -> Expr:
+    """How often a loop runs, where that is more than 0."""
+    span = sub(loop.upper, loop.lower)
+    if loop.step == 1:
+        return simplify(span)
+    return simplify(floordiv(plus(span, index(loop.step - 1)), index(loop.step)))
+
+
+def _negated(x: Expr) -> Expr:
+    return x.operand if isinstance(x, Unary) and x.op == "not" else Unary("not", x)
+
+
+def _variables(stream: Stream) -> set[Register]:
+    return {x.register for name, x in stream.cells.items() if not name.startswith("&")}
+
+
+def _as_pattern(found: Sum) -> Pattern:
+    """What writes a sum's operation: it has one operand besides its result."""
+    return Pattern(found.operation, found.result, Load(found.source.name, (LANE,), found.source.type), 0)
+
+
+def _stores(pattern: Pattern, kind: Type) -> bool:
+    """Whether an operation stores elements of a type: their bits, or the low ones of a register."""
+    own = pattern.result.type
+    inner = loads(pattern.value)
+    value = pattern.value.operand if isinstance(pattern.value, Cast) else pattern.value
+    return len(inner) == 1 and value == inner[0] and own.bits == kind.bits and (own.is_float == kind.is_float)
+
+
+def _in_reach(stream: Stream, target: Load, pattern: Pattern) -> bool:
+    access = stream.access
+    assert isinstance(access, Pointers)
+    array = stream.arrays[target.array]
+    near = pattern.result.memory in stream.memories.get(target.array, ())
+    return near and access.lane_step(stream, target) == (array.type.size if pattern.lanes else 0)
+
+
+def _used(items: Sequence[Item]) -> set[Register]:
+    """All registers in a stream."""
+    out: set[Register] = set()
+    for item in items:
+        if isinstance(item, Loop):
+            out |= _used(item.body)
+            if isinstance(item.count, Register):
+                out.add(item.count)
+            continue
+        for x in item.operands:
+            if isinstance(x, Register):
+                out.add(x)
+            elif isinstance(x, Address):
+                out |= {y for y in (x.base, x.offset, x.step) if isinstance(y, Register)}
+        if item.guard is not None:
+            out.add(item.guard.register)
+    return out

@@ -1,0 +1,86 @@
+"""Nests as streams of operations: they mean what the nests do, as streams and as packets, on machines by files."""
+
+from pathlib import Path
+
+import pytest
+
+from planish.core.span import Source
+from planish.frontend.c.reader import read_c
+from planish.ir.nest import Kernel
+from planish.ir.text.parser import parse_kernel
+from planish.poly.canonical.delinearise import delinearise
+from planish.vliw.description import load_machine
+from planish.vliw.pack.packing import pack
+from planish.vliw.program import Loop
+from planish.vliw.streams.lower import lower
+from planish.vliw.streams.oracle import check_code, check_stream, draw_values, sizes_for
+from planish.vliw.streams.stream import RefusedError
+
+FT = load_machine("ftmatrix")
+NARROW = load_machine(str(Path(__file__).parent / "narrow.toml"))
+
+MATMUL = """void f(int m, int n, int k, const float *restrict A, const float *restrict B, float *restrict C) {
+  for (int i = 0; i < m; i++) for (int j = 0; j < n; j++) {
+    float s = 0; for (int p = 0; p < k; p++) s += A[i * k + p] * B[p * n + j]; C[i * n + j] = s; } }"""
+DOT = """void f(int n, const float *x, const float *y, float *restrict s) {
+  for (int i = 0; i < n; i++) *s += x[i] * y[i]; }"""
+BIQUAD = """void f(int n, const float *c, const float *x, float *restrict y, float *restrict st) {
+  float w1 = st[0], w2 = st[1];
+  for (int i = 0; i < n; i++) { float w = x[i] - c[3] * w1 - c[4] * w2;
+    y[i] = c[0] * w + c[1] * w1 + c[2] * w2; w2 = w1; w1 = w; }
+  st[0] = w1; st[1] = w2; }"""
+ARGMAX = """void f(int n, const float *x, float *restrict m, int *restrict best) {
+  float most = x[0]; int at = 0;
+  for (int i = 1; i < n; i++) if (x[i] > most) { most = x[i]; at = i; }
+  *m = most; *best = at; }"""
+GUARDED = """kernel f(n; x: i32[n], y: i32[n]) { for i in 0 .. n {
+  if i > 0 { if x[i - 1] > x[i] { y[i] = x[i - 1] } else { y[i] += -3:i32 } }
+  for j in 0 .. i { if x[j] < 2:i32 { y[i] += x[j] * i32(j) } } } }"""
+TRIANGLE = """void f(int n, double *restrict A) {
+  for (int i = 0; i < n; i++) for (int j = 0; j <= i; j += 2) A[i * n + j] = A[i * n + j] / (1.0 + i) - 2 * j; }"""
+BYTES = """void f(int n, const unsigned char *restrict a, unsigned char *restrict b) {
+  for (int i = 1; i < n; i++) b[i] = (a[i] + a[i - 1] + 1) >> 1; }"""
+TABLE = """void f(int n, const float *restrict a, float *restrict b) {
+  for (int i = 0; i < n; i++) { float t[4]; for (int j = 0; j < 4; j++) t[j] = a[i] * j;
+    for (int j = 0; j < 4; j++) b[i] += t[3 - j] * t[j]; } }"""
+
+
+def kernel_of(text: str) -> Kernel:
+    if text.startswith("kernel"):
+        return parse_kernel(text)
+    (region,) = [x for f in read_c(Source("f.c", text)).functions for x in f.regions]
+    return delinearise(region.kernel)
+
+
+@pytest.mark.parametrize("text", [MATMUL, DOT, BIQUAD, ARGMAX, GUARDED, TRIANGLE, BYTES, TABLE])
+def test_scalar_streams_mean_what_the_nest_does(text: str) -> None:
+    kernel = kernel_of(text)
+    lowered = lower(kernel, FT)
+    packed = pack(lowered.program, FT)
+    for sizes in sizes_for(kernel, (0, 1, 2, 5, 9)):
+        values = draw_values(kernel, sizes)
+        assert check_stream(lowered, kernel, FT, values) == "", sizes
+        assert check_code(packed.code, lowered, kernel, FT, values).message == "", sizes
+
+
+@pytest.mark.parametrize("text", [DOT, BIQUAD])
+def test_another_machine_is_its_file(text: str) -> None:
+    kernel = kernel_of(text)
+    lowered = lower(kernel, NARROW)
+    for sizes in sizes_for(kernel, (0, 1, 7)):
+        assert check_stream(lowered, kernel, NARROW, draw_values(kernel, sizes)) == ""
+
+
+def test_addresses_move_on_in_the_accesses() -> None:
+    lowered = lower(kernel_of(MATMUL), FT)
+    inner = [x for x in lowered.program.body if isinstance(x, Loop)][0]
+    while not inner.is_innermost:
+        inner = next(x for x in inner.body if isinstance(x, Loop))
+    assert [str(x).split()[0] for x in inner.body] == ["SLDW", "SLDW", "SFMULAS32"]
+
+
+def test_a_refusal_names_what_is_missing_and_where() -> None:
+    text = "void f(int n, float *a) { for (int i = 0; i < n; i++) a[i] = __builtin_sinf(a[i]); }"
+    with pytest.raises(RefusedError, match=r"no operation computes `sin") as caught:
+        lower(kernel_of(text.replace("__builtin_sinf", "sinf").replace("void", "#include <math.h>\nvoid")), FT)
+    assert caught.value.remark.span is not None and caught.value.remark.span.line == 2
