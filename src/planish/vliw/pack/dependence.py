@@ -46,16 +46,18 @@ class Edge:
         return f"{self.first} -> {self.second} delay {self.delay}{distance}"
 
 
-def graph(nodes: Sequence[Effects], carried: bool, renamed: Collection[Register] = ()) -> list[Edge]:
+def graph(
+    nodes: Sequence[Effects], carried: bool, renamed: Collection[Register] = (), free: Collection[Register] = ()
+) -> list[Edge]:
     """The dependences between the operations of a block; `carried`: also those from one iteration to later ones,
-    but for registers that are `renamed` from one iteration to the next."""
+    but for registers that are `renamed` from one iteration to the next. Those of `free` registers are not in it."""
     delays: dict[tuple[int, int, int], int] = {}
 
     def note(first: int, second: int, distance: int, delay: int) -> None:
         key = (first, second, distance)
         delays[key] = max(delay, delays.get(key, delay))
 
-    _register_edges(nodes, carried, frozenset(renamed), note)
+    _register_edges(nodes, carried, frozenset(renamed), frozenset(free), note)
     _memory_edges(nodes, carried, note)
     edges = (Edge(a, b, delay, distance) for (a, b, distance), delay in delays.items())
     return sorted(edges, key=lambda x: (x.distance, x.first, x.second))
@@ -90,7 +92,9 @@ class _History:
     readers: list[tuple[int, int]] = field(default_factory=list)
 
 
-def _register_edges(nodes: Sequence[Effects], carried: bool, renamed: frozenset[Register], note: _Note) -> None:
+def _register_edges(
+    nodes: Sequence[Effects], carried: bool, renamed: frozenset[Register], free: frozenset[Register], note: _Note
+) -> None:
     histories: dict[Register, _History] = {}
     versions: dict[Register, int] = {}
     guards: dict[tuple[int, int], int] = {}
@@ -99,7 +103,7 @@ def _register_edges(nodes: Sequence[Effects], carried: bool, renamed: frozenset[
             if node.guard is not None:
                 guards[copy, j] = versions.get(node.guard.register, 0)
             for register in node.reads:
-                if copy and register in renamed:
+                if register in free or (copy and register in renamed):
                     continue
                 history = histories.setdefault(register, _History())
                 for i, at, latency in history.writers:
@@ -107,7 +111,7 @@ def _register_edges(nodes: Sequence[Effects], carried: bool, renamed: frozenset[
                         note(i, j, copy - at, latency)
                 history.readers.append((copy, j))
             for write in node.writes:
-                if copy and write.register in renamed:
+                if write.register in free or (copy and write.register in renamed):
                     continue
                 history = histories.setdefault(write.register, _History())
                 for at, i in history.readers:

@@ -13,7 +13,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 from planish.ir.expr import Binary, Const, Expr, Var
@@ -59,6 +59,10 @@ class Effects:
     def guard(self) -> Guard | None:
         """The condition under which it is done."""
         return self.instr.guard
+
+    def on(self, unit: str) -> Effects:
+        """The same operation, which may go to one unit only."""
+        return replace(self, units=(unit,))
 
     @property
     def span(self) -> int:

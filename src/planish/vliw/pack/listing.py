@@ -161,4 +161,4 @@ def _fits_behind(
 ) -> bool:
     table = _table_of(machine, [replace(x, cycle=x.cycle - gap) for x in flying])
     placed = zip(nodes, schedule.cycles, schedule.units, strict=True)
-    return all(table.place(i, replace(x, units=(unit,)), cycle) for i, (x, cycle, unit) in enumerate(placed))
+    return all(table.place(i, x.on(unit), cycle) for i, (x, cycle, unit) in enumerate(placed))

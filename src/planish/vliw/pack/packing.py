@@ -14,17 +14,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.vliw.machine import Machine
 from planish.vliw.pack.allocate import TooFewRegisters, allocate
+from planish.vliw.pack.bounds import Bound, recurrence_bound, resource_bound
 from planish.vliw.pack.control import Control
+from planish.vliw.pack.dependence import graph
 from planish.vliw.pack.effects import Described
+from planish.vliw.pack.expand import Parts, Rolled, expand
+from planish.vliw.pack.lifetimes import pressure
 from planish.vliw.pack.listing import Flying, Schedule, gap_before, schedule_block
-from planish.vliw.pack.webs import name_values
+from planish.vliw.pack.pipelining import Problem, add_control, prepare, roll, unrolled, unrollings
+from planish.vliw.pack.webs import Registers, live_at_head, live_before, name_values
 from planish.vliw.program import Code, Guard, Instr, Issue, Item, Loop, Packet, Program, Register
+
+
+_MOST_FLAT = 600
+"""Operations of all iterations up to which a loop becomes packets without a jump."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +46,38 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class LoopReport:
-    """What became of an innermost loop: `interval` cycles from one iteration to the next."""
+    """What became of an innermost loop.
+
+    `interval`: cycles from one iteration to the next; `resources` and `recurrences` bound it from below. `stages`: how
+    many iterations are under way at once; `unroll`: how many begin in a pass of the kernel (0: there is none);
+    `registers`: MaxLive of each file; `operations`: how many an iteration has.
+    """
 
     name: str
+    method: Literal["list", "modulo", "flat"]
     operations: int
     interval: int
-    method: str
+    resources: Bound
+    recurrences: Bound
+    stages: int = 1
+    unroll: int = 1
+    registers: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def least(self) -> int:
+        """MII."""
+        return max(self.resources.interval, self.recurrences.interval)
+
+    def __str__(self) -> str:
+        """A line for people."""
+        bound = self.resources if self.resources.interval >= self.recurrences.interval else self.recurrences
+        gap = "which is the least" if self.interval == self.least else f"at least {self.least}"
+        files = ", ".join(f"{count} of {file}" for file, count in sorted(self.registers.items()))
+        return (
+            f"{self.name}: II {self.interval} ({self.method}), {gap} ({bound.reason}); ResMII "
+            f"{self.resources.interval}, RecMII {self.recurrences.interval}; {self.stages} stages, kernel of "
+            f"{self.unroll} iterations; registers: {files or 'not counted'}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +95,36 @@ def pack(program: Program, machine: Machine, options: Options | None = None) -> 
     registers.
     """
     described = Described(machine)
-    builder = _Builder(machine, described, Control(machine), options or Options())
-    builder.items(name_values(program.body, frozenset(), described))
-    labels = dict(builder.labels)
-    code = Code(program.name, tuple(builder.packets), labels, program.parameters)
-    try:
-        code = allocate(code, machine)
-    except TooFewRegisters as few:
-        count = machine.file(few.file).count
-        raise PlanishError(
-            Diagnostic("E0912", f"{program.name} wants {few.wanted} registers of {few.file}; there are {count}")
-        ) from few
-    return Packed(code, tuple(builder.reports))
+    control = Control(machine)
+    body = name_values(program.body, frozenset(), described)
+    longer: dict[str, int] = {}
+    chosen = options or Options()
+    while True:
+        builder = _Builder(machine, described, control, chosen, longer)
+        builder.items(body, frozenset())
+        code = Code(program.name, tuple(builder.packets), dict(builder.labels), program.parameters)
+        try:
+            return Packed(allocate(code, machine), tuple(builder.reports))
+        except TooFewRegisters as few:
+            # Iterations that begin later overlap less: each loop that wants registers of that file is made slower.
+            pressed = {x.name: x.interval + 1 for x in builder.reports if x.method != "list" and few.file in x.registers}
+            if not pressed:
+                raise _too_few(program, machine, few) from few
+            longer |= pressed
+
+
+def _too_few(program: Program, machine: Machine, few: TooFewRegisters) -> PlanishError:
+    count = machine.file(few.file).count
+    message = f"{program.name} wants {few.wanted} registers of {few.file} at once; {machine.name} has {count}"
+    return PlanishError(Diagnostic("E0912", message))
+
+
+@dataclass(frozen=True, slots=True)
+class _Ends:
+    """What is done once for the end of all passes, and at the end of each, one operation after the other."""
+
+    before: tuple[Instr, ...]
+    chain: tuple[Instr, ...]
 
 
 @dataclass(slots=True)
@@ -79,6 +133,7 @@ class _Builder:
     described: Described
     control: Control
     options: Options
+    longer: Mapping[str, int]
     packets: list[Packet] = field(default_factory=list)
     labels: dict[str, int] = field(default_factory=dict)
     flying: list[Flying] = field(default_factory=list)
@@ -89,34 +144,43 @@ class _Builder:
         self.made += 1
         return Register(file, f"%{self.made}")
 
-    def items(self, items: Sequence[Item], tail: Sequence[Instr] = ()) -> None:
-        """Packets for items one after the other; `tail` ends an iteration of the loop around them."""
+    def items(self, items: Sequence[Item], after: Registers, tail: Sequence[Instr] = ()) -> None:
+        """Packets for items one after the other; `tail` ends an iteration of the loop around them, and `after` are the
+        registers that are wanted behind them."""
+        live = [after]
+        for item in reversed(items):
+            live.insert(0, live_before([item], live[0], self.described))
         block: list[Instr] = []
-        for item in items:
+        for item, wanted in zip(items, live[1:], strict=True):
             if isinstance(item, Instr):
                 block.append(item)
             else:
-                self.loop(item, block)
+                self.loop(item, block, wanted)
                 block = []
         self.block([*block, *tail], lands=bool(tail))
 
-    def loop(self, loop: Loop, block: list[Instr]) -> None:
+    def loop(self, loop: Loop, block: list[Instr], after: Registers) -> None:
         """A loop, with the operations directly before it."""
+        wanted = after | live_at_head(loop, after, self.described)
         if isinstance(loop.count, int) and loop.count < 2:
             if loop.count == 1:
-                self.items([*block, *loop.body])
+                self.items([*block, *loop.body], after)
             else:
                 self.block(block)
-            return
-        counter = self.fresh(self.control.counter_file(loop.count.file if isinstance(loop.count, Register) else None))
+        elif not (loop.is_innermost and self.options.pipeline and self.pipelined(loop, block, wanted)):
+            self.counted(loop, block, wanted)
+
+    def counted(self, loop: Loop, block: list[Instr], wanted: Registers) -> None:
+        """A loop whose iterations follow one another."""
+        counter = self.counter(loop)
         behind = self.label(loop, "end")
         skipped = isinstance(loop.count, Register) and loop.at_least < 1
         if isinstance(loop.count, int):
-            block += self.control.constant(counter, loop.count)
+            block = [*block, *self.control.constant(counter, loop.count)]
         else:
-            block += self.control.move(counter, loop.count)
+            block = [*block, *self.control.move(counter, loop.count)]
             if skipped:
-                block += self.jump_if_less(loop.count, 1, behind)
+                block += self.jump_if_less(counter, 1, behind)
         self.block(block)
         before = list(self.flying)
         if loop.is_innermost:
@@ -124,10 +188,123 @@ class _Builder:
         else:
             head = self.label(loop, "loop")
             self.labels[head] = len(self.packets)
-            self.items(loop.body, self.count_down(counter, head))
+            self.items(loop.body, wanted, self.count_down(counter, head))
+        self.labels[behind] = len(self.packets)
         if skipped:
-            self.labels[behind] = len(self.packets)
             self.join(before)
+
+    def pipelined(self, loop: Loop, block: list[Instr], wanted: Registers) -> bool:
+        """A loop whose iterations overlap; False, and nothing is done, where that gains nothing."""
+        instrs = _instrs(loop)
+        problem = prepare(instrs, wanted, self.control, self.described)
+        slowest = self.once(instrs).length
+        rolled = roll(problem, self.longer.get(loop.name, 0), slowest - 1)
+        if rolled is None:
+            return False
+        if isinstance(loop.count, int):
+            return self.pipelined_so_often(loop, problem, rolled, loop.count, block)
+        counter = self.counter(loop)
+        for unroll in unrollings(rolled, 1):
+            before = rolled.before
+            exact = loop.multiple % unroll == 0
+            if exact:
+                # As many iterations as the count is a multiple of: none are left over.
+                before = -(-before // unroll) * unroll
+            passes = self.fresh(counter.file)
+            head = self.label(loop, "kernel")
+            ends = self.passes_end(passes, unroll, 1 if exact else unroll, head)
+            parts = expand(unrolled(rolled, unroll), before, unroll)
+            kernel = add_control(self.machine, parts.kernel, [self.described.effects(x) for x in ends.chain], self.described)
+            if kernel is None:
+                del self.labels[head]
+                continue
+            self.report(loop, problem, rolled, unroll)
+            rest, behind = self.label(loop, "rest"), self.label(loop, "end")
+            short = loop.at_least < before + unroll
+            block = [*block, *ends.before, *self.control.add(passes, loop.count, -before)]
+            if short or not exact:
+                block += self.control.move(counter, loop.count)
+            if short:
+                block += self.jump_if_less(counter, before + unroll, rest)
+            self.block(block)
+            skipping = list(self.flying)
+            self.rows(parts, kernel, head)
+            if short and exact:
+                self.block([self.control.jump(behind)])
+            elif not exact:
+                self.block(self.control.move(counter, passes))
+            leaving = list(self.flying)
+            self.labels[rest] = len(self.packets)
+            if short or not exact:
+                if short:
+                    self.flying = skipping if exact else [*skipping, *self.flying]
+                if not exact or loop.at_least < 1:
+                    self.block(self.jump_if_less(counter, 1, behind))
+                    leaving = [*leaving, *self.flying]
+                self.listed(loop, counter, report=False)
+                self.labels[behind] = len(self.packets)
+                self.join(leaving)
+            else:
+                self.labels[behind] = len(self.packets)
+            return True
+        return False
+
+    def pipelined_so_often(
+        self, loop: Loop, problem: Problem, rolled: Rolled, count: int, block: list[Instr]
+    ) -> bool:
+        """A loop with a known number of iterations."""
+        for unroll in unrollings(rolled, 1):
+            before = rolled.before + (count - rolled.before) % unroll
+            if count < before + 2 * unroll:
+                break
+            passes = self.fresh(self.control.counter_file(None))
+            head = self.label(loop, "kernel")
+            ends = self.passes_end(passes, 1, 1, head)
+            parts = expand(unrolled(rolled, unroll), before, unroll)
+            kernel = add_control(self.machine, parts.kernel, [self.described.effects(x) for x in ends.chain], self.described)
+            if kernel is None:
+                del self.labels[head]
+                continue
+            self.report(loop, problem, rolled, unroll)
+            self.block([*block, *ends.before, *self.control.constant(passes, (count - before) // unroll)])
+            self.rows(parts, kernel, head)
+            return True
+        if count * len(loop.body) > _MOST_FLAT:
+            return False
+        most = max([1, *rolled.copies.values()])
+        self.report(loop, problem, rolled, 0)
+        self.block(block)
+        parts = expand(unrolled(rolled, most), count, 0)
+        self.rows(Parts([], [], [*parts.prologue, *parts.epilogue]), [], None)
+        return True
+
+    def report(self, loop: Loop, problem: Problem, rolled: Rolled, unroll: int) -> None:
+        kernel = rolled.kernel
+        registers = pressure(problem.body.values, problem.invariants, kernel.cycles, kernel.interval)
+        bounds = (problem.resources, problem.recurrences)
+        method: Literal["modulo", "flat"] = "modulo" if unroll else "flat"
+        self.reports.append(
+            LoopReport(loop.name, method, len(loop.body), kernel.interval, *bounds, kernel.stages, unroll, registers)
+        )
+
+    def rows(self, parts: Parts, kernel: list[list[Issue]], head: str | None) -> None:
+        """The packets of a pipelined loop."""
+        rows = [*parts.prologue, *kernel, *parts.epilogue]
+        issued = [(self.described.effects(x.instr), i, x.unit) for i, row in enumerate(rows) for x in row]
+        nodes, cycles, units = zip(*issued, strict=True)
+        self.idle(gap_before(self.machine, nodes, Schedule(cycles, units, len(rows)), self.flying))
+        if head is not None:
+            self.labels[head] = len(self.packets) + len(parts.prologue)
+        self.packets += (tuple(x) for x in rows)
+        flown = (Flying(node, cycle - len(rows), unit) for node, cycle, unit in issued)
+        self.flying = [x for x in [*_later(self.flying, len(rows)), *flown] if x.cycle + x.effects.span > 0]
+
+    def counter(self, loop: Loop) -> Register:
+        return self.fresh(self.control.counter_file(loop.count.file if isinstance(loop.count, Register) else None))
+
+    def once(self, instrs: Sequence[Instr]) -> Schedule:
+        """A loop's body without its control, each iteration after the other."""
+        return schedule_block(self.machine, [self.described.effects(x) for x in instrs], loops=True)
 
     def join(self, other: Sequence[Flying]) -> None:
         """What was under way at another place may be so here too."""
@@ -146,14 +323,19 @@ class _Builder:
         test = self.control.less(predicate, register, bound, self.fresh)
         return [*test.before, test.instr, self.control.jump(label, Guard(predicate, test.negated))]
 
-    def count_down(self, counter: Register, label: str, by: int = 1) -> list[Instr]:
+    def count_down(self, counter: Register, label: str) -> list[Instr]:
         """The operations that end an iteration: the counter goes down, and there is a jump unless it is zero."""
-        down = list(self.control.add(counter, counter, -by))
-        if self.control.guards(counter.file):
-            return [*down, self.control.jump(label, Guard(counter))]
+        ends = self.passes_end(counter, 1, 1, label)
+        return [*ends.before, *ends.chain]
+
+    def passes_end(self, counter: Register, by: int, least: int, label: str) -> _Ends:
+        """The operations that end a pass: the counter goes down, and there is a jump if at least `least` is left."""
+        down = self.control.add(counter, counter, -by)
+        if least == 1 and self.control.guards(counter.file):
+            return _Ends((), (*down, self.control.jump(label, Guard(counter))))
         predicate = self.fresh(self.control.predicate_file())
-        test = self.control.less(predicate, counter, 1, self.fresh)
-        return [*down, *test.before, test.instr, self.control.jump(label, Guard(predicate, not test.negated))]
+        test = self.control.less(predicate, counter, least, self.fresh)
+        return _Ends(test.before, (*down, test.instr, self.control.jump(label, Guard(predicate, not test.negated))))
 
     def block(self, instrs: Sequence[Instr], lands: bool = False) -> None:
         if not instrs and not lands:
@@ -162,7 +344,7 @@ class _Builder:
         schedule = schedule_block(self.machine, nodes, self.flying, lands=lands)
         self.emit(schedule, instrs)
 
-    def listed(self, loop: Loop, counter: Register) -> None:
+    def listed(self, loop: Loop, counter: Register, report: bool = True) -> None:
         """An innermost loop whose iterations follow one another, with no more overlap than what is under way."""
         head = self.label(loop, "loop")
         instrs = [*_instrs(loop), *self.count_down(counter, head)]
@@ -171,7 +353,11 @@ class _Builder:
         self.idle(gap_before(self.machine, nodes, schedule, self.flying))
         self.labels[head] = len(self.packets)
         self.emit(schedule, instrs, again=True)
-        self.reports.append(LoopReport(loop.name, len(loop.body), schedule.length, "list"))
+        if report:
+            body = nodes[: len(loop.body)]
+            recurrences = recurrence_bound(len(body), graph(body, carried=True))
+            bounds = (resource_bound(self.machine, body), recurrences)
+            self.reports.append(LoopReport(loop.name, "list", len(loop.body), schedule.length, *bounds))
 
     def idle(self, cycles: int) -> None:
         """Empty packets."""

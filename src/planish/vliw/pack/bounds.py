@@ -1,0 +1,123 @@
+"""Lower bounds of the initiation interval (II): what the units, slots and ports allow, and what the recurrences do.
+
+>>> from planish.vliw.machine import Machine, Unit
+>>> from planish.vliw.pack.dependence import Edge
+>>> from planish.vliw.pack.effects import Effects
+>>> from planish.vliw.program import Instr
+>>> tiny = Machine("tiny", {"v": 2}, (Unit("A", "v"), Unit("B", "v")), (), (), ())
+>>> either = Effects(Instr("X", ()), "compute", ("A", "B"), 1, 1, (), (), ())
+>>> slow = Effects(Instr("Y", ()), "compute", ("A",), 4, 4, (), (), ())
+>>> print(resource_bound(tiny, [either, either, slow]))
+4: Y keeps its unit for 4 of them
+>>> print(resource_bound(tiny, [either] * 5 + [slow]))
+5: 6 operations keep A, B for 9 of 2 a cycle
+>>> print(recurrence_bound(2, [Edge(0, 1, 6), Edge(1, 0, 1, 2)]))
+4: 7 cycles in 2 iterations: 0 -> 1 -> 0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from planish.vliw.machine import Machine
+from planish.vliw.pack.dependence import Edge
+from planish.vliw.pack.effects import Effects
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """No interval is shorter than `interval`, and why. `operations`: those of a recurrence."""
+
+    interval: int
+    reason: str
+    operations: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.interval}: {self.reason}"
+
+
+def resource_bound(machine: Machine, nodes: Sequence[Effects]) -> Bound:
+    """ResMII: some operations can only be done on some units, whichever are chosen; a packet takes so many of a side,
+    a file so many reads and writes a cycle."""
+    side = {x.name: x.side for x in machine.units}
+    found = [Bound(1, "a packet a cycle")]
+    found += (Bound(x.busy, f"{x.instr.operation} keeps its unit for {x.busy} of them") for x in nodes if x.busy > 1)
+    for units in _unions(frozenset(x.units) for x in nodes):
+        held = [x.busy for x in nodes if units >= set(x.units)]
+        names = ", ".join(sorted(units))
+        share = f"{sum(held)} of {len(units)} a cycle" if len(units) > 1 else f"{sum(held)} of them"
+        keep = "operation keeps" if len(held) == 1 else "operations keep"
+        found.append(Bound(-(-sum(held) // len(units)), f"{len(held)} {keep} {names} for {share}"))
+    for sides in _unions(frozenset(side[y] for y in x.units) for x in nodes):
+        issued = sum(all(side[y] in sides for y in x.units) for x in nodes)
+        slots = sum(machine.sides[x] for x in sides)
+        found.append(Bound(-(-issued // slots), f"{issued} operations for {slots} slots of {', '.join(sorted(sides))}"))
+    for file in machine.files:
+        read = sum(y.file == file.name for x in nodes for y in x.reads)
+        written = sum(y.register.file == file.name for x in nodes for y in x.writes)
+        if file.readers:
+            found.append(Bound(-(-read // file.readers), f"{read} reads of {file.name}, {file.readers} a cycle"))
+        if file.writers:
+            found.append(Bound(-(-written // file.writers), f"{written} writes of {file.name}, {file.writers} a cycle"))
+    return max(found, key=lambda x: x.interval)
+
+
+def recurrence_bound(count: int, edges: Sequence[Edge]) -> Bound:
+    """RecMII: the delays around each cycle of dependences fit into the iterations that it spans."""
+    best = Bound(1, "no recurrence")
+    low, high = 1, max([1, *(sum(max(x.delay, 0) for x in edges if x.first == i) for i in range(count))])
+    high = max(high, sum(max(0, x.delay) for x in edges))
+    while low < high:
+        middle = (low + high) // 2
+        if positive_cycle(count, edges, middle):
+            low = middle + 1
+        else:
+            high = middle
+    if low > 1:
+        cycle = positive_cycle(count, edges, low - 1)
+        delays, distances = sum(x.delay for x in cycle), sum(x.distance for x in cycle)
+        path = " -> ".join(str(x.first) for x in (*cycle, cycle[0]))
+        iterations = f"{distances} iterations" if distances > 1 else "an iteration"
+        reason = f"{delays} cycles in {iterations}: {path}"
+        best = Bound(low, reason, tuple(x.first for x in cycle))
+    return best
+
+
+def positive_cycle(count: int, edges: Sequence[Edge], interval: int) -> list[Edge]:
+    """A cycle of dependences whose delays are more than `interval` times its distances; empty where there is none."""
+    longest = [0] * count
+    came: list[Edge | None] = [None] * count
+    changed: int | None = None
+    for _ in range(count + 1):
+        changed = None
+        for edge in edges:
+            reached = longest[edge.first] + edge.delay - interval * edge.distance
+            if reached > longest[edge.second]:
+                longest[edge.second], came[edge.second], changed = reached, edge, edge.second
+        if changed is None:
+            return []
+    at = changed or 0
+    for _ in range(count):
+        back = came[at]
+        assert back is not None
+        at = back.first
+    cycle: list[Edge] = []
+    node = at
+    while True:
+        back = came[node]
+        assert back is not None
+        cycle.insert(0, back)
+        node = back.first
+        if node == at:
+            return cycle
+
+
+def _unions(sets: Iterable[frozenset[str]]) -> set[frozenset[str]]:
+    """All unions of some sets (Hall: where these have room, there is a choice for each operation)."""
+    found: set[frozenset[str]] = set()
+    for x in set(sets):
+        found |= {x} | {x | y for y in found}
+        if len(found) > 4096:
+            break
+    return found

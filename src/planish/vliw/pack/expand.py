@@ -1,0 +1,94 @@
+"""A modulo schedule becomes packets: prologue, kernel and epilogue (modulo variable expansion, no rotating files).
+
+The kernel is unrolled so that values that live longer than the interval take turns with several registers. An address
+is read when some updates of its pointer have landed and others have not: how many is known, and goes into its offset.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.vliw.machine import Machine, Operation, RegisterFile, Unit
+>>> from planish.vliw.program import Instr, Register
+>>> neg = parse_kernel("kernel NEG(d: f32[4] @V, a: f32[4] @V) { for l in 0 .. 4 { d[l] = -a[l] } }")
+>>> tiny = Machine("tiny", {"v": 2}, (Unit("U", "v"), Unit("W", "v")), (RegisterFile("V", 2, 128),), (),
+...     (Operation("NEG", "NEG {d}, {a}", neg, ("U", "W"), latency=3),))
+>>> a, b, c = (Register("V", x) for x in "abc")
+>>> loop = Rolled((Instr("NEG", (b, a)), Instr("NEG", (c, b))), Kernel(1, (0, 4), ("U", "W")), {b: 2}, {})
+>>> parts = expand(loop, before=4, unroll=2)
+>>> for packet in parts.kernel: print("; ".join(str(x.instr) for x in packet))
+NEG V.c, V.b~0; NEG V.b~0, V.a
+NEG V.c, V.b~1; NEG V.b~1, V.a
+>>> len(parts.prologue), len(parts.epilogue)
+(4, 4)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from planish.vliw.pack.allocate import rename
+from planish.vliw.pack.induction import Pointer, shifted
+from planish.vliw.pack.modulo import Kernel
+from planish.vliw.program import Instr, Issue, Register
+
+
+@dataclass(frozen=True, slots=True)
+class Rolled:
+    """A loop with its modulo schedule: `copies` are the registers that more than one iteration needs at once, with how
+    many they take turns with, and `pointers` those that are moved by constants."""
+
+    body: tuple[Instr, ...]
+    kernel: Kernel
+    copies: Mapping[Register, int]
+    pointers: Mapping[Register, Pointer]
+
+    @property
+    def before(self) -> int:
+        """The iterations that must have begun before the kernel is what runs in every pass."""
+        ends = [self.kernel.stages]
+        for x in self.pointers.values():
+            ends.append(-(-(self.kernel.cycles[x.update] + x.latency) // self.kernel.interval))
+        return max(ends) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The packets of a pipelined loop; the kernel is repeated."""
+
+    prologue: list[list[Issue]]
+    kernel: list[list[Issue]]
+    epilogue: list[list[Issue]]
+
+
+def expand(loop: Rolled, before: int, unroll: int) -> Parts:
+    """The packets of a loop whose prologue begins `before` iterations and whose kernel begins `unroll` in each pass; the
+    epilogue is that of `before` and a multiple of `unroll` iterations. With `unroll` 0 there is no kernel."""
+    interval = loop.kernel.interval
+    begun = before + unroll
+    last = max(x + (begun - 1) * interval for x in loop.kernel.cycles)
+    rows: list[list[Issue]] = [[] for _ in range(max(last + 1, begun * interval))]
+    for iteration in range(begun):
+        for i, cycle in enumerate(loop.kernel.cycles):
+            at = cycle + iteration * interval
+            instr = _instance(loop, i, iteration, begun)
+            rows[at].append(Issue(instr, loop.kernel.units[i]))
+    start, end = before * interval, begun * interval
+    while unroll == 0 and rows and not rows[-1]:
+        rows.pop()
+    return Parts(rows[:start], rows[start:end], rows[end:])
+
+
+def _instance(loop: Rolled, i: int, iteration: int, begun: int) -> Instr:
+    """An operation of an iteration, out of `begun`: over its registers, with what its pointers lack or have too much."""
+    names: dict[Register, Register] = {}
+    for register, count in loop.copies.items():
+        if count > 1:
+            names[register] = Register(register.file, f"{register.name}~{iteration % count}")
+    instr = loop.body[i]
+    cycles, interval = loop.kernel.cycles, loop.kernel.interval
+    lacking: dict[Register, int] = {}
+    for register, pointer in loop.pointers.items():
+        now = cycles[i] + iteration * interval
+        landed = (now - pointer.latency - cycles[pointer.update]) // interval + 1
+        wanted = iteration + (i > pointer.update)
+        lacking[register] = (wanted - min(max(landed, 0), begun)) * pointer.step
+    instr = replace(instr, operands=tuple(shifted(x, lacking) for x in instr.operands))
+    return rename(instr, names)

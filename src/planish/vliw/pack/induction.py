@@ -1,0 +1,144 @@
+"""Address registers that move by constants: their steps in an iteration become one, the rest goes into offsets.
+
+>>> from planish.vliw.program import Register
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.vliw.machine import Machine, Memory, Operation, RegisterFile, Unit
+>>> load = parse_kernel("kernel L(d: f32[4] @V, a: f32[4] @M) { for l in 0 .. 4 { d[l] = a[l] } }")
+>>> tiny = Machine("tiny", {"v": 1}, (Unit("U", "v"),), (RegisterFile("V", 8, 128), RegisterFile("A", 8, 32)),
+...     (Memory("M", 512),), (Operation("L", "L {d}, {a}", load, ("U",), latency=3),))
+>>> p, x, y = Register("A", "p"), Register("V", "x"), Register("V", "y")
+>>> body = [Instr("L", (x, Address(p, 0, 16))), Instr("L", (y, Address(p, 8, 16)))]
+>>> folded, pointers = fold_steps(body, Control(tiny), Described(tiny))
+>>> for instr in folded: print(instr)
+L V.x, *A.p[0]
+L V.y, *A.p[24]++32
+>>> pointers[p].update, pointers[p].step
+(1, 32)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from planish.vliw.pack.control import Control
+from planish.vliw.pack.effects import Described
+from planish.vliw.program import Address, Instr, Operand, Register
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """A register that each iteration moves on by `step`, in the operation `update`, `latency` cycles later. All else
+    that reads it are addresses with constant offsets."""
+
+    update: int
+    step: int
+    latency: int
+
+
+def fold_steps(
+    body: Sequence[Instr], control: Control, described: Described
+) -> tuple[list[Instr], dict[Register, Pointer]]:
+    """The body with at most one update of each pointer, and the pointers."""
+    candidates = _movable(body, control, described)
+    moved = dict.fromkeys(candidates, 0)
+    done: list[Instr] = []
+    updates: dict[Register, list[int]] = {x: [] for x in candidates}
+    for i, instr in enumerate(body):
+        summed = control.is_sum(instr)
+        if summed is not None and summed[0] in candidates:
+            moved[summed[0]] += summed[1]
+            updates[summed[0]].append(i)
+            done.append(instr)
+            continue
+        operands: list[Operand] = []
+        for x in instr.operands:
+            if isinstance(x, Address) and x.base in candidates:
+                assert isinstance(x.offset, int) and isinstance(x.step, int)
+                operands.append(Address(x.base, x.offset + moved[x.base]))
+                if x.step != 0:
+                    updates[x.base].append(i)
+                    moved[x.base] += x.step
+            else:
+                operands.append(x)
+        done.append(replace(instr, operands=tuple(operands)))
+    return _with_updates(done, updates, moved, control, described)
+
+
+def _movable(body: Sequence[Instr], control: Control, described: Described) -> set[Register]:
+    """The registers that are moved by constants, for certain, and read by addresses with constant offsets only."""
+    moved: set[Register] = set()
+    others: set[Register] = set()
+    for instr in body:
+        effects = described.effects(instr)
+        summed = control.is_sum(instr)
+        if summed is not None:
+            moved.add(summed[0])
+            continue
+        bases: list[Register] = []
+        for x in instr.operands:
+            if not isinstance(x, Address):
+                continue
+            if isinstance(x.offset, Register) or isinstance(x.step, Register) or (x.step != 0 and instr.guard):
+                others.add(x.base)
+            bases.append(x.base)
+            moved |= {x.base} if x.step != 0 else set()
+        if len(bases) != len(set(bases)):
+            others |= set(bases)
+        read = list(effects.reads)
+        for x in bases:
+            read.remove(x)
+        based = {x.base for x in instr.operands if isinstance(x, Address) and x.step != 0}
+        others |= set(read) | {x.register for x in effects.writes if x.register not in based}
+    return moved - others
+
+
+def _with_updates(
+    body: Sequence[Instr],
+    updates: dict[Register, list[int]],
+    moved: dict[Register, int],
+    control: Control,
+    described: Described,
+) -> tuple[list[Instr], dict[Register, Pointer]]:
+    """The body with each pointer's whole step in the last of its updates; sums that are left over go."""
+    kept: dict[int, list[Register]] = {}
+    dropped: set[int] = set()
+    for register, places in updates.items():
+        sums = [i for i in places if control.is_sum(body[i]) is not None]
+        # An access moves its pointer on for nothing; a sum takes a unit.
+        accesses = [i for i in places if i not in sums]
+        last = accesses[-1] if accesses else sums[-1]
+        dropped |= set(sums) - {last}
+        if moved[register] != 0:
+            kept.setdefault(last, []).append(register)
+        elif last in sums:
+            dropped.add(last)
+    done: list[Instr] = []
+    pointers: dict[Register, Pointer] = {}
+    for i, instr in enumerate(body):
+        if i in dropped:
+            continue
+        back = {x: -pointer.step for x, pointer in pointers.items()}
+        instr = replace(instr, operands=tuple(shifted(x, back) for x in instr.operands))
+        for register in kept.get(i, ()):
+            if control.is_sum(instr) is not None:
+                instr = replace(control.with_sum(instr, moved[register]), span=instr.span)
+            else:
+                instr = replace(instr, operands=tuple(_stepped(x, register, moved[register]) for x in instr.operands))
+            latency = next(x.latency for x in described.effects(instr).writes if x.register == register)
+            pointers[register] = Pointer(len(done), moved[register], latency)
+        done.append(instr)
+    return done, pointers
+
+
+def shifted(operand: Operand, by: Mapping[Register, int]) -> Operand:
+    """An operand with another constant offset where its base is one of some registers."""
+    if isinstance(operand, Address) and operand.base in by and isinstance(operand.offset, int):
+        return replace(operand, offset=operand.offset + by[operand.base])
+    return operand
+
+
+def _stepped(operand: Operand, register: Register, step: int) -> Operand:
+    if isinstance(operand, Address) and operand.base == register:
+        return replace(operand, step=step)
+    return operand

@@ -1,0 +1,198 @@
+"""Iterative modulo scheduling (Rau): a schedule of one iteration that can be begun anew every II cycles.
+
+The operation with the longest chain behind it is placed first; one that finds no room takes it from others, which are
+placed again. Then operations move within their slack so that values live less long.
+
+>>> from planish.vliw.machine import Machine, Unit
+>>> from planish.vliw.pack.effects import Effects
+>>> from planish.vliw.program import Instr
+>>> tiny = Machine("tiny", {"v": 2}, (Unit("A", "v"), Unit("B", "v")), (), (), ())
+>>> load = Effects(Instr("L", ()), "load", ("A",), 3, 1, (), (), ())
+>>> add = Effects(Instr("X", ()), "compute", ("A", "B"), 2, 1, (), (), ())
+>>> body = Body(tiny, (load, load, add, add), (Edge(0, 2, 3), Edge(1, 2, 3), Edge(2, 3, 2)), ())
+>>> found = schedule_loop(body)
+>>> found.interval, found.cycles, found.stages
+(2, (0, 1, 4, 7), 4)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from planish.vliw.machine import Machine
+from planish.vliw.pack.bounds import recurrence_bound, resource_bound
+from planish.vliw.pack.dependence import Edge
+from planish.vliw.pack.effects import Effects
+from planish.vliw.pack.lifetimes import Value, span
+from planish.vliw.pack.reservation import Table
+
+_TRIES = 12
+"""How often an operation is placed on average before an interval is given up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """The body of an innermost loop: its operations, their dependences, and the values they make."""
+
+    machine: Machine
+    nodes: tuple[Effects, ...]
+    edges: tuple[Edge, ...]
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A modulo schedule: the cycles of the first iteration's operations, and their units."""
+
+    interval: int
+    cycles: tuple[int, ...]
+    units: tuple[str, ...]
+
+    @property
+    def stages(self) -> int:
+        """How many iterations are under way at once."""
+        return max(self.cycles, default=0) // self.interval + 1
+
+
+def least_interval(body: Body) -> int:
+    """MII: the greater one of both lower bounds."""
+    resources = resource_bound(body.machine, body.nodes)
+    return max(resources.interval, recurrence_bound(len(body.nodes), body.edges).interval)
+
+
+def schedule_loop(body: Body, least: int = 0, most: int | None = None) -> Kernel | None:
+    """The kernel with the shortest interval found from `least` (and MII) on, up to `most`; None where there is none."""
+    first = max(least, least_interval(body))
+    last = first + sum(x.span for x in body.nodes) if most is None else most
+    for interval in range(first, last + 1):
+        kernel = schedule_at(body, interval)
+        if kernel is not None:
+            return kernel
+    return None
+
+
+def schedule_at(body: Body, interval: int) -> Kernel | None:
+    """A kernel of that interval; None where none is found."""
+    heights = _heights(body, interval)
+    if heights is None:
+        return None
+    cycles = _place(body, interval, heights)
+    return None if cycles is None else shorten(body, interval, cycles)
+
+
+def _heights(body: Body, interval: int) -> list[int] | None:
+    """The longest chain from each operation on; None where a recurrence is longer than the interval allows."""
+    heights = [0] * len(body.nodes)
+    for _ in range(len(body.nodes) + 1):
+        changed = False
+        for edge in reversed(body.edges):
+            reached = heights[edge.second] + edge.delay - interval * edge.distance
+            if reached > heights[edge.first]:
+                heights[edge.first], changed = reached, True
+        if not changed:
+            return heights
+    return None
+
+
+def _place(body: Body, interval: int, heights: Sequence[int]) -> list[int] | None:
+    count = len(body.nodes)
+    before: list[list[Edge]] = [[] for _ in range(count)]
+    after: list[list[Edge]] = [[] for _ in range(count)]
+    for edge in body.edges:
+        before[edge.second].append(edge)
+        after[edge.first].append(edge)
+    table = Table(body.machine, interval)
+    cycles: dict[int, int] = {}
+    last: dict[int, int] = {}
+    rest = set(range(count))
+    for _ in range(_TRIES * count + 100):
+        if not rest:
+            return [cycles[i] for i in range(count)]
+        i = max(rest, key=lambda x: (heights[x], -x))
+        rest.discard(i)
+        bounds = (cycles[x.first] + x.delay - interval * x.distance for x in before[i] if x.first in cycles)
+        start = max([0, *bounds])
+        at = next((x for x in range(start, start + interval) if table.place(i, body.nodes[i], x)), None)
+        if at is None:
+            at = start if i not in last or start > last[i] else last[i] + 1
+            while not table.place(i, body.nodes[i], at):
+                blocking = table.in_the_way(body.nodes[i], at) - {i}
+                if not blocking:
+                    return None
+                for j in blocking:
+                    table.remove(j)
+                    del cycles[j]
+                    rest.add(j)
+        cycles[i] = last[i] = at
+        for edge in after[i]:
+            j = edge.second
+            if j != i and j in cycles and cycles[j] < at + edge.delay - interval * edge.distance:
+                table.remove(j)
+                del cycles[j]
+                rest.add(j)
+    return None
+
+
+def shorten(body: Body, interval: int, cycles: list[int], sweeps: int = 6) -> Kernel:
+    """The kernel with operations moved within their slack, as long as lifetimes get shorter by it."""
+    count = len(body.nodes)
+    table = Table(body.machine, interval)
+    order = sorted(range(count), key=lambda x: (len(body.nodes[x].units), x))
+    if not all(table.place(i, body.nodes[i], cycles[i]) for i in order):
+        raise AssertionError("a schedule does not fit the table that it was made with")
+    touched: list[list[Value]] = [[] for _ in range(count)]
+    for value in body.values:
+        for i in {x for x, _ in (*value.writers, *value.readers)}:
+            touched[i].append(value)
+    before: list[list[Edge]] = [[] for _ in range(count)]
+    after: list[list[Edge]] = [[] for _ in range(count)]
+    for edge in body.edges:
+        if edge.first != edge.second:
+            before[edge.second].append(edge)
+            after[edge.first].append(edge)
+    for _ in range(sweeps):
+        moved = False
+        for i in (*range(count), *reversed(range(count))):
+            moved |= _move(body, interval, cycles, table, i, touched[i], (before[i], after[i]))
+        if not moved:
+            break
+    first = min(cycles, default=0)
+    return Kernel(interval, tuple(x - first for x in cycles), tuple(table.unit_of(i) for i in range(count)))
+
+
+def _move(
+    body: Body,
+    interval: int,
+    cycles: list[int],
+    table: Table,
+    i: int,
+    values: Sequence[Value],
+    edges: tuple[Sequence[Edge], Sequence[Edge]],
+) -> bool:
+    """Move one operation to where its values live least; whether it has moved."""
+    here = cycles[i]
+    before, after = edges
+    low = max((cycles[x.first] + x.delay - interval * x.distance for x in before), default=here - interval)
+    high = min((cycles[x.second] - x.delay + interval * x.distance for x in after), default=here + interval)
+    low, high = max(low, here - 2 * interval), min(high, here + 2 * interval)
+
+    def cost(at: int) -> tuple[int, int]:
+        cycles[i] = at
+        spans = [span(x, cycles, interval) for x in values]
+        return sum(last - first for first, last in spans), abs(at - here)
+
+    choices = sorted((cost(x), x) for x in range(low, high + 1))
+    cycles[i] = here
+    now = cost(here)
+    table.remove(i)
+    for (length, away), at in choices:
+        if (length, away) >= now:
+            break
+        if table.place(i, body.nodes[i], at):
+            cycles[i] = at
+            return True
+    cycles[i] = here
+    if not table.place(i, body.nodes[i], here):
+        raise AssertionError("an operation does not fit where it was")
+    return False

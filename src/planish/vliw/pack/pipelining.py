@@ -1,0 +1,140 @@
+"""Software pipelining of an innermost loop: its problem, its modulo schedule, how often its kernel is unrolled, and
+where the operations that count its passes go.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.vliw.machine import Machine, Operation, RegisterFile, Unit
+>>> from planish.vliw.program import Instr, Register
+>>> mac = parse_kernel("kernel MAC(d: f32[4] @V, a: f32[4] @V) { for l in 0 .. 4 { d[l] += a[l] } }")
+>>> tiny = Machine("tiny", {"v": 1}, (Unit("U", "v"),), (RegisterFile("V", 8, 128),), (),
+...     (Operation("MAC", "MAC {d}, {a}", mac, ("U",), latency=3),))
+>>> d, a = Register("V", "d"), Register("V", "a")
+>>> problem = prepare([Instr("MAC", (d, a))], frozenset({d}), Control(tiny), Described(tiny))
+>>> roll(problem, least=0, most=9).kernel.interval
+3
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from planish.vliw.machine import Machine
+from planish.vliw.pack.bounds import Bound, recurrence_bound, resource_bound
+from planish.vliw.pack.control import Control
+from planish.vliw.pack.dependence import Edge, graph
+from planish.vliw.pack.effects import Described, Effects
+from planish.vliw.pack.expand import Rolled
+from planish.vliw.pack.induction import Pointer, fold_steps
+from planish.vliw.pack.lifetimes import copies, pressure, values_of
+from planish.vliw.pack.modulo import Body, Kernel, schedule_at
+from planish.vliw.pack.reservation import Table
+from planish.vliw.pack.webs import Registers
+from planish.vliw.program import Instr, Issue, Register
+
+_MOST_COPIES = 16
+"""Kernels are not unrolled further than this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """An innermost loop to be pipelined. `invariants`: registers that it reads and does not write,
+    and its pointers."""
+
+    body: Body
+    pointers: Mapping[Register, Pointer]
+    invariants: Registers
+    resources: Bound
+    recurrences: Bound
+
+    @property
+    def least(self) -> int:
+        """MII."""
+        return max(self.resources.interval, self.recurrences.interval)
+
+
+def prepare(instrs: Sequence[Instr], after: Registers, control: Control, described: Described) -> Problem:
+    """The problem of a loop's body; `after` are the registers that are wanted when the loop has ended, or when an
+    iteration begins."""
+    folded, pointers = fold_steps(instrs, control, described)
+    nodes = tuple(described.effects(x) for x in folded)
+    written = {x.register for node in nodes for x in node.writes}
+    renamed = frozenset(x for x in written if x not in after and not x.name.isdecimal())
+    edges = [x for x in graph(nodes, True, renamed, frozenset(pointers)) if x.first != x.second or x.distance]
+    for pointer in pointers.values():
+        edges.append(Edge(pointer.update, pointer.update, pointer.latency, 1))
+    machine = described.machine
+    values = [x for x in values_of(nodes, renamed) if x.register not in pointers]
+    body = Body(machine, nodes, tuple(edges), tuple(values))
+    # A pointer takes its register all the time, whenever its next value lands.
+    invariants = frozenset(y for x in nodes for y in x.reads) - written | frozenset(pointers)
+    resources, recurrences = resource_bound(machine, nodes), recurrence_bound(len(nodes), edges)
+    return Problem(body, pointers, invariants, resources, recurrences)
+
+
+def roll(problem: Problem, least: int, most: int) -> Rolled | None:
+    """The loop with the shortest interval from `least` to `most` at which there are registers enough."""
+    for interval in range(max(least, problem.least), most + 1):
+        kernel = schedule_at(problem.body, interval)
+        if kernel is not None and has_registers(problem, kernel):
+            return with_copies(problem, kernel)
+    return None
+
+
+def has_registers(problem: Problem, kernel: Kernel) -> bool:
+    """Whether no cycle of a kernel wants more registers of a file than there are."""
+    wanted = pressure(problem.body.values, problem.invariants, kernel.cycles, kernel.interval)
+    return all(count <= problem.body.machine.file(file).count for file, count in wanted.items())
+
+
+def with_copies(problem: Problem, kernel: Kernel) -> Rolled:
+    """The schedule, and how many registers each value takes turns with."""
+    wanted = {
+        x.register: copies(x, kernel.cycles, kernel.interval) for x in problem.body.values if x.renamed
+    }
+    return Rolled(
+        tuple(x.instr for x in problem.body.nodes),
+        kernel,
+        {x: count for x, count in wanted.items() if count > 1},
+        problem.pointers,
+    )
+
+
+def unrolled(rolled: Rolled, least: int) -> Rolled:
+    """The loop for a kernel that is unrolled `least` times: values take turns with a number of registers that
+    divides it."""
+    taken = {x: next(i for i in range(count, least + 1) if least % i == 0) for x, count in rolled.copies.items()}
+    return Rolled(rolled.body, rolled.kernel, taken, rolled.pointers)
+
+
+def unrollings(rolled: Rolled, cycles: int) -> list[int]:
+    """How often a kernel may be unrolled so that there are registers for all that lives longer than an iteration, and
+    a pass takes `cycles` cycles at least; the best one first."""
+    interval = rolled.kernel.interval
+    least = max([1, -(-cycles // interval), *rolled.copies.values()])
+    return list(range(least, max(least, _MOST_COPIES) + 1))
+
+
+def add_control(
+    machine: Machine, kernel: list[list[Issue]], chain: Sequence[Effects], described: Described
+) -> list[list[Issue]] | None:
+    """A kernel with the operations that end a pass in it, each of which waits for the one before; the last one jumps
+    where the pass ends. None where there is no room for them."""
+    table = Table(machine, len(kernel))
+    number = 0
+    for row, issues in enumerate(kernel):
+        for issue in issues:
+            effects = described.effects(issue.instr)
+            if not table.place(number, effects.on(issue.unit), row):
+                raise AssertionError("a kernel does not fit the table that it was made with")
+            number += 1
+    rows = [list(x) for x in kernel]
+    limit = len(kernel)
+    for effects in reversed(chain):
+        last = limit - effects.latency
+        first = last if effects.kind == "branch" else 0
+        at = next((x for x in range(last, max(first, 0) - 1, -1) if table.place(number, effects, x)), None)
+        if at is None:
+            return None
+        rows[at].append(Issue(effects.instr, table.unit_of(number)))
+        number, limit = number + 1, at
+    return rows
