@@ -111,6 +111,7 @@ def _register_edges(
                         note(i, j, copy - at, latency)
                 history.readers.append((copy, j))
             for write in node.writes:
+                versions[write.register] = versions.get(write.register, 0) + 1
                 if write.register in free or (copy and write.register in renamed):
                     continue
                 history = histories.setdefault(write.register, _History())
@@ -125,7 +126,6 @@ def _register_edges(
                 if write.certain:
                     history.writers, history.readers = [], []
                 history.writers.append((j, copy, write.latency))
-                versions[write.register] = versions.get(write.register, 0) + 1
 
 
 def _told_apart(

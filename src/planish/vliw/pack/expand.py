@@ -59,8 +59,8 @@ class Parts:
 
 
 def expand(loop: Rolled, before: int, unroll: int) -> Parts:
-    """The packets of a loop whose prologue begins `before` iterations and whose kernel begins `unroll` in each pass; the
-    epilogue is that of `before` and a multiple of `unroll` iterations. With `unroll` 0 there is no kernel."""
+    """The packets of a loop whose prologue begins `before` iterations and whose kernel begins `unroll` in each pass;
+    the epilogue is that of `before` and a multiple of `unroll` iterations. With `unroll` 0 there is no kernel."""
     interval = loop.kernel.interval
     begun = before + unroll
     last = max(x + (begun - 1) * interval for x in loop.kernel.cycles)
@@ -77,7 +77,7 @@ def expand(loop: Rolled, before: int, unroll: int) -> Parts:
 
 
 def _instance(loop: Rolled, i: int, iteration: int, begun: int) -> Instr:
-    """An operation of an iteration, out of `begun`: over its registers, with what its pointers lack or have too much."""
+    """An operation of an iteration, out of `begun`: over its registers, with what its pointers lack or are ahead."""
     names: dict[Register, Register] = {}
     for register, count in loop.copies.items():
         if count > 1:

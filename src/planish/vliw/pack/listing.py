@@ -99,9 +99,8 @@ def _earliest(node: Effects, flying: Sequence[Flying]) -> int:
 
 def _table_of(machine: Machine, flying: Sequence[Flying]) -> Table:
     table = Table(machine)
-    for i, x in enumerate(flying):
-        # Those of two paths that meet may take the same unit: either one, and then it is taken all the same.
-        table.place(-1 - i, x.effects, x.cycle)
+    for x in flying:
+        table.keep(x.effects, x.cycle, x.unit)
     return table
 
 

@@ -32,7 +32,6 @@ from planish.vliw.pack.pipelining import Problem, add_control, prepare, roll, un
 from planish.vliw.pack.webs import Registers, live_at_head, live_before, name_values
 from planish.vliw.program import Code, Guard, Instr, Issue, Item, Loop, Packet, Program, Register
 
-
 _MOST_FLAT = 600
 """Operations of all iterations up to which a loop becomes packets without a jump."""
 
@@ -107,7 +106,8 @@ def pack(program: Program, machine: Machine, options: Options | None = None) -> 
             return Packed(allocate(code, machine), tuple(builder.reports))
         except TooFewRegisters as few:
             # Iterations that begin later overlap less: each loop that wants registers of that file is made slower.
-            pressed = {x.name: x.interval + 1 for x in builder.reports if x.method != "list" and few.file in x.registers}
+            overlapped = [x for x in builder.reports if x.method != "list" and few.file in x.registers]
+            pressed = {x.name: x.interval + 1 for x in overlapped}
             if not pressed:
                 raise _too_few(program, machine, few) from few
             longer |= pressed
@@ -214,7 +214,7 @@ class _Builder:
             head = self.label(loop, "kernel")
             ends = self.passes_end(passes, unroll, 1 if exact else unroll, head)
             parts = expand(unrolled(rolled, unroll), before, unroll)
-            kernel = add_control(self.machine, parts.kernel, [self.described.effects(x) for x in ends.chain], self.described)
+            kernel = add_control(self.described, parts.kernel, [self.described.effects(x) for x in ends.chain])
             if kernel is None:
                 del self.labels[head]
                 continue
@@ -224,30 +224,44 @@ class _Builder:
             block = [*block, *ends.before, *self.control.add(passes, loop.count, -before)]
             if short or not exact:
                 block += self.control.move(counter, loop.count)
+            leave: Sequence[Instr] = ()
+            if not exact:
+                # The operations that a jump over what is left takes are in the epilogue.
+                predicate = self.fresh(self.control.predicate_file())
+                test = self.control.less(predicate, counter, 1, self.fresh)
+                block += test.before
+                jump = self.control.jump(behind, Guard(predicate, test.negated))
+                leave = [*self.control.move(counter, passes), test.instr, jump]
+            elif short:
+                leave = [self.control.jump(behind)]
             if short:
                 block += self.jump_if_less(counter, before + unroll, rest)
             self.block(block)
             skipping = list(self.flying)
-            self.rows(parts, kernel, head)
-            if short and exact:
-                self.block([self.control.jump(behind)])
-            elif not exact:
-                self.block(self.control.move(counter, passes))
+            self.rows(self.left(parts, leave), kernel, head)
             leaving = list(self.flying)
             self.labels[rest] = len(self.packets)
             if short or not exact:
                 if short:
                     self.flying = skipping if exact else [*skipping, *self.flying]
-                if not exact or loop.at_least < 1:
-                    self.block(self.jump_if_less(counter, 1, behind))
-                    leaving = [*leaving, *self.flying]
+                    if loop.at_least < 1:
+                        self.block(self.jump_if_less(counter, 1, behind))
+                        leaving = [*leaving, *self.flying]
                 self.listed(loop, counter, report=False)
-                self.labels[behind] = len(self.packets)
                 self.join(leaving)
-            else:
-                self.labels[behind] = len(self.packets)
+            self.labels[behind] = len(self.packets)
             return True
         return False
+
+    def left(self, parts: Parts, chain: Sequence[Instr]) -> Parts:
+        """A pipelined loop with operations in its epilogue that wait for each other; the last one jumps at its end."""
+        nodes = [self.described.effects(x) for x in chain]
+        while chain:
+            epilogue = add_control(self.described, parts.epilogue, nodes, [*parts.prologue, *parts.kernel])
+            if epilogue is not None:
+                return replace(parts, epilogue=epilogue)
+            parts = replace(parts, epilogue=[*parts.epilogue, []])
+        return parts
 
     def pipelined_so_often(
         self, loop: Loop, problem: Problem, rolled: Rolled, count: int, block: list[Instr]
@@ -261,7 +275,7 @@ class _Builder:
             head = self.label(loop, "kernel")
             ends = self.passes_end(passes, 1, 1, head)
             parts = expand(unrolled(rolled, unroll), before, unroll)
-            kernel = add_control(self.machine, parts.kernel, [self.described.effects(x) for x in ends.chain], self.described)
+            kernel = add_control(self.described, parts.kernel, [self.described.effects(x) for x in ends.chain])
             if kernel is None:
                 del self.labels[head]
                 continue

@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from planish.vliw.machine import Machine
 from planish.vliw.pack.bounds import Bound, recurrence_bound, resource_bound
 from planish.vliw.pack.control import Control
 from planish.vliw.pack.dependence import Edge, graph
@@ -115,26 +114,32 @@ def unrollings(rolled: Rolled, cycles: int) -> list[int]:
 
 
 def add_control(
-    machine: Machine, kernel: list[list[Issue]], chain: Sequence[Effects], described: Described
+    described: Described,
+    rows: Sequence[Sequence[Issue]],
+    chain: Sequence[Effects],
+    before: Sequence[Sequence[Issue]] | None = None,
 ) -> list[list[Issue]] | None:
-    """A kernel with the operations that end a pass in it, each of which waits for the one before; the last one jumps
-    where the pass ends. None where there is no room for them."""
-    table = Table(machine, len(kernel))
+    """Some packets with a chain of operations in them, each of which waits for the one before; the last one jumps where
+    the packets end. None where there is no room for them. Without packets that come `before`, they are a kernel."""
+    table = Table(described.machine, len(rows) if before is None else 0)
     number = 0
-    for row, issues in enumerate(kernel):
+    for row, issues in enumerate(before or ()):
+        for issue in issues:
+            table.keep(described.effects(issue.instr), row - len(before or ()), issue.unit)
+    for row, issues in enumerate(rows):
         for issue in issues:
             effects = described.effects(issue.instr)
             if not table.place(number, effects.on(issue.unit), row):
                 raise AssertionError("a kernel does not fit the table that it was made with")
             number += 1
-    rows = [list(x) for x in kernel]
-    limit = len(kernel)
+    fuller = [list(x) for x in rows]
+    limit = len(rows)
     for effects in reversed(chain):
         last = limit - effects.latency
         first = last if effects.kind == "branch" else 0
         at = next((x for x in range(last, max(first, 0) - 1, -1) if table.place(number, effects, x)), None)
         if at is None:
             return None
-        rows[at].append(Issue(effects.instr, table.unit_of(number)))
+        fuller[at].append(Issue(effects.instr, table.unit_of(number)))
         number, limit = number + 1, at
-    return rows
+    return fuller

@@ -38,6 +38,7 @@ class Table:
     _ports: dict[tuple[str, str, int], int] = field(default_factory=dict)
     _side: dict[str, str] = field(default_factory=dict)
     _limits: dict[tuple[str, str], int] = field(default_factory=dict)
+    _kept: set[tuple[str, int]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self._side = {x.name: x.side for x in self.machine.units}
@@ -53,7 +54,7 @@ class Table:
         """Another table with the same in it."""
         fresh = Table(self.machine, self.period)
         fresh._holder, fresh._unit, fresh._placed = dict(self._holder), dict(self._unit), dict(self._placed)
-        fresh._issued, fresh._ports = dict(self._issued), dict(self._ports)
+        fresh._issued, fresh._ports, fresh._kept = dict(self._issued), dict(self._ports), set(self._kept)
         return fresh
 
     def place(self, number: int, effects: Effects, cycle: int) -> bool:
@@ -68,6 +69,12 @@ class Table:
             self._ports[key] = self._ports.get(key, 0) + count
         self._placed[number] = (effects, cycle)
         return True
+
+    def keep(self, effects: Effects, cycle: int, unit: str) -> None:
+        """Enter what was issued before, and stays; more than one may have the same unit, as on paths that meet."""
+        self._kept |= set(self._cells(unit, effects, cycle))
+        for key, count in self._ports_of(effects, cycle).items():
+            self._ports[key] = self._ports.get(key, 0) + count
 
     def remove(self, number: int) -> None:
         """Take an operation out again."""
@@ -129,6 +136,8 @@ class Table:
             return False
         held: list[tuple[str, set[int]]] = []
         for unit in effects.units:
+            if any(x in self._kept for x in self._cells(unit, effects, cycle)):
+                continue
             holders = {self._holder[x] for x in self._cells(unit, effects, cycle) if x in self._holder}
             if not holders and self._has_slot(unit, cycle):
                 self._occupy(number, unit, effects, cycle)

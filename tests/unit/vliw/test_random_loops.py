@@ -1,0 +1,23 @@
+"""Random loops on random machines, pipelined: the packets do what the stream does, and nothing that is not possible."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from tests.unit.vliw.judge import run_code, run_program
+from tests.unit.vliw.random_loops import Maker, random_machine
+
+from planish.vliw.pack import pack
+
+COUNTS = (0, 1, 2, 3, 5, 8, 12, 17, 30)
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_packets_equal_the_stream(seed: int) -> None:
+    random = Random(seed)
+    machine = random_machine(random)
+    program, values = Maker(random, machine).program(random.randrange(2, 26), COUNTS)
+    wanted = run_program(program, machine, values)
+    state, _ = run_code(pack(program, machine).code, machine, values)
+    assert state.cells == wanted.cells
