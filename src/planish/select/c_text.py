@@ -12,6 +12,7 @@ vst1q_u8((uint8_t *)((char *)(void *)out), planish_v1);
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -90,11 +91,26 @@ class _Writer:
         # Operands are the user's expressions, in which such names do not occur.
         texts = {x: f"planish_v{at}" for at, x in enumerate(registers)}
         texts |= {x: self.scalar(x) for x in values if x.kind == "scalar"}
-        lines = [f"const {self.kind(x)} {texts[x]} = {self.value(x, texts)};" for x in registers]
-        for value, row, offset in stores:
-            given = self.cast(texts[value], value, self.type(value.bits))
-            lines.append(self.known(self.dialect.store, value.bits).format(self.place(row, offset), given) + ";")
+        lines: list[str] = []
+        later = Counter(str(x.detail[0]) for x in registers if x.kind == "load")
+        waiting: list[Store] = []
+        made: set[Value] = set()
+        for store in stores:
+            fresh = [x for x in in_order([store[0]]) if x.kind != "scalar" and x not in made]
+            made.update(fresh)
+            lines += [f"const {self.kind(x)} {texts[x]} = {self.value(x, texts)};" for x in fresh]
+            later.subtract(str(x.detail[0]) for x in fresh if x.kind == "load")
+            # Registers are free the sooner; of a row that is read again all is read before.
+            waiting.append(store)
+            ready = [x for x in waiting if not later[x[1]]]
+            waiting = [x for x in waiting if later[x[1]]]
+            lines += [self.stored(x, texts) for x in ready]
         return lines
+
+    def stored(self, store: Store, texts: Mapping[Value, str]) -> str:
+        value, row, offset = store
+        given = self.cast(texts[value], value, self.type(value.bits))
+        return self.known(self.dialect.store, value.bits).format(self.place(row, offset), given) + ";"
 
     def known(self, texts: Mapping[_Key, _Known], key: _Key) -> _Known:
         """What the dialect has for a key."""

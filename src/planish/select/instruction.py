@@ -88,7 +88,11 @@ def select_strip(loop: For, arrays: Mapping[str, Array], registers: VectorExtens
 
 def select(strip: Strip, registers: VectorExtension) -> Selected:
     """Cover a strip; NoCover where it is not covered, or the program is not proven."""
-    stores, cost = cover_strip(strip, registers)
+    return as_instruction(strip, *cover_strip(strip, registers), registers)
+
+
+def as_instruction(strip: Strip, stores: tuple[Store, ...], cost: float, registers: VectorExtension) -> Selected:
+    """A strip with its program as an instruction."""
     operands = [*(x.name for x in strip.kernel.arrays), *(x.name for x in strip.kernel.scalars)]
     names = {x: f"{{{x}}}" for x in operands}
     lines = write_statements(stores, DIALECTS[registers.isa], names, strip.body.scalars)

@@ -33,10 +33,13 @@ from planish.select.body import LaneBody, read_body
 @dataclass(frozen=True, slots=True)
 class Strip:
     """`kernel`: the strip in the language of nests, with operands m0, m1, … in memory and scalars x0, …; `body`: the
-    same as terms over lanes."""
+    same as terms over lanes. `rows`: where the first element of each row of memory lies, as a place and how many
+    elements behind it; `values`: what each scalar is."""
 
     kernel: Kernel
     body: LaneBody
+    rows: Mapping[str, tuple[str, int]]
+    values: Mapping[str, str]
 
 
 def read_strip(loop: For, arrays: Mapping[str, Array]) -> Strip:
@@ -52,7 +55,8 @@ def read_strip(loop: For, arrays: Mapping[str, Array]) -> Strip:
     kernel = Kernel(
         "strip", scalars=tuple(reader.scalars.values()), arrays=tuple(reader.operands().values()), body=Block((plain,))
     )
-    return Strip(kernel, _body_of(kernel, plain))
+    rows = {name: (text, reader.least[name]) for text, name in reader.rows.items()}
+    return Strip(kernel, _body_of(kernel, plain), rows, {name: text for text, name in reader.names.items()})
 
 
 def _statements(loop: For, reader: _Operands) -> list[Let | Assign]:

@@ -19,23 +19,28 @@ from planish.core.cache import Cache, key
 from planish.core.diagnostic import Remark
 from planish.core.fingerprint import stamp_program
 from planish.core.pickles import read_pickle, write_pickle
-from planish.ir.nest import Alloc, Array, For, Kernel
+from planish.ir.nest import Alloc, Array, Kernel
 from planish.ir.text.printer import print_kernel, print_stmt
 from planish.ir.traverse import loads, map_block, with_stmts
 from planish.isa.instruction import Catalogue, Instruction
 from planish.isa.select.lane_values import NoCover
-from planish.library.loops.vector_strips.strip_nest import StripNest, find_nests, strip_nest
+from planish.library.loops.vector_strips.strip_nest import Part, StripNest, find_nests, strip_nest
 from planish.poly.match.matcher import MismatchError
 from planish.schedule.auto.plan import Prepared, Version
 from planish.schedule.match_instruction import match_instruction
-from planish.select.instruction import VectorExtension, extension_of, select
+from planish.select.instruction import VectorExtension, as_instruction, cover_strip, extension_of
+from planish.select.jam import jam
 from planish.select.strip import Strip, read_strip
 from planish.target.machine import Target
 
 NAME = "vector-strips"
 """What the versions are called."""
-ROWS = (4, 1)
-"""The rows of a strip, where neighbouring ones share what they read."""
+MOST_ROWS = 16
+"""The most rows of a strip, where neighbouring ones share what they read."""
+_MOST_AGAIN = 1.25
+"""So many times as many rows as it makes may be read, and worked on, by a strip."""
+_GROUPS = (4, 2, 1)
+"""The rows that instructions are selected for: the first that some are found for. Further rows are copies."""
 _WIDEST, _NARROW = 32, 16
 """The widest integers that strips are made of, and the narrowest that one of them has to have: wider ones gain nothing
 by other instructions than a C compiler takes."""
@@ -63,6 +68,13 @@ def lanes_of(nest: StripNest, kernel: Kernel, registers: VectorExtension) -> int
     return registers.widths[0] // min(x.type.bits for x in kernel.arrays if x.name in written)
 
 
+def rows_of(nest: StripNest) -> int:
+    """The rows of a strip of a nest: enough that little is read, and worked on, again for the strip below."""
+    if nest.window == 1 or not nest.again:
+        return 1
+    return next((x for x in (4, 8) if x + nest.window - 1 <= _MOST_AGAIN * x), MOST_ROWS)
+
+
 def strip_versions(prepared: Prepared, target: Target, cache: Cache | None = None) -> Iterator[Version | Remark]:
     """The versions of a kernel with its nests in strips: several rows at a time where these share what they read, and
     one; a remark where no instructions are found."""
@@ -70,29 +82,31 @@ def strip_versions(prepared: Prepared, target: Target, cache: Cache | None = Non
     nests = find_strips(kernel)
     known: dict[str, Instruction] = {}
     refused: dict[str, None] = {}
-    for rows in ROWS if any(x.shares_rows for x in nests) else (1,):
+    for several in (True, False) if any(rows_of(x) > 1 for x in nests) else (False,):
         # What is too much for several rows may still be selected for one.
         try:
-            yield _version(prepared, _Strips(kernel, extension_of(target), known, cache), nests, rows)
+            yield _version(prepared, _Strips(kernel, extension_of(target), known, cache), nests, several)
         except NoCover as error:
             refused[str(error)] = None
     for reason in refused:
         yield Remark("select-none", "note", f"no instructions are selected: {reason}", kernel.span)
 
 
-def _version(prepared: Prepared, strips: _Strips, nests: tuple[StripNest, ...], rows: int) -> Version:
+def _version(prepared: Prepared, strips: _Strips, nests: tuple[StripNest, ...], several: bool) -> Version:
     kernel = prepared.kernel
     body = kernel.body
     remarks = []
+    most = 1
     for x in nests:
-        lanes = lanes_of(x, kernel, strips.registers)
-        body = with_stmts(body, x.stmt, strip_nest(x, lanes, rows if x.shares_rows else 1, strips.give))
-        jammed = f", {rows} rows at a time" if x.shares_rows and rows > 1 else ""
+        lanes, rows = lanes_of(x, kernel, strips.registers), rows_of(x) if several else 1
+        body = with_stmts(body, x.stmt, strip_nest(x, lanes, rows, strips.give))
+        jammed = f", {rows} rows at a time" if rows > 1 else ""
         message = f"strips of {lanes} lanes{jammed}, in instructions selected for {strips.registers.isa}"
         remarks.append(Remark(NAME, "done", message, x.stmt.span or kernel.span))
+        most = max(most, rows)
     gone = {y for x in nests for y in x.own}
     body = map_block(lambda x: () if isinstance(x, Alloc) and x.array.name in gone else x, body)
-    name = NAME if rows == 1 else f"{NAME}, {rows} rows"
+    name = NAME if most == 1 else f"{NAME}, {most} rows"
     catalogue = Catalogue().with_instructions(strips.known.values())
     return Version(name, prepared.scop.schedule, replace(kernel, body=body), tuple(remarks), 0.0, catalogue)
 
@@ -110,12 +124,13 @@ class _Strips:
     def __post_init__(self) -> None:
         self.arrays = {x.name: x for x in self.kernel.arrays}
 
-    def give(self, loop: For) -> str:
-        """The name of the instruction for a loop; NoCover where there is none, or the loop is not what it does. That no
+    def give(self, part: Part, rows: int) -> str:
+        """The name of the instruction for a strip; NoCover where there is none, or the loop is another. That no
         operand leaves its row, which a match asks for, holds since the loop itself stays in bounds."""
+        loop = part(0, rows)
         text = print_stmt(loop)
         if text not in self.known:
-            made = self.selected(read_strip(loop, self.arrays))
+            made = self.selected(part, rows)
             try:
                 match_instruction(made, loop, self.arrays, {})
             except MismatchError as error:
@@ -123,9 +138,11 @@ class _Strips:
             self.known[text] = made
         return self.known[text].name
 
-    def selected(self, strip: Strip) -> Instruction:
+    def selected(self, part: Part, rows: int) -> Instruction:
+        """The instruction for a strip, from the cache if it is there."""
+        strip = self.read(part, 0, rows)
         if self.cache is None:
-            return select(strip, self.registers).instruction
+            return self.jammed(strip, part, rows)
         address = key("selection", stamp_program(), print_kernel(strip.kernel), self.registers)
         kept = self.cache.get(address)
         if kept is not None and kept.startswith(_REFUSED):
@@ -134,9 +151,27 @@ class _Strips:
         if isinstance(known, Instruction):
             return known
         try:
-            made = select(strip, self.registers).instruction
+            made = self.jammed(strip, part, rows)
         except NoCover as error:
             self.cache.put(address, _REFUSED + str(error).encode())
             raise
         self.cache.put(address, write_pickle(made))
         return made
+
+    def read(self, part: Part, first: int, last: int) -> Strip:
+        return read_strip(part(first, last), self.arrays)
+
+    def jammed(self, strip: Strip, part: Part, rows: int) -> Instruction:
+        """The instruction for a strip, made of copies of what is selected for the largest group of rows for which there
+        is something."""
+        reasons = []
+        for group in (x for x in _GROUPS if rows % x == 0):
+            parts = [self.read(part, at, at + group) for at in range(0, rows, group)]
+            try:
+                stores, cost = cover_strip(parts[0], self.registers)
+            except NoCover as error:
+                reasons.append(str(error))
+                continue
+            made = jam(strip, parts, stores) if len(parts) > 1 else stores
+            return as_instruction(strip, made, len(parts) * cost, self.registers).instruction
+        raise NoCover(reasons[0])

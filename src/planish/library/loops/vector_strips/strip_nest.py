@@ -4,7 +4,7 @@
 >>> from planish.ir.text.printer import print_stmt
 >>> text = "kernel k(n; A: u8[n], B: u8[n]) { for i in 0 .. n { B[i] = A[i] } }"
 >>> (nest,) = find_nests(parse_kernel(text))
->>> made = strip_nest(nest, 16, 1, lambda loop: "copy")
+>>> made = strip_nest(nest, 16, 1, lambda part, rows: "copy")
 >>> print(print_stmt(made[0]), end="")
 for i_strip in 0 .. n // 16 {
   for i_lane in 0 .. 16 as copy {
@@ -39,8 +39,10 @@ from planish.ir.traverse import expressions, loads, map_exprs, substitute, used_
 from planish.ir.types import INDEX
 from planish.library.loops.vector_strips.straight_line import NotStraight, straight_line
 
-Give = Callable[[For], str]
-"""The name of the instruction that does a loop over lanes; it raises where there is none."""
+Part = Callable[[int, int], For]
+"""The loop over lanes of some rows of a strip, from the first on up to the second, exclusive."""
+Give = Callable[[Part, int], str]
+"""The name of the instruction that does all of a strip of so many rows; it raises where there is none."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,10 +73,10 @@ class StripNest:
         return name
 
     @property
-    def shares_rows(self) -> bool:
-        """Whether neighbouring rows read the same elements."""
+    def window(self) -> int:
+        """The rows that one row reads of an array whose elements its neighbours read as well; 1 where there is none."""
         if self.rows is None:
-            return False
+            return 1
         row = self.rows.var
         places: dict[tuple[str, frozenset[object]], set[int]] = {}
         for x in self.body:
@@ -84,7 +86,7 @@ class StripNest:
                     if (Var(row, INDEX),) in terms:
                         rest = frozenset((m, c) for m, c in terms.items() if m)
                         places.setdefault((y.array, rest), set()).add(terms.get((), 0))
-        return any(len(x) > 1 for x in places.values())
+        return max((max(x) - min(x) + 1 for x in places.values()), default=1)
 
 
 def find_nests(kernel: Kernel) -> Iterator[StripNest]:
@@ -180,19 +182,43 @@ def strip_nest(nest: StripNest, lanes: int, rows: int, give: Give) -> tuple[Stmt
     """The nest in strips of so many lanes and rows; what `give` raises where a strip has no instruction."""
     if nest.rows is None:
         return tuple(_strips(nest, (index(0),), lanes, give))
-    first, count = nest.rows.lower, simplify(sub(nest.rows.upper, nest.rows.lower))
     if rows == 1:
         inside = _strips(nest, (Var(nest.rows.var, INDEX),), lanes, give)
         return (replace(nest.rows, body=Block(tuple(inside)), label=0),)
-    count = simplify(Binary("max", count, index(0)))
-    block, last = nest.fresh(f"{nest.rows.var}_block"), nest.fresh(f"{nest.rows.var}_last")
-    blocks = Binary("floordiv", count, index(rows))
-    at = [add(first, add(mul(index(rows), Var(block, INDEX)), index(r))) for r in range(rows)]
-    rest = add(first, add(Binary("mul", blocks, index(rows)), Var(last, INDEX)))
-    return (
-        _loop(block, simplify(blocks), _strips(nest, at, lanes, give)),
-        _loop(last, simplify(Binary("mod", count, index(rows))), _strips(nest, (rest,), lanes, give)),
-    )
+    return (_blocks(nest, lanes, rows, give),)
+
+
+def _blocks(nest: StripNest, lanes: int, rows: int, give: Give) -> Stmt:
+    """Blocks of rows in strips, the last ones of which overlap those before: what is done twice is the same. Strips of
+    one row where there are fewer rows, or columns, than a block has."""
+    assert nest.rows is not None and nest.again
+    row, y = _clamped(nest, nest.rows, rows)
+    column, x = _clamped(nest, nest.loop, lanes)
+    lane = nest.fresh(f"{nest.loop.var}_lane")
+    places = [add(Var(y.var, INDEX), index(r)) for r in range(rows)]
+
+    def part(first: int, last: int) -> For:
+        body = _at(nest, places[first:last], add(Var(x.var, INDEX), Var(lane, INDEX)))
+        return _loop(lane, index(lanes), body)
+
+    whole = replace(part(0, rows), facts=LoopFacts(instruction=give(part, rows)))
+    inner = replace(column, body=Block((x, whole)))
+    blocks = replace(row, body=Block((y, inner)))
+    enough = Binary("and", _has(nest.rows, rows), _has(nest.loop, lanes))
+    return If(simplify(enough), Block((blocks,)), Block(strip_nest(nest, lanes, 1, give)))
+
+
+def _clamped(nest: StripNest, loop: For, block: int) -> tuple[For, Let]:
+    """A loop over the blocks of a loop, without a body, and where a block begins: the last one ends with the loop."""
+    count = simplify(sub(loop.upper, loop.lower))
+    at = nest.fresh(f"{loop.var}_block")
+    blocks = Binary("floordiv", add(count, index(block - 1)), index(block))
+    begin = Binary("min", mul(index(block), Var(at, INDEX)), sub(count, index(block)))
+    return _loop(at, simplify(blocks), ()), Let(nest.fresh(f"{loop.var}_begin"), add(loop.lower, begin))
+
+
+def _has(loop: For, count: int) -> Expr:
+    return Compare("ge", simplify(sub(loop.upper, loop.lower)), index(count))
 
 
 def lane_loop(nest: StripNest, lanes: int, rows: int = 1) -> For:
@@ -217,7 +243,7 @@ def _strips(nest: StripNest, rows: Sequence[Expr], lanes: int, give: Give) -> li
     whole = simplify(Binary("floordiv", count, index(lanes)))
     at = add(first, add(mul(index(lanes), Var(strip, INDEX)), Var(lane, INDEX)))
     body = _at(nest, rows, at)
-    name = give(_loop(lane, index(lanes), body))
+    name = give(lambda first, last: _loop(lane, index(lanes), _at(nest, rows[first:last], at)), len(rows))
     main = _loop(strip, whole, (_loop(lane, index(lanes), body, name),))
     left = simplify(Binary("mod", count, index(lanes)))
     if not nest.again:
@@ -264,4 +290,3 @@ def _at(nest: StripNest, rows: Sequence[Expr], place: Expr) -> list[Stmt]:
 
 def _substituted(values: Mapping[str, Expr], x: Expr) -> Expr:
     return substitute(x, values)
-
