@@ -77,7 +77,9 @@ class Control:
     _jump: Operation | None = None
 
     def __post_init__(self) -> None:
-        self._forms = [x for operation in self.machine.operations for x in _forms(operation, self.machine)]
+        found = [x for operation in self.machine.operations for x in _forms(operation, self.machine)]
+        # Counts are whole registers: of like operations the one on the widest numbers.
+        self._forms = sorted(found, key=lambda x: -x.operation.definition.array(x.target).type.bits)
         self._jump = next((x for x in self.machine.operations if x.branch), None)
 
     def counter_file(self, source: str | None) -> str:

@@ -77,8 +77,9 @@ def schedule_at(body: Body, interval: int) -> Kernel | None:
     heights = _heights(body, interval)
     if heights is None:
         return None
-    cycles = _place(body, interval, heights)
-    return None if cycles is None else shorten(body, interval, cycles)
+    table = Table(body.machine, interval)
+    cycles = _place(body, table, heights)
+    return None if cycles is None else shorten(body, table, cycles)
 
 
 def _heights(body: Body, interval: int) -> list[int] | None:
@@ -95,14 +96,13 @@ def _heights(body: Body, interval: int) -> list[int] | None:
     return None
 
 
-def _place(body: Body, interval: int, heights: Sequence[int]) -> list[int] | None:
-    count = len(body.nodes)
+def _place(body: Body, table: Table, heights: Sequence[int]) -> list[int] | None:
+    count, interval = len(body.nodes), table.period
     before: list[list[Edge]] = [[] for _ in range(count)]
     after: list[list[Edge]] = [[] for _ in range(count)]
     for edge in body.edges:
         before[edge.second].append(edge)
         after[edge.first].append(edge)
-    table = Table(body.machine, interval)
     cycles: dict[int, int] = {}
     last: dict[int, int] = {}
     rest = set(range(count))
@@ -134,13 +134,9 @@ def _place(body: Body, interval: int, heights: Sequence[int]) -> list[int] | Non
     return None
 
 
-def shorten(body: Body, interval: int, cycles: list[int], sweeps: int = 6) -> Kernel:
+def shorten(body: Body, table: Table, cycles: list[int], sweeps: int = 6) -> Kernel:
     """The kernel with operations moved within their slack, as long as lifetimes get shorter by it."""
-    count = len(body.nodes)
-    table = Table(body.machine, interval)
-    order = sorted(range(count), key=lambda x: (len(body.nodes[x].units), x))
-    if not all(table.place(i, body.nodes[i], cycles[i]) for i in order):
-        raise AssertionError("a schedule does not fit the table that it was made with")
+    count, interval = len(body.nodes), table.period
     touched: list[list[Value]] = [[] for _ in range(count)]
     for value in body.values:
         for i in {x for x, _ in (*value.writers, *value.readers)}:
@@ -183,16 +179,17 @@ def _move(
         return sum(last - first for first, last in spans), abs(at - here)
 
     choices = sorted((cost(x), x) for x in range(low, high + 1))
-    cycles[i] = here
     now = cost(here)
+    unit = table.unit_of(i)
     table.remove(i)
-    for (length, away), at in choices:
-        if (length, away) >= now:
+    for found, at in choices:
+        if found >= now:
             break
         if table.place(i, body.nodes[i], at):
             cycles[i] = at
             return True
-    cycles[i] = here
-    if not table.place(i, body.nodes[i], here):
+    # Where it was is as free as it was before, on its own unit: what failed to go elsewhere has moved nothing.
+    if not table.place(i, body.nodes[i].on(unit), here):
         raise AssertionError("an operation does not fit where it was")
+    table.loosen(i, body.nodes[i])
     return False

@@ -76,6 +76,10 @@ class Table:
         for key, count in self._ports_of(effects, cycle).items():
             self._ports[key] = self._ports.get(key, 0) + count
 
+    def loosen(self, number: int, effects: Effects) -> None:
+        """What an operation in the table may be moved to as well: all units of these effects."""
+        self._placed[number] = (effects, self._placed[number][1])
+
     def remove(self, number: int) -> None:
         """Take an operation out again."""
         effects, cycle = self._placed.pop(number)
