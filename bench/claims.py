@@ -23,6 +23,7 @@ from bench.promises import (
     correctness,
     drop_ins,
     gemm,
+    idioms,
     instructions,
     kernels,
     ranking,
@@ -51,6 +52,7 @@ GROUPS: Mapping[str, Group] = {
     "recognition": Group("operations found in the corpus, their cost and their speed", recognition.examine, "raising"),
     "instructions": Group("instructions known, their classes, how long that takes", instructions.examine, "isa"),
     "selection": Group("strips of integers in instructions that are selected and proven", selection.examine),
+    "idioms": Group("small loops become the instructions that an expert would write", idioms.examine),
     "ranking": Group("what is taken without the clock, beside what the clock would choose", ranking.examine),
     "structure": Group("how the code is kept; nothing is measured (seconds)", structure.examine, "house"),
 }

@@ -15,6 +15,9 @@ from dataclasses import dataclass, field
 from planish.isa.semantics.definition import Definition, LaneLoop, Put
 from planish.isa.semantics.node import Node, scaled, terms_of, walk
 from planish.isa.semantics.text import parse_definition
+from planish.select.whole_reads import whole_reads
+
+_LANES = (8, 16, 32, 64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,7 @@ class NoBody(Exception):
 @dataclass(slots=True)
 class LaneBody:
     """A strip of `lanes` iterations. `definition` is all of it; `scalars`: operands that are no memory; `extents`: the
-    bits of rows."""
+    bits of rows; `elements`: the bits of what they consist of."""
 
     definition: Definition
     lanes: int
@@ -56,8 +59,10 @@ class LaneBody:
     outputs: tuple[Output, ...]
     scalars: frozenset[str]
     extents: Mapping[str, int]
+    elements: Mapping[str, int]
     _known: dict[Node, LaneAddress | None] = field(default_factory=dict)
     _fixed: dict[Node, bool] = field(default_factory=dict)
+    _whole: dict[Node, Node] = field(default_factory=dict)
 
     @property
     def leaves(self) -> list[Node]:
@@ -74,7 +79,16 @@ class LaneBody:
         if leaf.op != "bits" or str(leaf.attr[0]) in self.scalars:
             return None
         place = _affine(leaf.args[0], self.counter)
+        if int(leaf.attr[1]) not in _LANES or (place is not None and (place[0] | place[1]) % 8):
+            return None
         return LaneAddress(str(leaf.attr[0]), *place) if place is not None else None
+
+    def whole(self, x: Node) -> Node:
+        """The term with reads of whole elements alone."""
+        found = self._whole.get(x)
+        if found is None:
+            found = self._whole[x] = whole_reads(x, lambda row: self.elements.get(row, 0))
+        return found
 
     def is_leaf(self, x: Node) -> bool:
         """Whether a term is read from memory, or is the same in all lanes: nothing is computed for it."""
@@ -101,9 +115,9 @@ def _affine(x: Node, counter: Node) -> tuple[int, int] | None:
     return offset, step
 
 
-def read_body(definition: Definition | str) -> LaneBody:
+def read_body(definition: Definition | str, elements: Mapping[str, int] | None = None) -> LaneBody:
     """The strip that a definition is: one loop whose statements each put a lane; NoBody for another one. Operands with
-    the role of an immediate are scalars."""
+    the role of an immediate are scalars; `elements`: the bits of what the others consist of, where that is known."""
     if isinstance(definition, str):
         definition = parse_definition(definition)
     if len(definition.body) != 1 or not isinstance(definition.body[0], LaneLoop):
@@ -122,4 +136,4 @@ def read_body(definition: Definition | str) -> LaneBody:
         outputs.append(Output(put.target, *place, put.width, put.value))
     scalars = frozenset(x.name for x in definition.operands if x.role == "immediate")
     extents = {x.name: x.bits for x in definition.operands}
-    return LaneBody(definition, loop.count, counter, tuple(outputs), scalars, extents)
+    return LaneBody(definition, loop.count, counter, tuple(outputs), scalars, extents, elements or {})

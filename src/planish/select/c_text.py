@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from planish.isa.collection import load_collection
@@ -27,13 +27,15 @@ from planish.select.program import Value, in_order
 @dataclass(frozen=True, slots=True)
 class IntrinsicDialect:
     """The intrinsics of an architecture that are no instructions of a library: `types` by bits; `load` and `store` by
-    bits, of an address and a register; `splat` by bits and width, of a number."""
+    bits, of an address and a register; `splat` by bits and width, of a number; `widen` by bits before and after, of a
+    register, whose new bits are anything."""
 
     isa: str
     types: Mapping[int, str]
     load: Mapping[int, str]
     store: Mapping[int, str]
     splat: Mapping[tuple[int, int], str]
+    widen: Mapping[tuple[int, int], str] = field(default_factory=dict)
 
 
 def _x86() -> IntrinsicDialect:
@@ -47,7 +49,8 @@ def _x86() -> IntrinsicDialect:
         for bits in types for width, (kind, number) in kinds.items()
     }  # fmt: skip
     masks = {8: "__mmask8", 16: "__mmask16", 32: "__mmask32", 64: "__mmask64"}
-    return IntrinsicDialect("x86", {**masks, **types}, load, store, splat)
+    widen = {(low, high): f"{words[high]}_castsi{low}_si{high}({{}})" for low in types for high in types if low < high}
+    return IntrinsicDialect("x86", {**masks, **types}, load, store, splat, widen)
 
 
 def _arm() -> IntrinsicDialect:
@@ -137,6 +140,9 @@ class _Writer:
         if x.kind == "scalar":
             return text
         kind = self.kind(x)
+        wider = next((y for y, name in self.dialect.types.items() if name == wanted), x.bits)
+        if "mask" not in wanted and (x.bits, wider) in self.dialect.widen:
+            return self.dialect.widen[x.bits, wider].format(text)
         return text if kind == wanted or "mask" in wanted or "mask" in kind else f"({wanted}){text}"
 
     def value(self, x: Value, texts: Mapping[Value, str]) -> str:

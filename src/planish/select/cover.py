@@ -29,8 +29,11 @@ from planish.select.factored.lane_functions import LaneOperand
 from planish.select.lane_cover import CONSTANT, LOAD, MOST_TERMS, LaneCover, Way, slot_widths
 from planish.select.lane_table import LaneRow, LaneTable
 from planish.select.program import Kind, RegisterProgram, Value
+from planish.select.rules import mask_of
 
 _LEAST = 0.1
+_NEAR = 1.5
+"""Registers that cost no more than so many times what lanes do at least are taken; else other ways are looked at."""
 _NOWHERE = np.iinfo(np.int64).min
 
 
@@ -46,12 +49,14 @@ class Solution:
 @dataclass(slots=True)
 class Cover:
     """Answers demands for one strip with the instructions of a table in registers of some widths, the widest first;
-    `steps`: how many demands may be looked at."""
+    `steps`: how many demands may be looked at; `narrowest`: the least registers that stand for the low part of wider
+    ones."""
 
     body: LaneBody
     table: LaneTable
     registers: Sequence[int]
     steps: int = 4_000
+    narrowest: int = 1 << 16
     program: RegisterProgram = field(default_factory=RegisterProgram)
     asked: int = 0
     lanes: LaneCover = field(init=False)
@@ -89,6 +94,8 @@ class Cover:
     def _is_worth(self, demand: Demand) -> bool:
         """Whether most of a register matters: a few lanes waste the rest. Of what is only moved it may be half."""
         empty = len(demand.lanes) - demand.filled
+        if demand.width == 1:
+            return empty <= demand.filled
         return empty < demand.filled or (empty == demand.filled and all(map(self.body.is_leaf, demand.terms)))
 
     def _completed(self, demand: Demand) -> Demand | None:
@@ -112,6 +119,8 @@ class Cover:
             return self._leaf("constant", demand.bits, (demand.width, periodic(numbers)), CONSTANT)
         if all(self.body.is_invariant(x) for x, _ in given):
             terms = periodic(tuple(None if x is None else x[0] for x in demand.lanes))
+            if demand.width == 1:
+                return None  # there is no broadcast of conditions
             if len(terms) * demand.width <= 64:
                 return self._leaf("splat", demand.bits, (demand.width, terms), CONSTANT)
         return self._loaded(demand)
@@ -159,14 +168,15 @@ class Cover:
 
     def _selected(self, demand: Demand) -> Solution | None:
         """The cheapest lane functions for which registers are found: what others share is known to these only."""
+        best: Solution | None = None
         for way in self.lanes.best(demand.terms[0], demand.width).ways:
-            answers = [
-                answer for row in way.lanes.rows if row.instruction.result == demand.bits
-                if (answer := self._called(row, demand, way)) is not None
-            ]  # fmt: skip
-            if answers:
-                return min(answers, key=lambda x: x.cost)
-        return None
+            if best is not None and best.cost <= way.cost * demand.filled * _NEAR:
+                break
+            for row in way.lanes.rows:
+                answer = self._called(row, demand, way) if row.instruction.result == demand.bits else None
+                if answer is not None and (best is None or answer.cost < best.cost):
+                    best = answer
+        return best
 
     # Shuffles.
 
@@ -272,7 +282,11 @@ class Cover:
                         return None
                     continue
                 at, offset = places[int(name)]
-                given = (term, 0 if self.body.is_invariant(term) else lane[1]), widths[name]
+                size = widths[name]
+                if size == 1 and row.instruction.operands[at].role == "register":
+                    # A bit of a register that chooses is one of a mask, all of whose bits are the same in a lane.
+                    term, size, offset = mask_of(term), demand.width, offset - offset % demand.width
+                given = (term, 0 if self.body.is_invariant(term) else lane[1]), size
                 if wanted[at].setdefault(offset, given) != given:
                     return None
         return self._assembled(row, demand, wanted, fixed)
@@ -293,7 +307,8 @@ class Cover:
                     return None
                 inner.append(value)
                 continue
-            made = _operand_demand(operand, lanes)
+            loose = together == 0 and not all(self._is_read(*x) for x in lanes.values())
+            made = _operand_demand(operand, lanes, loose, self.narrowest)
             if made is None or made == demand:
                 return None
             if lanes and made.runs > len(made.terms) * max(2, made.bits // 128):
@@ -317,6 +332,9 @@ class Cover:
         values |= {made_value}
         return Solution(made_value, values, fsum(self._costs[y] for y in values))
 
+    def _is_read(self, lane: Lane, width: int) -> bool:
+        return lane[0].op == "bits" and int(lane[0].attr[1]) == width
+
     def _operand(self, operand: LaneOperand, x: Demand | int) -> Solution | None:
         if isinstance(x, int):
             return self._leaf("scalar", operand.bits, (operand.bits, (const(x),)), 0.0)
@@ -328,8 +346,11 @@ class Cover:
         return self._leaf("scalar", x.bits, (x.width, terms), CONSTANT)
 
 
-def _operand_demand(operand: LaneOperand, lanes: Mapping[int, tuple[Lane, int]]) -> Demand | None:
-    """What an operand has to hold, where all of it is read in lanes of one width."""
+def _operand_demand(
+    operand: LaneOperand, lanes: Mapping[int, tuple[Lane, int]], loose: bool, narrowest: int
+) -> Demand | None:  # fmt: skip
+    """What an operand has to hold, where all of it is read in lanes of one width. `loose`: where nothing between lanes
+    matters these are wider; `narrowest`: the bits of the least register that stands for the low part of a wider one."""
     if not lanes:
         return Demand.of(operand.bits, operand.bits, [None])
     widths = {width for _, width in lanes.values()}
@@ -338,9 +359,13 @@ def _operand_demand(operand: LaneOperand, lanes: Mapping[int, tuple[Lane, int]])
     (width,) = widths
     if operand.bits % width or any(offset % width or offset >= operand.bits for offset in lanes):
         return None
-    return Demand.of(
-        operand.bits, width, [lanes[at][0] if at in lanes else None for at in range(0, operand.bits, width)]
-    )
+    if loose and width < 32 and operand.bits > width and all(offset % (2 * width) == 0 for offset in lanes):
+        width *= 2
+    bits = operand.bits
+    least = 8 if operand.role == "mask" else narrowest
+    while bits > least and max(lanes) < bits // 2:
+        bits //= 2  # what lies in the other bits of a narrower one does not matter
+    return Demand.of(bits, width, [lanes[at][0] if at in lanes else None for at in range(0, bits, width)])
 
 
 def _is_legal(operand: LaneOperand, value: int) -> bool:

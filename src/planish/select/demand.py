@@ -72,8 +72,15 @@ class Demand:
 @cache
 def needed_width(term: Node) -> int:
     """The narrowest of 8, 16, 32 and 64 bits that holds all that a term computes on the way, leaves apart."""
-    most = max((width_of(x.low, x.high) for x in computed(term)), default=8)
+    most = max((max(width_of(x.low, x.high), _compared(x)) for x in computed(term)), default=8)
     return next((x for x in (8, 16, 32, 64) if most <= x), 128)
+
+
+def _compared(x: Node) -> int:
+    """The bits of a lane in which both sides of a comparison are."""
+    if x.op not in ("lt", "le", "eq", "min", "max"):
+        return 0
+    return width_of(min(y.low for y in x.args), max(y.high for y in x.args))
 
 
 def computed(*terms: Node) -> list[Node]:

@@ -52,6 +52,7 @@ class VectorExtension:
 
 _MORE = {"avx512": ("AVX512VL", "AVX512DQ", "AVX512CD", "AVX512_VNNI")}
 """What the targets of an extension have besides what its shipped instructions need."""
+_WIDEST = 1 << 16
 _NARROWEST = {"x86": 128, "arm": 64}
 """The narrowest registers of integers."""
 
@@ -105,7 +106,9 @@ def as_instruction(strip: Strip, stores: tuple[Store, ...], cost: float, registe
 def cover_strip(strip: Strip, registers: VectorExtension) -> tuple[tuple[Store, ...], float]:
     """The proven stores of a strip and what they cost; NoCover where there are none."""
     body = strip.body
-    cover = Cover(body, _table(registers), registers.widths)
+    widened = DIALECTS[registers.isa].widen
+    narrowest = min((bits for bits, _ in widened), default=_WIDEST)
+    cover = Cover(body, _table(registers), registers.widths, narrowest=narrowest)
     proof = Proof(body, registers.isa)
     stores: list[Store] = []
     cost = 0.0
@@ -131,7 +134,14 @@ def cover_strip(strip: Strip, registers: VectorExtension) -> tuple[tuple[Store, 
 
 @cache
 def _table(registers: VectorExtension) -> LaneTable:
-    return LaneTable(usable(registers.isa, registers.features), lambda name: cost_of(registers, name))
+    known = usable(registers.isa, registers.features)
+    plain = [x for x in known if not any(map(_is_structure, (x.result_type, *(y.kind for y in x.operands))))]
+    return LaneTable(plain, lambda name: cost_of(registers, name))
+
+
+def _is_structure(kind: str) -> bool:
+    """Whether a type of C is several registers: `uint8x16x2_t`."""
+    return kind.endswith(("x2_t", "x3_t", "x4_t")) and kind.count("x") > 1
 
 
 def cost_of(registers: VectorExtension, name: str) -> float:

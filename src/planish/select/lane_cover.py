@@ -26,6 +26,7 @@ from planish.isa.semantics.node import Node, walk
 from planish.select.body import LaneBody
 from planish.select.demand import computed, needed_width, widest_read
 from planish.select.lane_table import LaneRow, LaneTable
+from planish.select.rules import alternatives, canonical, is_condition, is_mask
 from planish.select.sharing import count_uses
 from planish.select.unify import Binding, unify
 
@@ -85,50 +86,84 @@ class LaneCover:
     shared: Mapping[Node, int] = field(init=False)
     _known: dict[tuple[Node, int], LaneAnswer] = field(default_factory=dict)
     _sizes: dict[Node, float] = field(default_factory=dict)
+    _open: set[tuple[Node, int]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.shared = count_uses([x.value for x in self.body.outputs])
 
     def best(self, term: Node, width: int) -> LaneAnswer:
         """The best ways to have a term in lanes of a width, modulo 2^width."""
-        key = term, width
+        key = self.form(term, width), width
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = self._found(term, width)
+            if key in self._open:
+                return LaneAnswer(_NOTHING)
+            self._open.add(key)
+            found = self._known[key] = self._found(*key)
+            self._open.discard(key)
         return found
+
+    def form(self, term: Node, width: int) -> Node:
+        """The form in which a term is looked for in lanes of a width: reads of whole elements, but where a part of one
+        fills the lane; masks as such."""
+        if term.op == "bits" and int(term.attr[1]) == width:
+            return term
+        return canonical(self.body.whole(term), width)
 
     def _found(self, term: Node, width: int) -> LaneAnswer:
         if term.op == "const":
             return LaneAnswer(CONSTANT * width / self.registers[0])
-        if self.body.is_leaf(term):
-            if term.op != "bits" or int(term.attr[1]) >= width:
-                return LaneAnswer(LOAD * width / self.registers[0])
+        cost = self._read(term, width)
+        whole = self.body.whole(term)
+        if cost < _NOTHING and whole is term:
+            return LaneAnswer(cost)
+        found = self._computed(whole, width, False)
+        if not found.ways and cost == _NOTHING:
+            found = self._computed(whole, width, True)
+        return LaneAnswer(min(cost, found.cost), found.ways)
+
+    def _read(self, term: Node, width: int) -> float:
+        """What it costs to have a term that nothing is computed for; a part of elements takes two loads
+        and a shuffle."""
+        if self.body.is_invariant(term):
+            return LOAD * width / self.registers[0]
+        if not self.body.is_leaf(term) or (term.op == "bits" and int(term.attr[1]) < width):
+            return _NOTHING
+        address = self.body.address(term)
+        split = address is not None and self.body.elements.get(address.row, 0) > int(term.attr[1])
+        return (2 * LOAD + 1 if split else LOAD) * width / self.registers[0]
+
+    def _computed(self, whole: Node, width: int, widens: bool) -> LaneAnswer:
+        """The cheapest ways to compute a term; `widens`: also in lanes that are wider than it needs."""
         if self.asked >= MOST_TERMS:
             return LaneAnswer(_NOTHING)
         self.asked += 1
         best = _NOTHING
         ways: list[Way] = []
-        for lanes in self._classes(term, width):
-            if lanes.cost >= best * _SLACK:
-                continue
-            for binding in self._bindings(lanes.function, term, width):
-                cost = self._cost(lanes, term, width, binding, best * _SLACK)
-                if cost < best * _SLACK:
-                    ways.append(Way(lanes, binding, cost))
-                    best = min(best, cost)
+        for term in (whole, *alternatives(whole, width)):
+            for lanes in self._classes(term, width):
+                if lanes.cost >= best * _SLACK:
+                    continue
+                for binding in self._bindings(lanes.function, term, width, widens):
+                    cost = self._cost(lanes, whole, width, binding, best * _SLACK, widens)
+                    if cost < best * _SLACK:
+                        ways.append(Way(lanes, binding, cost))
+                        best = min(best, cost)
         ways = sorted((x for x in ways if x.cost <= best * _SLACK), key=lambda x: x.cost)[:_KEPT]
         return LaneAnswer(best, tuple(ways))
 
-    def _cost(self, lanes: LaneClass, term: Node, width: int, binding: Binding, limit: float) -> float:
+    def _cost(
+        self, lanes: LaneClass, term: Node, width: int, binding: Binding, limit: float, widens: bool
+    ) -> float:  # fmt: skip
         """What a lane costs with this function; infinite where a slot asks for no less than the term itself."""
         widths = slot_widths(lanes.function)
-        own = self._size(term), width
+        own = self._size(term, width), width
         cost = lanes.cost
         slots = sorted(x for x in binding if x.isdigit())
         for slot in slots:
             wide = widths[slot]
             inner = binding[slot]
-            if not _descends(inner, wide, self._size(inner), term, own):
+            if not _descends(inner, wide, self._size(inner, wide), term, own, widens):
                 return _NOTHING
         cost += self._woven(lanes, width, binding, widths)
         for inner, wide in dict.fromkeys((binding[x], widths[x]) for x in slots):
@@ -157,17 +192,26 @@ class LaneCover:
         starts = {(x.row, x.offset - at * width, x.step) for at, x in places if x is not None}
         return len(starts) == 1 and None not in [x for _, x in places] and starts.pop()[2] == width * len(terms)
 
-    def _size(self, term: Node) -> float:
+    def _size(self, term: Node, width: int) -> float:
         size = self._sizes.get(term)
         if size is None:
             size = self._sizes[term] = 0.0 if self.body.is_leaf(term) else sum(map(_work, computed(term)))
-        return size
+        # A condition as a number is made of a mask.
+        return size + 2 if width > 1 and is_condition(term) else size
 
-    def _bindings(self, function: Node, term: Node, width: int) -> list[Binding]:
-        most = max(needed_width(term), width, widest_read(term))
-        if any(x > most for name, x in slot_widths(function).items() if name.isdigit()):
+    def _bindings(self, function: Node, term: Node, width: int, widens: bool) -> list[Binding]:
+        most = max(needed_width(term), (2 if widens else 1) * width, widest_read(term))
+        widths = slot_widths(function)
+        wide = [name for name, x in widths.items() if x > most and name.isdigit()]
+        if wide and function.op != "select":  # the amount of a shift may be in a wider lane, where it does not vary
             return []
-        return list(islice(unify(function, term, width), _BINDINGS))
+        found = islice(unify(function, term, width), _BINDINGS)
+        made = ({x: self.form(y, widths[x]) for x, y in b.items()} for b in found)
+        return [
+            x for x in made
+            if all(y not in x or self.body.is_invariant(x[y]) for y in wide)
+            and all(y.op == "const" for name, y in x.items() if not name.isdigit())
+        ]  # fmt: skip
 
     def _classes(self, term: Node, width: int) -> Iterator[LaneClass]:
         """Those whose functions may be the term, the cheapest first."""
@@ -176,38 +220,68 @@ class LaneCover:
             yield from known.get(op, ())
 
 
+_MORE_WORK = {"abs": 8, "select": 10, "lt": 6, "le": 9, "eq": 2}
+"""What operators count for beside their arguments, so that rules make terms smaller."""
+
+
 def _work(x: Node) -> float:
     """What an operator counts for: the more it shifts, and the more narrowly it saturates, the more."""
+    if is_mask(x):
+        return 1
+    if x.op == "wrap" and int(x.attr[0]) == 1:
+        return 1 + _MORE_WORK["lt"]
+    if x.op == "add":
+        return sum(1.0 if y.op != "const" else 0.5 for y in x.args)
     amount = x.args[1].constant if x.op == "shr" else 128 - int(x.attr[0]) if x.op == "sat" else 0
-    return len(x.args) + (amount or 0) / 256
+    return len(x.args) + _MORE_WORK.get(x.op, 0) + _unrounded(x) + (amount or 0) / 256
 
 
-def _descends(inner: Node, wide: int, size: float, term: Node, own: tuple[float, int]) -> bool:
+def _unrounded(x: Node) -> int:
+    """What the half of a sum counts for beside: those of unsigned numbers that round up are simple."""
+    if x.op != "shr" or x.args[0].op != "add" or x.args[1].op != "const":
+        return 0
+    constant = sum(y.low for y in x.args[0].args if y.op == "const")
+    return 2 * (not constant >> (x.args[1].low - 1) & 1) + 4 * (x.low < 0)
+
+
+def _descends(
+    inner: Node, wide: int, size: float, term: Node, own: tuple[float, int], widens: bool
+) -> bool:  # fmt: skip
     """Whether what lies in a slot asks for less than its term: it is smaller; or the same in narrower lanes, in which
-    all of it can be computed; or the same in wider ones, since its own are too narrow."""
+    all of it can be computed; or the same in wider ones, since its own are too narrow, or `widens`."""
     if size < own[0] or inner.op == "const":
         return True
-    if inner is not term and size > own[0]:
+    uncut = inner.args[0] if inner.op == "wrap" else inner
+    if uncut is not term and inner is not term and size > own[0]:
         return False
-    needed = needed_width(inner)
-    return needed <= wide < own[1] if wide < own[1] else own[1] < needed and wide > own[1]
+    needed = max(needed_width(inner), needed_width(term), widest_read(inner))
+    return needed <= wide < own[1] if wide < own[1] else (widens or own[1] < needed) and wide > own[1]
 
 
 def _operators(term: Node) -> tuple[str, ...]:
     """The operators that a function may begin with, to be a term."""
+    cut = term.op == "wrap"
     while term.op in ("wrap", "sat"):
         if term.op == "sat":
             return ("sat", *_operators(term.args[0]), "bits")
         term = term.args[0]
-    own = {"mul": ("mul", "shl", "add"), "add": ("add", "mul", "shl"), "shl": ("shl", "mul")}
-    return (*own.get(term.op, (term.op,)), *(("bits",) if term.op != "bits" else ()))
+    own = {
+        "mul": ("mul", "shl", "add"), "add": ("add", "mul", "shl"), "shl": ("shl", "mul"), "min": ("min", "sat"),
+        "max": ("max", "sat"), "invert": ("invert", "xor"),
+    }  # fmt: skip
+    if term.op in ("shl", "shr") and term.args[1].op != "const":
+        own[term.op] = (*own.get(term.op, (term.op,)), "select")
+    more = (*(("and",) if cut else ()), *(("bits",) if term.op != "bits" else ()))
+    return (*own.get(term.op, (term.op,)), *more)
 
 
 @cache
 def classes_of(table: LaneTable, registers: tuple[int, ...], width: int) -> Mapping[str, tuple[LaneClass, ...]]:
     """The lane classes of a width by the operators that they begin with, the cheapest first."""
     found: dict[tuple[Node, tuple[int, ...]], list[LaneRow]] = {}
-    for bits in registers:
+    # A mask has a bit for each lane.
+    sizes = registers if width > 1 else tuple(x for x in (64, 32, 16, 8) if x <= registers[0] // 8)
+    for bits in sizes:
         for row in table.of(bits, width).computing:
             functions = {x for x in row.functions if x is not None and x is not build.ZERO}
             if len(functions) != 1 or not all(map(_has_lanes, functions)):
@@ -228,8 +302,8 @@ def _plainness(function: Node) -> int:
 
 
 def _has_lanes(function: Node) -> bool:
-    """Whether all slots are as wide as lanes are."""
-    return all(x in (8, 16, 32, 64) for name, x in slot_widths(function).items() if name.isdigit())
+    """Whether all slots are as wide as lanes are, or as those of masks."""
+    return all(x in (1, 8, 16, 32, 64) for name, x in slot_widths(function).items() if name.isdigit())
 
 
 def _beginnings(function: Node) -> set[str]:

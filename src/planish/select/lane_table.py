@@ -17,11 +17,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from planish.isa.semantics.node import Node, walk
+from planish.isa.semantics.node import Node, node, walk
 from planish.select.factored.lane_functions import LaneInstruction, Piece, divided
 
 Places = tuple[tuple[int, int], ...]
 """For each slot the position of the operand that it reads, and the bit in it."""
+
+
+_OF_FLOATS = ("__m128", "__m256", "__m512", "__m128d", "__m256d", "__m512d")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,7 +77,9 @@ class LaneTable:
     def _made(self, bits: int, width: int) -> LaneRows:
         best: dict[tuple[object, ...], LaneRow] = {}
         for x in self.instructions:
-            row = _row(x, width, self.cost_of(x.entry)) if x.result == bits else None
+            # Lanes of one bit are those of masks.
+            fits = x.result == bits and (width > 1 or "mask" in x.result_type)
+            row = _row(x, width, self.cost_of(x.entry)) if fits else None
             if row is None:
                 continue
             kinds = tuple((y.role, y.bits) for y in x.operands)
@@ -101,8 +106,10 @@ def _ranges(x: LaneInstruction) -> tuple[object, ...]:
     return tuple((y.low, y.high) for y in x.operands if y.role in ("immediate", "scalar"))
 
 
-def _rank(row: LaneRow) -> tuple[float, int, str]:
-    return row.cost, len(row.instruction.entry), row.instruction.entry
+def _rank(row: LaneRow) -> tuple[float, bool, int, str]:
+    """The cheapest first; of these those of whole numbers, and such with short names."""
+    kind, name = row.instruction.result_type, row.instruction.entry
+    return row.cost, kind in _OF_FLOATS or kind.startswith(("float", "poly")), len(name), name
 
 
 def _is_move(row: LaneRow, width: int) -> bool:
@@ -134,4 +141,22 @@ def _at_width(piece: Piece, width: int) -> Piece | None:
         return piece
     if piece.divisible and piece.width > width and piece.width % width == 0:
         return divided(piece, width)
+    if piece.width < width and _is_choice(piece.function):
+        return _widened(piece, width)
     return None
+
+
+def _is_choice(function: Node) -> bool:
+    """Whether a bit chooses one of two slots."""
+    args = function.args
+    return function.op == "select" and all(x.op == "bits" for x in args) and int(args[0].attr[1]) == 1
+
+
+def _widened(piece: Piece, width: int) -> Piece | None:
+    """Choices beside one another as one, for masks whose bits are the same in a lane."""
+    times = width // piece.width
+    if width % piece.width or len(piece.lanes) % times:
+        return None
+    choice, *chosen = piece.function.args
+    function = node("select", (choice, *(node("bits", x.args, (x.attr[0], width, False)) for x in chosen)))
+    return Piece(function, width, piece.lanes[::times], tuple(x[::times] for x in piece.slots))

@@ -26,10 +26,14 @@ from planish.isa.semantics import build
 from planish.isa.semantics.definition import Definition
 from planish.isa.semantics.node import Node, const, rebuild, scaled
 from planish.isa.semantics.scalarised import ordered, puts_of, specialise
+from planish.select import cases, exhaustive
 from planish.select.body import LaneBody, Output
+from planish.select.factored.lane_terms import cut
 from planish.select.program import Value
 from planish.select.unify import CHAINED, chain_of, join_chain
 
+_MASK = 64
+"""The bits of the widest mask."""
 Segments = tuple[tuple[int, int, Node], ...]
 """What lies in a register: offset, width and value, in order."""
 
@@ -81,8 +85,18 @@ class Proof:
     def _called(self, value: Value) -> Segments:
         entry = load_collection(self.isa).entry(str(value.detail[0]))
         names = [name for _, name in entry.signature.parameters]
-        operands = {name: self.segments(x) for name, x in zip(names, value.args, strict=True)}
+        sizes = {x.name: x.bits for x in entry.definition.operands}
+        operands = {name: self._filled(x, sizes[name]) for name, x in zip(names, value.args, strict=True)}
         return recompose(entry.definition, operands)
+
+    def _filled(self, value: Value, bits: int) -> Segments:
+        """What an operand holds: where a narrower register stands for it, anything above that. Masks have zeros
+        there."""
+        found = self.segments(value)
+        if value.kind == "scalar" or value.bits >= bits or bits <= _MASK:
+            return found
+        above = build.bits(f"anything above {value.bits}", const(0), bits - value.bits)
+        return (*found, (value.bits, bits - value.bits, above))
 
 
 def _repeated(width: int, lanes: tuple[object, ...], bits: int) -> list[tuple[int, int, Node]]:
@@ -120,8 +134,7 @@ def read(segments: Segments, offset: int, width: int, signed: bool = False) -> N
     for low, size, value in segments:
         start, end = max(low, offset), min(low + size, offset + width)
         if start < end:
-            cut = build.wrap(build.shift_right(value, const(start - low)), end - start)
-            parts.append((start - offset, end - start, cut))
+            parts.append((start - offset, end - start, cut(value, start - low, end - start)))
     whole = parts[0][2] if len(parts) == 1 and parts[0][0] == 0 else build.join(parts)
     return build.wrap(whole, width, signed)
 
@@ -161,4 +174,6 @@ def same(a: Node, b: Node, width: int) -> bool:
     if a is b:
         return True
     first, second = map(ordered, in_chains(*(build.wrap(build.low_bits(x, width), width) for x in (a, b))))
-    return first is second or build.wrap(build.subtract(first, second), width) is build.ZERO
+    if first is second or build.wrap(build.subtract(first, second), width) is build.ZERO:
+        return True
+    return cases.are_equal(a, b, width) or exhaustive.are_equal(a, b, width) is True

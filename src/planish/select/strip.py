@@ -104,8 +104,10 @@ def _always_read(x: Expr) -> Iterator[Load]:
     """What is read whenever an expression is evaluated: an instruction would read the rest as well, though there may be
     no such element."""
     match x:
-        case Select(condition=condition):
+        case Select(condition=condition, then=then, otherwise=otherwise):
             yield from _always_read(condition)
+            either = set(_always_read(otherwise))
+            yield from (y for y in _always_read(then) if y in either)
         case Binary(op="and" | "or", left=left) if type_of(x) == BOOL:
             yield from _always_read(left)
         case _:
@@ -258,4 +260,4 @@ def _body_of(kernel: Kernel, loop: For) -> LaneBody:
     ]
     scalars = [Operand(x.name, x.type.bits, "immediate") for x in kernel.scalars]
     definition = Definition((*operands, *scalars), None, (LaneLoop(loop.var, lanes, tuple(puts)),))
-    return read_body(definition)
+    return read_body(definition, {x.name: x.type.bits for x in kernel.arrays})

@@ -16,17 +16,19 @@ vanish where the range of a term fits, and the addends of a sum are distributed 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import combinations
 from math import gcd
 
 from planish.isa.semantics import build
-from planish.isa.semantics.node import COMMUTE, Node, const, node, rebuild, scaled, terms_of
+from planish.isa.semantics.node import COMMUTE, Node, const, node, rebuild, scaled, terms_of, walk
 
 Binding = dict[str, Node]
 """What lies in the slots and parameters of a lane function, by their names; one that does not matter is missing."""
 
 _ANY_ORDER = 6
 """Sums of more addends are covered in the order of their addends."""
+_ONES = const(-1)
 _RING = ("add", "mul", "and", "or", "xor", "invert", "sum")
 _SELECTED = 64
 CHAINED = ("min", "max", "and", "or")
@@ -74,6 +76,11 @@ def _match(p: Node, t: Node, ring: int, b: Binding) -> Iterator[Binding]:
             width, signed = int(p.attr[0]), bool(p.attr[1])
             if fits(t, width, signed):
                 yield from _match(p.args[0], t, 0, b)
+                inner = _unclamped(t, width, signed)
+                if inner is not None:
+                    yield from _match(p.args[0], inner, 0, b)
+            elif ring == width and t.op not in ("sat", "const"):
+                yield from _match(p.args[0], node("wrap", (t,), (width, signed)), 0, b)
             elif ring == width and t.op == "const":
                 value = t.low % (1 << width)
                 exact = const(value - (1 << width) if signed and value >> (width - 1) else value)
@@ -85,6 +92,15 @@ def _match(p: Node, t: Node, ring: int, b: Binding) -> Iterator[Binding]:
             yield from _match_sum(p, t, ring, b)
         case "mul":
             yield from _match_product(p, t, ring, b)
+        case "xor" if t.op == "invert":
+            for pair in ((t.args[0], _ONES), (_ONES, t.args[0])):
+                yield from _match_all(p.args, pair, (ring, ring), b)
+        case "select" if t.op in ("shl", "shr"):
+            yield from _match_decided(p, t, ring, b)
+        case "and" if t.op == "wrap" and not t.attr[1]:
+            ones = const((1 << int(t.attr[0])) - 1)
+            for pair in ((t.args[0], ones), (ones, t.args[0])):
+                yield from _match_all(p.args, pair, (ring, ring), b)
         case "shl":
             yield from _match_scaled(p, t, ring, b)
         case "shr":
@@ -92,6 +108,17 @@ def _match(p: Node, t: Node, ring: int, b: Binding) -> Iterator[Binding]:
         case op:
             if op == t.op and p.attr == t.attr and len(p.args) == len(t.args):
                 yield from _match_alike(p, t, ring, b)
+
+
+def _unclamped(t: Node, width: int, signed: bool) -> Node | None:
+    """What becomes a term when a width saturates it: its only bound is the least or the greatest of that width."""
+    if t.op not in ("min", "max") or t.args[1].op != "const":
+        return None
+    low, high = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if signed else (0, (1 << width) - 1)
+    inner, bound = t.args[0], t.args[1].low
+    if t.op == "max":
+        return inner if bound == low and inner.high <= high else None
+    return inner if bound == high and inner.low >= low else None
 
 
 def _match_clamped(p: Node, t: Node, b: Binding) -> Iterator[Binding]:
@@ -129,11 +156,36 @@ def _match_alike(p: Node, t: Node, ring: int, b: Binding) -> Iterator[Binding]:
         return
     inner = ring if p.op in _RING else 0
     rings = (0, ring, ring) if p.op == "select" else (inner,) * len(p.args)
+    if p.op == "eq":
+        rings = (_compared_ring(p, t),) * 2
     orders = [t.args]
     if p.op in COMMUTE or (p.op in ("fadd", "fmul", "fma") and len(t.args) > 1):
         orders.append((t.args[1], t.args[0], *t.args[2:]))
     for args in orders:
         yield from _match_all(p.args, args, rings, b)
+
+
+def _match_decided(p: Node, t: Node, ring: int, b: Binding) -> Iterator[Binding]:
+    """One of the ways of a choice, where it is always taken: the amount of a shift is never too great."""
+    condition, *ways = p.args
+    for way, wanted in zip(ways, (1, 0), strict=True):
+        for found in _match(way, t, ring, b):
+            if rebuild(condition, partial(_bound, found)).constant == wanted:
+                yield found
+
+
+def _bound(b: Binding, old: Node, args: tuple[Node, ...]) -> Node:
+    if old.op == "bits" and str(old.attr[0]) in b:
+        return build.wrap(b[str(old.attr[0])], int(old.attr[1]), bool(old.attr[2]))
+    return build.construct(old.op, args, old.attr)
+
+
+def _compared_ring(p: Node, t: Node) -> int:
+    """The bits in which it is decided whether two values are the same: those of slots where these tell all values
+    apart, 0 for all."""
+    widths = [int(x.attr[1]) for x in walk(p.args) if x.op == "bits"]
+    apart = max(x.high for x in t.args) - min(x.low for x in t.args)
+    return min(widths) if widths and not apart >> min(widths) else 0
 
 
 def _match_chain(p: Node, t: Node, ring: int, b: Binding) -> Iterator[Binding]:

@@ -10,15 +10,16 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import permutations
 
 from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var, type_of
 from planish.ir.nest import Array, Assign, For, Kernel, Reduce, Stmt
 from planish.ir.text.printer import print_expr
-from planish.ir.types import INDEX, Type
+from planish.ir.types import BOOL, INDEX, Type
 from planish.isa.semantics import build
-from planish.isa.semantics.node import Node, const, node
+from planish.isa.semantics.node import Node, const, node, terms_of
 
 MASK = "%mask"
 """The operand that says which lanes there are."""
@@ -184,6 +185,8 @@ class Reader:
     def value(self, x: Expr, counters: Counters) -> Node:
         """A value, of floats their bits."""
         match x:
+            case Compare() | Binary() | Unary() | Cast() if type_of(x) == BOOL:
+                return self.truth(x, counters)
             case Const(value=value, type=kind):
                 return const(_bits_of(value, kind))
             case Var(name=name) if name in self.names:
@@ -203,6 +206,10 @@ class Reader:
                 return self.extremum(op in ("lt", "le"), (a, b), (x.then, x.otherwise), counters)
             case Select(condition=Compare() as condition, then=a, otherwise=b):
                 return self.choice(condition, self.value(a, counters), self.value(b, counters), counters)
+            case Select(condition=condition, then=a, otherwise=b):
+                return build.select(self.truth(condition, counters), self.value(a, counters), self.value(b, counters))
+            case Cast(operand=inner, type=kind) if type_of(inner) == BOOL and kind.is_int:
+                return self.truth(inner, counters)
             case Unary(op="bitnot", operand=inner):
                 ones = const((1 << type_of(inner).bits) - 1)
                 return _cut(build.exclude(self.value(inner, counters), ones), type_of(inner))
@@ -213,6 +220,14 @@ class Reader:
             case Binary(op="shl" | "shr" as op, left=left, right=Const(value=by)) if 0 <= by < type_of(left).bits:
                 shift = build.shift_left if op == "shl" else build.shift_right
                 return _cut(shift(self.value(left, counters), const(int(by))), type_of(left))
+            case Binary(op="shl" | "shr" as op, left=left, right=right) if type_of(left).is_int:
+                # C leaves it open what a shift by less than nothing, or by all bits or more, is.
+                amount = self.value(right, counters)
+                limit = type_of(left).bits
+                if amount.low < 0 or amount.high >= limit:
+                    amount = build.wrap(amount, limit.bit_length() - 1)
+                shift = build.shift_left if op == "shl" else build.shift_right
+                return _cut(shift(self.value(left, counters), amount), type_of(left))
             case Cast(operand=inner, type=kind) if str(type_of(inner)) == "bf16" and str(kind) == "f32":
                 return build.multiply(self.value(inner, counters), const(1 << 16))
             case Cast(operand=inner, type=kind) if kind.is_int and type_of(inner).is_int:
@@ -241,11 +256,35 @@ class Reader:
             up, down = build.subtract(above, below), build.subtract(below, above)
             if then is _cut(up, kind) and otherwise is _cut(down, kind):
                 return _cut(build.absolute(down), kind)
+            if otherwise is build.ZERO and then is up:
+                return build.maximum(up, build.ZERO)
+            if then is build.ZERO and otherwise is down:
+                return build.maximum(down, build.ZERO)
             if then is below and _is_bounded(otherwise, "max", above, lambda lower: lower <= below.low):
                 return build.minimum(otherwise, then)
             if then is above and _is_bounded(otherwise, "min", below, lambda upper: upper >= above.high):
                 return build.maximum(otherwise, then)
         return build.select(self.condition(condition, counters), then, otherwise)
+
+    def truth(self, x: Expr, counters: Counters) -> Node:
+        """Whether a condition holds: 0 or 1."""
+        match x:
+            case Compare():
+                return self.condition(x, counters)
+            case Var(name=name) if name in self.names:
+                return self.names[name]
+            case Const(value=value):
+                return const(int(bool(value)))
+            case Binary(op="and", left=left, right=right) if type_of(x) == BOOL:
+                return build.conjoin(self.truth(left, counters), self.truth(right, counters))
+            case Binary(op="or", left=left, right=right) if type_of(x) == BOOL:
+                return build.disjoin(self.truth(left, counters), self.truth(right, counters))
+            case Unary(op="not", operand=inner):
+                return build.negation(self.truth(inner, counters))
+            case Cast(operand=inner, type=kind) if kind == BOOL and type_of(inner).is_int:
+                return build.truth(self.value(inner, counters))
+            case _:
+                raise NoCover(f"the condition {print_expr(x)}")
 
     def condition(self, x: Compare, counters: Counters) -> Node:
         """A comparison; one with NaN does not hold, but for "ne"."""
@@ -343,7 +382,7 @@ def _computed(op: str, args: list[Node], kind: Type) -> Node:
         case "quo" | "floordiv" if args[0].low >= 0 and args[1].op == "const" and args[1].low > 0:
             return divided(*args)
         case "add":
-            return _cut(build.add(*args), kind)
+            return _cut(_blended(build.add(*args)), kind)
         case "sub":
             return _cut(build.subtract(*args), kind)
         case "mul":
@@ -359,6 +398,49 @@ def _computed(op: str, args: list[Node], kind: Type) -> Node:
             return build.exclude(*args)
         case _:
             raise NoCover(f"{op} of {kind}")
+
+
+def _blended(x: Node) -> Node:
+    """A sum of which p*t + q*(c - t) is a part, where t lies between 0 and c: that lies between c*p and c*q, so that
+    fewer bits may hold the sum than its parts say."""
+    parts = [z for y in terms_of(x) for z in _uncut(y)]
+    most = _most(parts)
+    if most is None:
+        return x
+    width = next((bits for bits in (8, 16, 32) if most < 1 << bits), 64)
+    return build.wrap(build.add(*parts), width) if build.add(*parts).high >> width else x
+
+
+def _uncut(x: Node) -> tuple[Node, ...]:
+    """The parts of a sum that is cut, but not so that it is another one."""
+    if x.op == "wrap" and not x.attr[1] and x.args[0].op == "add":
+        most = _most(x.args[0].args)
+        if most is not None and not most >> int(x.attr[0]):
+            return x.args[0].args
+    return (x,)
+
+
+def _most(parts: Sequence[Node]) -> int | None:
+    """The greatest value of a sum with a blend in it; None where it has none, or something in it may be less than 0."""
+    for first, second in permutations(parts, 2):
+        most = _blend(first, second)
+        rest = [y for y in parts if y is not first and y is not second]
+        if most is not None and all(y.low >= 0 for y in rest):
+            return most + sum(y.high for y in rest)
+    return None
+
+
+def _blend(first: Node, second: Node) -> int | None:
+    """The greatest value of p*t + q*(c - t); None where two terms are not that."""
+    if first.op != "mul" or second.op != "mul":
+        return None
+    for p, t in (first.args, first.args[::-1]):
+        for q, left in (second.args, second.args[::-1]):
+            total = build.add(t, left)
+            within = total.op == "const" and t.op != "const" and t.low >= 0 and t.high <= total.low
+            if within and min(p.low, q.low) >= 0:
+                return total.low * max(p.high, q.high)
+    return None
 
 
 def leaves_of(x: Expr) -> Iterator[Expr]:

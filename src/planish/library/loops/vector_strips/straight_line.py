@@ -6,7 +6,7 @@
 ...   m[i] = A[i] for j in 1 .. 3 { m[i] = max(m[i], A[i + j]) } B[i] = m[i] } }'''
 >>> loop = parse_kernel(text).body.body[1]
 >>> [print_stmt(x) for x in straight_line(loop.body, {"m"}, {"m"})]
-['let m_1 = max(A[i], A[i + 1])', 'let m_2 = max(m_1, A[i + 2])', 'B[i] = m_2']
+['let m_1 = A[i]', 'let m_2 = max(m_1, A[i + 1])', 'let m_3 = max(m_2, A[i + 2])', 'B[i] = m_3']
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class _Iteration:
     def step(self, x: Stmt, known: dict[str, Expr]) -> None:
         match x:
             case Let(var=name, value=value):
-                known[name] = self.named(name, self.value(value, known))
+                known[name] = self.named(name, self.value(value, known), True)
             case Assign(array=name, index=place, value=value):
                 self.store(name, place, self.value(value, known), known)
             case Reduce(array=name, index=place, op="add" | "mul" | "min" | "max" as op, value=value):
@@ -100,7 +100,7 @@ class _Iteration:
         if name in self.own:
             if not all(_are_apart(cell[1], y) for x, y in self.cells if x == name and y != cell[1]):
                 raise NotStraight(f"cells of `{name}` may be the same one")
-            self.cells[cell] = self.named(name, value)
+            self.cells[cell] = self.named(name, value, True)
         else:
             self.outputs.pop(cell, None)
             self.outputs[cell] = self.named(name, value)
@@ -113,7 +113,8 @@ class _Iteration:
         return Const(table.values[at], table.type)
 
     def named(self, name: str, value: Expr, loads_too: bool = False) -> Expr:
-        """A value under a name of its own, unless it is there already, or is read; `loads_too`: reads as well."""
+        """A value under a name of its own, unless it is there already, or is read; `loads_too`: reads as well, so that
+        they stay where they are: what is read before a condition is read whether it holds or not."""
         there = not loads_too if isinstance(value, Load) else type_of(value) == INDEX
         if there or isinstance(value, Var | Const):
             return value

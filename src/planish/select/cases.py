@@ -1,0 +1,315 @@
+"""Equality of terms by cases: what is compared, bounded or wrapped on the way is decided one way and the other.
+
+A case is what is known of differences: between what they lie. In each case comparisons are decided, extrema and
+magnitudes are one of their arguments, and what lies within a width is not wrapped.
+
+>>> from planish.isa.semantics.node import const
+>>> x, y = (build.bits(name, const(0), 16) for name in "xy")
+>>> up, down = (build.maximum(build.subtract(*pair), build.ZERO) for pair in ((x, y), (y, x)))
+>>> are_equal(build.absolute(build.subtract(x, y)), build.disjoin(up, down), 16)
+True
+>>> are_equal(build.absolute(build.subtract(x, y)), up, 16)
+False
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from planish.isa.semantics import build
+from planish.isa.semantics.build import ONE, ZERO
+from planish.isa.semantics.node import Node, const, rebuild, scaled, terms_of, walk
+
+MOST_CASES = 96
+"""So many cases are looked at for one equality."""
+_BLOCKS = 4
+"""What wraps into more pieces than these is not taken apart."""
+
+Facts = Mapping[Node, tuple[int, int]]
+"""Between what sums lie; see `_Line`."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A term as sign * base + constant, where the base is a sum without a constant whose order and sign are fixed."""
+
+    base: Node
+    sign: int
+    constant: int
+
+    def limit(self, most: int) -> int:
+        """The limit of the base that tells whether the term is at most something: whether it is at most that, or not
+        at most that where the sign is a minus."""
+        return most - self.constant if self.sign > 0 else self.constant - most - 1
+
+
+def _line(x: Node) -> _Line:
+    parts = sorted((y for y in terms_of(x) if y.op != "const"), key=lambda y: id(scaled(y)[0]))
+    constant = sum(y.low for y in terms_of(x) if y.op == "const")
+    if not parts:
+        return _Line(ZERO, 1, constant)
+    sign = 1 if scaled(parts[0])[1] > 0 else -1
+    base = build.add(*parts) if sign > 0 else build.add(*map(build.negate, parts))
+    return _Line(base, sign, constant)
+
+
+def are_equal(a: Node, b: Node, width: int) -> bool:
+    """Whether two values are shown to be the same in their lowest bits in all cases."""
+    cases: list[dict[Node, tuple[int, int]]] = [{}]
+    looked = 0
+    while cases:
+        facts = cases.pop()
+        looked += 1
+        if looked > MOST_CASES:
+            return False
+        known = _Case(facts)
+        difference = known.reduced(build.subtract(known.reduced(a), known.reduced(b)))
+        left = build.wrap(build.low_bits(difference, width), width)
+        if left is ZERO or known.reduced(left) is ZERO:
+            continue
+        split = next(known.splits(left), None)
+        if split is None:
+            return False
+        base, limit = split
+        low, high = known.bounds(base)
+        cases += [{**facts, base: (low, limit)}, {**facts, base: (limit + 1, high)}]
+    return True
+
+
+class _Case:
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self.kept: list[Node] = []
+
+    def bounds(self, x: Node) -> tuple[int, int]:
+        """Between what a term lies."""
+        low, high = x.low, x.high
+        if self.facts:
+            line = _line(x)
+            self.kept.append(line.base)
+            known = self.facts.get(line.base)
+            if known is not None:
+                ends = sorted(line.sign * y + line.constant for y in known)
+                low, high = max(low, ends[0]), min(high, ends[1])
+        return low, high
+
+    def reduced(self, x: Node) -> Node:
+        """The term as it is in this case."""
+        return rebuild(x, self._change)
+
+    def _change(self, old: Node, args: tuple[Node, ...]) -> Node:
+        made = self._made(old, args)
+        self.kept.append(made)
+        if made.op != "const" and self.facts:
+            low, high = self.bounds(made)
+            if low == high:
+                return const(low)
+        return made
+
+    def _made(self, old: Node, args: tuple[Node, ...]) -> Node:
+        match old.op:
+            case "wrap":
+                return self._wrapped(args[0], int(old.attr[0]), bool(old.attr[1]))
+            case "sat":
+                width, signed = int(old.attr[0]), bool(old.attr[1])
+                least, most = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if signed else (0, (1 << width) - 1)
+                return self._bounded(self._bounded(args[0], const(least), -1), const(most), 1)
+            case "max" | "min":
+                return self._bounded(args[0], args[1], 1 if old.op == "min" else -1)
+            case "abs":
+                low, high = self.bounds(args[0])
+                return args[0] if low >= 0 else build.negate(args[0]) if high <= 0 else build.absolute(args[0])
+            case "lt" | "le" | "eq":
+                return self._compared(old.op, *args)
+            case "and":
+                return build.conjoin(*sorted(args, key=id))
+            case "invert":
+                return build.subtract(const(-1), args[0])
+            case "mul" if args[1].op != "const":
+                return _product(*args)
+            case "xor":
+                return _different(args)
+            case "add":
+                return _halved(_joined(build.add(*args)))
+            case "shr" if args[1].op == "const":
+                return _shifted(*args)
+            case _:
+                return build.construct(old.op, args, old.attr)
+
+    def _wrapped(self, x: Node, width: int, signed: bool) -> Node:
+        low, high = self.bounds(x)
+        least = -(1 << (width - 1)) if signed else 0
+        block = (low - least) >> width
+        if block == (high - least) >> width:
+            return build.subtract(x, const(block << width))
+        return build.wrap(x, width, signed)
+
+    def _bounded(self, x: Node, y: Node, sign: int) -> Node:
+        """The lesser of two for 1, the greater for -1."""
+        low, high = self.bounds(build.subtract(x, y))
+        if high <= 0:
+            return x if sign > 0 else y
+        if low >= 0:
+            return y if sign > 0 else x
+        return (build.minimum if sign > 0 else build.maximum)(x, y)
+
+    def _compared(self, op: str, x: Node, y: Node) -> Node:
+        low, high = self.bounds(build.subtract(x, y))
+        match op:
+            case "lt":
+                return ONE if high < 0 else ZERO if low >= 0 else build.less(x, y)
+            case "le":
+                return ONE if high <= 0 else ZERO if low > 0 else build.at_most(x, y)
+            case _:
+                return ONE if low == high == 0 else ZERO if low > 0 or high < 0 else _equal(x, y)
+
+    def splits(self, x: Node) -> Iterator[tuple[Node, int]]:
+        """The ways to take a term apart: sums, and up to what they lie in the first case."""
+        for y in walk([x]):
+            for inner, most in self._undecided(y):
+                line = _line(inner)
+                self.kept.append(line.base)
+                limit = line.limit(most)
+                low, high = self.bounds(line.base)
+                if low <= limit < high:
+                    yield line.base, limit
+
+    def _undecided(self, x: Node) -> Iterator[tuple[Node, int]]:
+        """What decides an operator: terms, and what they are at most in one of the cases."""
+        match x.op:
+            case "lt":
+                yield build.subtract(*x.args), -1
+            case "le" | "min" | "max":
+                yield build.subtract(*x.args), 0
+            case "eq":
+                yield from ((build.subtract(*x.args), most) for most in (-1, 0))
+            case "abs":
+                yield x.args[0], -1
+            case "select" if x.args[0].op not in ("lt", "le", "eq"):
+                yield x.args[0], 0
+            case "wrap":
+                width = int(x.attr[0])
+                least = -(1 << (width - 1)) if x.attr[1] else 0
+                low, high = self.bounds(x.args[0])
+                first, last = ((y - least) >> width for y in (low, high))
+                if last - first < _BLOCKS:
+                    yield from ((x.args[0], ((block + 1) << width) + least - 1) for block in range(first, last))
+
+
+def _equal(x: Node, y: Node) -> Node:
+    """Whether two are the same, which their low bits tell where no others of their values have the same ones."""
+    apart = max(x.high, y.high) - min(x.low, y.low)
+    width = next((bits for bits in (8, 16, 32, 64) if not apart >> bits), 0)
+    pair = (build.wrap(z, width) for z in (x, y)) if width else (x, y)
+    return build.equal(*sorted(pair, key=lambda z: (z.op == "const", id(z))))
+
+
+def _shifted(x: Node, by: Node) -> Node:
+    """A quotient: of a multiple of a power of two by less, of a sum of quotients at once."""
+    common = min((_twos(y) for y in terms_of(x)), default=0)
+    if common > 0 and x.op != "const":
+        less = min(common, by.low)
+        inner = build.add(*(_quotient(y, less) for y in terms_of(x)))
+        return _shifted(inner, const(by.low - less)) if by.low > less else inner
+    for part in terms_of(x):
+        if part.op == "shr" and part.args[1].op == "const" and x.op == "add":
+            inner, first = part.args
+            rest = (build.multiply(y, const(1 << first.low)) for y in x.args if y is not part)
+            return _shifted(build.add(inner, *rest), const(first.low + by.low))
+    return build.shift_right(x, by)
+
+
+def _twos(x: Node) -> int:
+    factor = x.low if x.op == "const" else scaled(x)[1]
+    return (factor & -factor).bit_length() - 1
+
+
+def _quotient(x: Node, by: int) -> Node:
+    if x.op == "const":
+        return const(x.low >> by)
+    base, factor = scaled(x)
+    return build.multiply(base, const(factor >> by))
+
+
+def _halved(x: Node) -> Node:
+    """A sum in which the bits that two have and half of those that one of them has are half of their sum, and so is
+    what is rounded up but for an odd one: for all whole numbers."""
+    parts = terms_of(x)
+    for part in parts:
+        inner, factor = scaled(part)
+        if inner.op == "and":
+            both = build.multiply(build.shift_right(_pair("xor", inner), ONE), const(factor))
+        elif inner.op == "wrap" and int(inner.attr[0]) == 1 and inner.args[0].op == "xor":
+            inner = inner.args[0]
+            both = build.multiply(build.shift_right(build.add(*inner.args, ONE), ONE), const(-factor))
+            factor = -factor
+        else:
+            continue
+        if both in parts:
+            half = build.multiply(build.shift_right(build.add(*inner.args), ONE), const(factor))
+            return build.add(half, *(y for y in parts if y is not part and y is not both))
+    return x
+
+
+def _pair(op: str, x: Node) -> Node:
+    return build.construct(op, tuple(sorted(x.args, key=id)), ())
+
+
+def _product(a: Node, b: Node) -> Node:
+    """A product with its constant factors behind all others."""
+    (x, by), (y, times) = scaled(a), scaled(b)
+    return build.multiply(build.multiply(*sorted((x, y), key=id)), const(by * times))
+
+
+def _different(args: tuple[Node, ...]) -> Node:
+    """The bits that an odd number of terms have, of which equal ones are none."""
+    found: dict[Node, None] = {}
+    stack = [*args]
+    while stack:
+        x = stack.pop()
+        if x.op == "xor":
+            stack += x.args
+        elif x in found:
+            del found[x]
+        else:
+            found[x] = None
+    made = ZERO
+    for x in sorted(found, key=id):
+        made = build.exclude(made, x)
+    return made
+
+
+def _joined(x: Node) -> Node:
+    """A sum in which the low bits of a value and the bits above them are one."""
+    parts = terms_of(x)
+    for high in parts:
+        base, factor = scaled(high)
+        if factor <= 1 or factor & (factor - 1) or base.op not in ("wrap", "bits", "shr"):
+            continue
+        by = factor.bit_length() - 1
+        for low in parts:
+            made = _above(base, by, low)
+            if made is not None:
+                return _joined(build.add(made, *(y for y in parts if y is not low and y is not high)))
+    return x
+
+
+def _above(high: Node, by: int, low: Node) -> Node | None:
+    """A value whose low bits, as many as `by` says, are one term, and whose bits above are another one."""
+    if low.op == "bits" and high.op == "bits":
+        width = int(low.attr[1])
+        beside = low.attr[0] == high.attr[0] and build.subtract(high.args[0], low.args[0]) is const(width)
+        if width == by and beside and not low.attr[2]:
+            return build.bits(str(low.attr[0]), low.args[0], width + int(high.attr[1]), bool(high.attr[2]))
+        return None
+    if low.op != "wrap" or int(low.attr[0]) != by or low.attr[1]:
+        return None
+    inner = low.args[0]
+    if high is build.shift_right(inner, const(by)):
+        return inner
+    if high.op == "wrap":
+        width, signed = int(high.attr[0]) + by, bool(high.attr[1])
+        if high is build.wrap(build.shift_right(inner, const(by)), width - by, signed):
+            return build.wrap(inner, width, signed)
+    return None
