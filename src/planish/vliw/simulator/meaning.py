@@ -10,17 +10,19 @@ What a definition leaves undefined has a value here, as it has on machines: see 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
-from planish.ir.expr import Binary, Cast, Compare, Const, Expr, Select, Unary, type_of
-from planish.ir.nest import Array, Kernel
+from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var, type_of
+from planish.ir.nest import Array, Assign, Block, Kernel, Let, Reduce, Stmt
+from planish.ir.passes.update_idioms import updated
 from planish.ir.semantics.arithmetic import constant, limits
 from planish.ir.semantics.interpreter import compile_kernel
-from planish.ir.traverse import map_block, map_expr, map_exprs
+from planish.ir.traverse import map_block, map_expr, map_exprs, used_names
 from planish.ir.types import INDEX, Type
 from planish.vliw.machine import Operation, written_arrays
 
@@ -72,8 +74,9 @@ def _shape(array: Array) -> tuple[int, ...]:
 
 
 def total(definition: Kernel) -> Kernel:
-    """The definition with a value where C has none: shifts by the count modulo the width, 0 for quotients and
-    remainders of 0, the least integer for floats that no integer is near.
+    """The definition with one value wherever C leaves a choice: shifts by the count modulo the width, 0 for quotients
+    and remainders of 0, the least integer for floats that no integer is near, one NaN of all, and the first one of
+    two zeros by `fmin` and `fmax`.
 
     >>> from planish.ir.text.parser import parse_kernel
     >>> from planish.ir.text.printer import print_stmt
@@ -81,7 +84,23 @@ def total(definition: Kernel) -> Kernel:
     >>> print(print_stmt(total(parse_kernel(text)).body.body[0]).strip())
     d[] = select(a[] == 0:i32, 0:i32, select(a[] == -1:i32, -d[], quo(d[], a[]))) << (a[] & 31:i32)
     """
-    body = map_block(lambda x: map_exprs(lambda y: map_expr(_defined, y), x), definition.body)
+    taken = used_names(definition)
+    result = next(f"r{'_' * i}" for i in range(len(taken) + 1) if f"r{'_' * i}" not in taken)
+
+    def one_nan(stmt: Stmt) -> Stmt:
+        stmt = map_exprs(lambda x: map_expr(_defined, x), stmt)
+        if isinstance(stmt, Reduce) and type_of(stmt.value).is_float:
+            stmt = Assign(stmt.array, stmt.index, updated(stmt), stmt.span)
+        if not isinstance(stmt, Assign) or isinstance(stmt.value, Load | Const | Var):
+            return stmt
+        type = type_of(stmt.value)
+        if not type.is_float:
+            return stmt
+        own = Var(result, type)
+        value = Select(Compare("ne", own, own), Const(math.nan, type), own)
+        return Block((Let(result, stmt.value), Assign(stmt.array, stmt.index, value)))
+
+    body = map_block(one_nan, definition.body)
     return Kernel(definition.name, definition.sizes, definition.scalars, definition.arrays, body)
 
 
@@ -108,5 +127,8 @@ def _defined(expr: Expr) -> Expr:
             above = Compare("gt", operand, Const(float(low - 1), source))
             below = Compare("lt", operand, Const(float(high + 1), source))
             return Select(Binary("and", above, below), expr, Const(low, type))
+        case Call(function="fmin" | "fmax" as name, arguments=(left, right)):
+            test = Compare("lt" if name == "fmin" else "gt", right, left)
+            return Select(Binary("or", test, Compare("ne", left, left)), right, left)
         case _:
             return expr

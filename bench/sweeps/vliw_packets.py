@@ -1,0 +1,317 @@
+"""Random packets for random machines: the simulator in Python beside the one in C, cycle for cycle.
+
+    python -m bench.sweeps.vliw_packets                     # a million packets
+    python -m bench.sweeps.vliw_packets --packets 10000 --seed 7
+
+Both must say the same: cycles, what registers and memories hold, how often each packet was issued, and where a fault
+ends it, of which kind. Machines differ in units, issue slots, files, ports, widths, latencies and operations.
+
+>>> machine = random_machine(3)
+>>> differences(machine, random_code(machine, 5), 5)
+''
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import dataclass, field, replace
+from random import Random
+
+import numpy as np
+
+from planish.core.span import Source
+from planish.run.vliw.simulator import simulate_fast
+from planish.vliw.description import parse_machine
+from planish.vliw.machine import Machine, Operation
+from planish.vliw.program import (
+    Address,
+    Code,
+    Guard,
+    Immediate,
+    Instr,
+    Issue,
+    Label,
+    Operand,
+    Packet,
+    Register,
+)
+from planish.vliw.simulator.cycles import read_registers, simulate
+from planish.vliw.simulator.state import State, make_state
+
+_MOST = 300
+"""Cycles after which code that jumps back and forth is ended: a fault, which both are to find."""
+_BYTES = 1024
+
+_VALUES = {
+    "f": ("a[] + b[]", "a[] - b[]", "a[] * b[]", "fma(a[], b[], d[])", "a[] / b[]", "fmin(a[], b[])", "fmax(a[], b[])",
+          "sqrt(a[])", "fabs(a[])", "-b[]", "select(a[] < b[], a[], b[])", "d[] + a[] * b[]"),
+    "i": ("a[] + b[]", "a[] - b[]", "a[] * b[]", "a[] & b[]", "a[] | b[]", "a[] ^ b[]", "~a[]", "-a[]", "a[] << b[]",
+          "a[] >> b[]", "quo(a[], b[])", "rem(a[], b[])", "a[] // b[]", "a[] % b[]", "min(a[], b[])", "max(a[], b[])",
+          "abs(a[])", "select(a[] == b[], 1:T, 0:T)", "a[] * b[] + d[]"),
+    "u": ("a[] + b[]", "a[] - b[]", "a[] * b[]", "a[] >> b[]", "quo(a[], b[])", "min(a[], b[])", "a[] ^ b[]"),
+}  # fmt: skip
+_TYPES = ("f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
+
+
+def random_machine(seed: int) -> Machine:
+    """A machine that nobody built, the same for the same seed."""
+    random = Random(f"machine {seed}")
+    lanes = random.choice((2, 4, 8))
+    count = random.randint(2, 4)
+    units = [f"U{i}" for i in range(count)]
+    lines = [f'name = "random{seed}"', 'kind = "vliw"', f"update_latency = {random.randint(1, 4)}"]
+    for i, unit in enumerate(units):
+        lines += [f"[units.{unit}]", f'side = "{"ab"[i % 2]}"']
+    if random.random() < 0.3:
+        lines += ["[sides]", "a = 1"]
+    for name, bits, more in (("V", 64 * lanes, ""), ("S", 64, "predicates = true"), ("A", 64, "addresses = true")):
+        lines += [f"[files.{name}]", f"count = {random.randint(3, 9)}", f"bits = {bits}", more]
+        lines += [f"{x} = {random.randint(1, 4)}" for x in ("readers", "writers") if random.random() < 0.2]
+        lines += ["offsets = true"] if name == "A" or random.random() < 0.5 else []
+    for name in ("M", "N"):
+        lines += [f"[memories.{name}]", f"bytes = {_BYTES}", f"alignment = {random.choice((1, 4, 8, 64))}"]
+    for number in range(random.randint(8, 16)):
+        lines += _operation(number, units, lanes, random)
+    for x in ("A", "S"):
+        lines += [f"[operations.PUT{x}]", f"definition = '(k: i64, d: i64[] @{x}) {{ d[] = k }}'"]
+        lines += _taken(units, random)
+    lines += ["[operations.GO]", "branch = true", *_taken(units, random, 5)]
+    return parse_machine(Source(f"random{seed}.toml", "\n".join(lines)))
+
+
+def _taken(units: list[str], random: Random, longest: int = 7) -> list[str]:
+    chosen = random.sample(units, random.randint(1, len(units)))
+    listed = ", ".join(f'"{x}"' for x in chosen)
+    busy = [f"busy = {random.randint(2, 4)}"] if random.random() < 0.2 else []
+    return [f"units = [{listed}]", f"latency = {random.randint(1, longest)}", *busy]
+
+
+def _operation(number: int, units: list[str], lanes: int, random: Random) -> list[str]:
+    """An operation over lanes or one value, on registers or from or to a memory."""
+    type = random.choice(_TYPES)
+    bits = int(type[1:])
+    value = random.choice(_VALUES[type[0]]).replace("T", type)
+    wide = random.random() < 0.5
+    rows = random.choice((lanes * 64 // bits, lanes)) if wide else 0
+    file, shape = ("V", str(rows)) if wide else ("S", "")
+    kind = random.random()
+    memory = random.choice("MN")
+    if kind < 0.2:
+        arrays, value = f"d: {type}[{shape}] @{file}, a: {type}[{shape}] @{memory}", "a[]"
+    elif kind < 0.4:
+        arrays, value = f"d: {type}[{shape}] @{memory}, a: {type}[{shape}] @{file}", "a[]"
+    elif kind < 0.5 and wide:
+        other = "S" if random.random() < 0.5 else memory
+        arrays = f"d: {type}[{shape}] @V, a: {type}[{shape}] @V, b: {type}[] @{other}"
+        value = value.replace("b[]", "b[0]")
+    else:
+        arrays = ", ".join(f"{x}: {type}[{shape}] @{file}" for x in "dab")
+    text = f"d[] = {value}"
+    if wide:
+        text = text.replace("b[0]", "B").replace("[]", "[l]").replace("B", "b[]")
+        text = f"for l in 0 .. {rows} {{ {text} }}"
+    return [f"[operations.OP{number}]", f"definition = '({arrays}) {{ {text} }}'", *_taken(units, random)]
+
+
+def random_code(machine: Machine, seed: int, packets: int = 60) -> Code:
+    """Packets that are legal for the most part, as far as that can be told where there are jumps."""
+    random = Random(f"code {seed}")
+    labels = {f"l{i}": random.randrange(packets + 1) for i in range(3)}
+    writer = _Writer(machine, random, labels)
+    return Code("random", tuple(writer.packet(i) for i in range(packets)), labels, ())
+
+
+@dataclass(slots=True)
+class _Writer:
+    """Packets one after the other: what they keep, and what lands when."""
+
+    machine: Machine
+    random: Random
+    labels: dict[str, int]
+    kept: dict[str, int] = field(default_factory=dict)
+    landing: dict[int, list[Register]] = field(default_factory=dict)
+    stores: dict[int, str] = field(default_factory=dict)
+    jump: int = -1
+
+    def packet(self, cycle: int) -> Packet:
+        """What is issued in a cycle, if no jump goes astray."""
+        packet: list[Issue] = []
+        sides = dict.fromkeys(self.machine.sides, 0)
+        read: set[Register] = set()
+        for unit in self.machine.units:
+            if self.random.random() < 0.25:
+                continue
+            able = [x for x in self.machine.operations if unit.name in x.units]
+            able = [x for x in able if not x.branch or (self.jump < cycle and self.random.random() < 0.1)]
+            if not able:
+                continue
+            issue = Issue(self.instr(self.random.choice(able)), unit.name)
+            careless = self.random.random() < 0.001
+            if careless or self.fits(issue, cycle, sides, read):
+                self.take(issue, cycle)
+                sides[unit.side] += 1
+                read |= read_registers(issue.instr, self.machine)
+                packet.append(issue)
+        if packet and self.random.random() < 0.0005:
+            packet.append(replace(packet[0], unit=self.random.choice(self.machine.units).name))
+        return tuple(packet)
+
+    def fits(self, issue: Issue, cycle: int, sides: dict[str, int], read: set[Register]) -> bool:
+        """Whether an operation is legal beside those before it."""
+        machine, instr = self.machine, issue.instr
+        side = machine.unit(issue.unit).side
+        if self.kept.get(issue.unit, 0) > cycle or sides[side] >= machine.sides[side]:
+            return False
+        together = read | read_registers(instr, machine)
+        for file in machine.files:
+            if 0 < file.readers < sum(x.file == file.name for x in together):
+                return False
+        latency = machine.operation(instr.operation).latency
+        if machine.kind(instr.operation) == "store" and cycle + latency in self.stores:
+            return False
+        for due, register in self.results(instr, cycle):
+            landing = self.landing.get(due, [])
+            writers = machine.file(register.file).writers
+            if register in landing or 0 < writers <= sum(x.file == register.file for x in landing):
+                return False
+        return True
+
+    def take(self, issue: Issue, cycle: int) -> None:
+        """Note what an operation keeps and writes."""
+        operation = self.machine.operation(issue.instr.operation)
+        self.kept[issue.unit] = cycle + operation.busy
+        if operation.branch:
+            self.jump = cycle + operation.latency
+        elif self.machine.kind(operation.name) == "store":
+            self.stores[cycle + operation.latency] = operation.name
+        for due, register in self.results(issue.instr, cycle):
+            self.landing.setdefault(due, []).append(register)
+
+    def results(self, instr: Instr, cycle: int) -> list[tuple[int, Register]]:
+        """The registers that an operation writes, and when."""
+        operation = self.machine.operation(instr.operation)
+        count = len(operation.definition.scalars)
+        outputs = instr.operands[count : count + len(self.machine.written(operation.name))]
+        found = [(cycle + operation.latency, x) for x in outputs if isinstance(x, Register)]
+        moved = [x.base for x in instr.operands if isinstance(x, Address) and x.step != 0]
+        return [*found, *((cycle + self.machine.update_latency, x) for x in moved)]
+
+    def instr(self, operation: Operation) -> Instr:
+        """An operation with operands of its kinds."""
+        random, machine = self.random, self.machine
+        guard = Guard(self.register("S"), random.random() < 0.5) if random.random() < 0.2 else None
+        if operation.branch:
+            return Instr(operation.name, (Label(random.choice(list(self.labels))),), guard)
+        small = operation.name == "PUTA"
+        numbers = (0, 64, 128) if small else (0, 1, -1, 8, 64, 100, -(2**62))
+        operands: list[Operand] = [Immediate(random.choice(numbers)) for _ in operation.definition.scalars]
+        used: set[Register] = set()
+        for array in operation.definition.arrays:
+            if array.memory in ("M", "N"):
+                operands.append(self.address())
+                continue
+            file = array.memory
+            free = [x for x in range(machine.file(file).count) if Register(file, str(x)) not in used]
+            register = Register(file, str(random.choice(free)))
+            used |= {register} if array in machine.written(operation.name) else set()
+            operands.append(register)
+        return Instr(operation.name, tuple(operands), guard)
+
+    def address(self) -> Address:
+        """An address that lies in the memories for the most part."""
+        random = self.random
+        offsets = ["A", *(x.name for x in self.machine.files if x.offsets)] if random.random() < 0.01 else ["A"]
+        offset: int | Register = 64 * random.randrange(4, 10)
+        if random.random() < 0.003:
+            offset = random.randint(-8, _BYTES)
+        if random.random() < 0.1:
+            offset = self.register(random.choice(offsets))
+        step: int | Register = random.choice((0, 0, 0, 0, 64, -64))
+        if random.random() < 0.02:
+            step = self.register("A")
+        return Address(self.register("A"), offset, step)
+
+    def register(self, file: str) -> Register:
+        """Any register of a file."""
+        return Register(file, str(self.random.randrange(self.machine.file(file).count)))
+
+
+def random_state(machine: Machine, seed: int) -> State:
+    """Registers and memories full of numbers, bases of addresses near the beginning."""
+    numbers = np.random.default_rng(seed)
+    state = make_state(machine, fill=int(numbers.integers(0, 256)))
+    for name in state.memories:
+        state.memories[name][:] = _bytes(numbers, _BYTES)
+    for file in machine.files:
+        for number in range(file.count):
+            register = Register(file.name, str(number))
+            state.registers[register] = _bytes(numbers, file.bits // 8)
+            if file.addresses or (file.offsets and numbers.random() < 0.5):
+                state.registers[register] = int(numbers.choice([0, 0, 64, 128])).to_bytes(file.bits // 8, "little")
+    return state
+
+
+def _bytes(numbers: np.random.Generator, count: int) -> bytes:
+    """Bytes that are small numbers of several types, and any bits now and then."""
+    match numbers.integers(0, 4):
+        case 0:
+            return numbers.bytes(count)
+        case 1:
+            return numbers.integers(-9, 10, count // 4).astype("int32").tobytes()
+        case 2:
+            return numbers.integers(-9, 10, count // 4).astype("float32").tobytes()
+        case _:
+            return (numbers.integers(-9, 10, count // 8) / 4).astype("float64").tobytes()
+
+
+def differences(machine: Machine, code: Code, seed: int) -> str:
+    """What the two simulators do not agree on; empty where they do."""
+    state = random_state(machine, seed)
+    slow, fast = simulate(code, machine, state, _MOST), simulate_fast(code, machine, state, _MOST)
+    faults = [[(x.kind, x.packet, x.cycle) for x in y.faults[:1]] for y in (slow, fast)]
+    if faults[0] != faults[1]:
+        return f"faults {slow.faults[:1]} and {fast.faults[:1]}"
+    if slow.faults:
+        return ""
+    if (slow.cycles, slow.counts) != (fast.cycles, fast.counts):
+        return f"{slow.cycles} and {fast.cycles} cycles"
+    for name, held in slow.state.memories.items():
+        if held != fast.state.memories[name]:
+            return f"the bytes of {name}"
+    for register in slow.state.registers.keys() | fast.state.registers.keys():
+        if slow.state.read(register) != fast.state.read(register):
+            return f"{register}: {slow.state.read(register).hex()} and {fast.state.read(register).hex()}"
+    return ""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Compare until as many packets have been issued as are asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--packets", type=int, default=1_000_000)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args(arguments)
+    issued = faulty = programs = wrong = 0
+    seed = given.seed
+    while issued < given.packets:
+        machine = random_machine(seed)
+        for number in range(200):
+            code = random_code(machine, 1000 * seed + number)
+            problem = differences(machine, code, number)
+            if problem:
+                wrong += 1
+                print(f"machine {seed}, code {1000 * seed + number}, state {number}: {problem}", flush=True)
+            run = simulate_fast(code, machine, random_state(machine, number), _MOST)
+            issued += sum(run.counts)
+            faulty += bool(run.faults)
+            programs += 1
+        seed += 1
+        if sys.stderr.isatty() or seed % 50 == 0:
+            print(f"{issued} packets, {programs} programs, {faulty} with a fault, {wrong} wrong", file=sys.stderr)
+    print(f"{issued} packets of {programs} programs on {seed - given.seed} machines, {faulty} ended by a fault: "
+          f"{wrong} disagreements")  # fmt: skip
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Machines with VLIW packets simulated by generated C."""
