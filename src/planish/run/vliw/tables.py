@@ -112,12 +112,11 @@ def make_tables(code: Code, layout: Layout, functions: Mapping[str, int]) -> Tab
             issues.append(_issue(issue, code, layout, units, functions, len(operands)))
             operands += found
     return Tables(
-        np.array(packets, _PACKET), np.array(issues or [_NO_ISSUE], _ISSUE),
-        np.array(operands or [(0,) * len(_OPERAND)], _OPERAND),
+        np.array(packets, _PACKET), np.array(issues, _ISSUE) if issues else np.zeros(1, _ISSUE),
+        np.array(operands, _OPERAND) if operands else np.zeros(1, _OPERAND),
     )  # fmt: skip
 
 
-_NO_ISSUE = (*(0,) * 14, [0] * IMMEDIATES)
 
 
 def _is_inside(instr: Instr, machine: Machine, known: dict[tuple[str, tuple[int | float, ...]], bool]) -> bool:
