@@ -26,6 +26,7 @@ from bench.promises import (
     idioms,
     instructions,
     kernels,
+    loops,
     ranking,
     recognition,
     selection,
@@ -53,6 +54,7 @@ GROUPS: Mapping[str, Group] = {
     "instructions": Group("instructions known, their classes, how long that takes", instructions.examine, "isa"),
     "selection": Group("strips of integers in instructions that are selected and proven", selection.examine),
     "idioms": Group("small loops become the instructions that an expert would write", idioms.examine),
+    "loops": Group("plain loops of all kinds beside what each compiler makes of them", loops.examine),
     "ranking": Group("what is taken without the clock, beside what the clock would choose", ranking.examine),
     "structure": Group("how the code is kept; nothing is measured (seconds)", structure.examine, "house"),
 }

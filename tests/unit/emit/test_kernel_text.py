@@ -110,8 +110,10 @@ SUM = "kernel k(n; x: f64[n], s: f64[]) { for i in 0 .. n parallel simd reduce(a
 def test_reductions_have_a_variable_of_their_own() -> None:
     text = emit(SUM)
     assert "double s_add = *s;" in text
-    assert "s_add_lanes[i - i_first] += x[i];" in text
-    assert "s_add = s_add + planish_add_32_f64(s_add_lanes);" in text
+    assert "s_add_lanes[l] += x[i];" in text
+    assert "planish_fold_add_32_8_f64(s_add_lanes);" in text
+    assert "s_add = s_add + planish_add_8_f64(s_add_lanes);" in text
+    assert "{ planish_sum s_add += x[i]; }" in text
     assert "*s = s_add;" in text
     assert "#pragma omp parallel for simd reduction(+:s_add)" in emit(SUM, threads=True)
 

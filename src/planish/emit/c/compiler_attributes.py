@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from planish.emit.idioms.lane_sums import Accumulators
 from planish.ir.types import Floats
 from planish.target.machine import Target
 
@@ -35,10 +36,14 @@ nothing. gcc 10 knows no `modref`."""
 
 @dataclass(frozen=True, slots=True)
 class CompilerSettings:
-    """`floats`: what may happen to them; `features`: what the functions need of the processor, as compilers call it."""
+    """`floats`: what may happen to them; `features`: what the functions need of the processor, as compilers call it;
+    `tuning`: what lets gcc use all of its vectors, as its pragma `target` calls it; `accumulators`: the registers that
+    a sum in lanes has."""
 
     floats: Floats = "reassociate"
     features: tuple[str, ...] = ()
+    tuning: tuple[str, ...] = ()
+    accumulators: Accumulators = Accumulators()
 
     @property
     def guard(self) -> str:
@@ -79,6 +84,7 @@ class CompilerSettings:
             f"#pragma GCC optimize({', '.join(map(_quote, _GCC_11))})",
             "#endif",
             *self._told('#pragma GCC target("%s")'),
+            *self._tuned(),
             "#endif",
         ]  # fmt: skip
         return "\n".join(lines) + "\n"
@@ -103,6 +109,13 @@ class CompilerSettings:
             return ()
         return ("#ifdef planish_told", directive % ",".join(self.features), "#endif")
 
+    def _tuned(self) -> tuple[str, ...]:
+        """Which vectors are worth using is no part of `-march=native`: gcc takes half of what most processors have."""
+        if not self.tuning:
+            return ()
+        words = ",".join(self.tuning)
+        return ("#if defined(__x86_64__) && __GNUC__ > 7", f'#pragma GCC target("{words}")', "#endif")
+
 
 USUAL = CompilerSettings()
 """Sums may be reordered, and nothing is needed of the processor."""
@@ -110,7 +123,17 @@ USUAL = CompilerSettings()
 
 def settings_for(target: Target, floats: Floats) -> CompilerSettings:
     """The settings of functions for a target."""
-    return CompilerSettings(floats, _LEVELS.get(target.isa, ()))
+    features = _LEVELS.get(target.isa, ())
+    tuning = tuple(x.removeprefix("-m") for x in target.tuning.get("gcc", ())) if features else ()
+    return CompilerSettings(floats, features, tuning, _accumulators(target))
+
+
+def _accumulators(target: Target) -> Accumulators:
+    """As many as additions are under way at a time, in at most half of the registers."""
+    if not target.vector_bits:
+        return Accumulators()
+    wanted = 1 << (target.fma_latency * target.fma_units - 1).bit_length()
+    return Accumulators(max(min(wanted, target.vector_registers // 2), 1), target.vector_bits // 8)
 
 
 def _quote(text: str) -> str:

@@ -33,7 +33,8 @@ class EmitContext:
     `known` are ranges that hold, `seen` those that a C compiler finds by itself (it does not know what was assumed of
     sizes), `residues` the residue classes. `lanes`: functions are to be such as compilers make lanes of, which may
     round otherwise than those of C's library. `flat`: arrays whose rows C is not told of, and their extents. `apart`:
-    products of floats are rounded before they are used, whatever a compiler is inclined to do.
+    products of floats are rounded before they are used, whatever a compiler is inclined to do. `low`: the low 32 bits
+    of iterators, where a compiler would make lanes of 64 bits first.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
@@ -44,6 +45,7 @@ class EmitContext:
     lanes: bool = False
     flat: Mapping[str, tuple[Expr | None, ...]] = field(default_factory=dict)
     apart: bool = False
+    low: Mapping[str, str] = field(default_factory=dict)
 
     def with_name(self, name: str, spelling: str) -> EmitContext:
         """The context with another spelling of a name."""
@@ -99,6 +101,11 @@ def size_ranges(kernel: Kernel, types: Mapping[str, Type] | None = None) -> dict
             case _:
                 pass
     return out
+
+
+def adds_in(expr: Expr) -> bool:
+    """Whether floats are added or subtracted in an expression."""
+    return any(isinstance(x, Binary) and x.op in ("add", "sub") and type_of(x).is_float for x in walk_expr(expr))
 
 
 def adds_and_subtracts(kernel: Kernel) -> bool:

@@ -32,7 +32,7 @@ from planish.ir.expr import (
     type_of,
 )
 from planish.ir.index.polynomial import add, mul
-from planish.ir.types import BF16, BOOL, F16, F32, F64, I64, Type
+from planish.ir.types import BF16, BOOL, F16, F32, F64, I32, I64, Type
 
 TERNARY, OR, AND, BIT_OR, BIT_XOR, BIT_AND, EQUALITY, RELATION, SHIFT, SUM, PRODUCT, PREFIX, POSTFIX = range(3, 16)
 """How tightly C's operators bind."""
@@ -131,6 +131,8 @@ def _form(expr: Expr, context: EmitContext) -> tuple[str, int]:
                 return _form(extremum, context)
             if BF16 in (type, type_of(operand)):
                 return _bf16(operand, type, context)
+            if type == I32 and context.low and (low := low_bits(operand, context)):
+                return f"(int32_t)({low})", PREFIX
             if type.is_int and isinstance(operand, Binary) and operand.op in ("floordiv", "mod"):
                 # What was divided in a narrower type is not widened to be cut off.
                 plain = rounded(operand, context)
@@ -140,6 +142,21 @@ def _form(expr: Expr, context: EmitContext) -> tuple[str, int]:
             return _call(expr, context)
         case _:
             assert_never(expr)
+
+
+def low_bits(expr: Expr, context: EmitContext) -> str:
+    """The low 32 bits of a sum of iterators and numbers, in C of which nothing is wider; "" for anything else."""
+    match expr:
+        case Var(name=name, type=type) if type == I64:
+            return context.low.get(name, f"(uint32_t){context.names.get(name, name)}")
+        case Const(value=value):
+            return f"{int(value) % (1 << 32)}u"
+        case Binary(op="add" | "sub" as op, left=left, right=right):
+            parts = low_bits(left, context), low_bits(right, context)
+            sign = "+" if op == "add" else "-"
+            return f"({parts[0]} {sign} {parts[1]})" if all(parts) else ""
+        case _:
+            return ""
 
 
 def _bf16(operand: Expr, type: Type, context: EmitContext) -> tuple[str, int]:

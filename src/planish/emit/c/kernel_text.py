@@ -34,8 +34,9 @@ from planish.emit.c.function_head import write_head
 from planish.emit.c.heap_arrays import is_fallible, is_heap, release_text
 from planish.emit.c.instruction_calls import check_lanes, find_callee
 from planish.emit.c.local_arrays import declare, without_dead, write_extents
+from planish.emit.c.partial_sums import StripBody, Strips, needs_low_bits, sum_alone
 from planish.emit.c.pragmas import LoopBounds, directives, has_partial_sums, on_threads
-from planish.emit.idioms.lane_sums import LaneSum, Partial, clear, count_lanes, directive_of
+from planish.emit.idioms.lane_sums import ACCUMULATORS, Accumulators, LaneSum, Partial, count_lanes
 from planish.emit.idioms.nontemporal import LINE, calls_of, in_parts, iterations, promise_whole, take_names
 from planish.emit.idioms.strip_mined_math import BLOCKS
 from planish.emit.idioms.update_statements import update
@@ -54,7 +55,7 @@ from planish.ir.nest import (
     Reduce,
     Stmt,
 )
-from planish.ir.passes.vector_loops import FEW, Values, length_of, values_of
+from planish.ir.passes.vector_loops import Values, length_of, values_of
 from planish.ir.text.printer import print_expr
 from planish.ir.traverse import expressions, used_names, walk, walk_expr
 from planish.isa.instruction import Catalogue
@@ -90,6 +91,7 @@ def emit_function(
     declared: Declared | None = None,
     portable: bool = False,
     exact: bool = False,
+    accumulators: Accumulators = ACCUMULATORS,
 ) -> str:
     """The kernel as a `static` function of its sizes, scalars and arrays, in this order.
 
@@ -102,7 +104,7 @@ def emit_function(
     hold in every call, and the compiler is told. `own_functions`: loops in lanes do not call all functions of C's
     library (see `functions.py`). `declared`: the parameters' types in C where they are not those of exact width.
     `portable`: C++ takes the text as well, to which no array has rows whose length is not a constant. `exact`: each
-    operation of floats is rounded by itself.
+    operation of floats is rounded by itself. `accumulators`: the registers that a sum in lanes has.
     PlanishError E0710 for arithmetic in bf16, E0711 where lanes of a register are touched but not by an instruction,
     E0713 for a `dram` array below the top level.
     """
@@ -115,7 +117,7 @@ def emit_function(
     known = (catalogue or shipped()).with_instructions(BLOCKS.values())
     function = _Function(
         kernel, name, threads, strict, noalias, known, promised, own_functions, declared or {}, portable,
-        exact and adds_and_subtracts(kernel),
+        exact and adds_and_subtracts(kernel), accumulators,
     )  # fmt: skip
     function.reserve(frozenset(reserved))
     return function.text(comment)
@@ -148,6 +150,7 @@ class _Function:
     declared: Declared
     portable: bool
     apart: bool
+    accumulators: Accumulators
     spelt: dict[str, str] = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)
     read: set[str] = field(default_factory=set)
@@ -157,6 +160,7 @@ class _Function:
     finishes: dict[str, None] = field(default_factory=dict)
     whole: set[str] = field(default_factory=set)
     values: Values = field(default_factory=dict)
+    told: frozenset[str] = frozenset()
 
     def reserve(self, reserved: frozenset[str]) -> None:
         """Choose the spelling of every name, and note what is read and written."""
@@ -274,6 +278,8 @@ class _Function:
                 pass
             case Assign(array=array, index=index, value=value):
                 self.lines.append(f"{indent}{emit_place(array, index, context)} = {emit_expr(value, context)};")
+            case Reduce(array=array) if array in self.told:
+                self.lines += [f"{indent}{x}" for x in sum_alone(stmt, context, self.fresh)]
             case Reduce():
                 self.lines.append(f"{indent}{update(stmt, context)};")
             case Alloc(array=array):
@@ -450,9 +456,9 @@ class _Function:
                 after.insert(0, f"{cell} = planish_{x.op}{helper_suffix(x.type)}({cell}, {first});")
         return context
 
-    def rounds(self, loop: For, bounds: LoopBounds, context: EmitContext, indent: str, lane: str = "") -> None:
-        """The loop itself; `lane`: what counts its iterations besides."""
-        self.lines.append(f"{indent}{bounds.head(self.spelt[loop.var], loop.step, lane)} {{")
+    def rounds(self, loop: For, bounds: LoopBounds, context: EmitContext, indent: str) -> None:
+        """The loop itself."""
+        self.lines.append(f"{indent}{bounds.head(self.spelt[loop.var], loop.step)} {{")
         before = dict(self.finishes)
         self.block(loop.body, context.inside(loop), indent + "  ")
         if loop.facts.parallel and self.threads:
@@ -462,30 +468,29 @@ class _Function:
         self.lines.append(f"{indent}}}")
 
     def partial(self, loop: For, sums: list[LaneSum], bounds: LoopBounds, context: EmitContext, indent: str) -> None:
-        """The loop with partial sums: as many as there are lanes at a time, then the rest, then all added up."""
-        var, length, count = self.spelt[loop.var], length_of(loop), count_lanes(sums)
-        first, lane, inner = self.fresh(f"{var}_first"), self.fresh("l"), context
-        counted = lane if loop.step > 1 else ""
-        own, strip = [], count * loop.step
-        for x in sums:
-            cell = context.names.get(x.name, x.name)
-            own.append(Partial(x, cell, self.fresh(f"{cell}_lanes"), count))
-            inner = inner.with_name(x.name, f"{own[-1].lanes}[{counted or f'{var} - {first}'}]")
-        if length is None:
-            self.lines.append(f"{indent}if ({bounds.distance} < {(FEW - 1) * loop.step + 1}) {{")
-            self.rounds(loop, bounds, context, indent + "  ")
-            self.lines.append(f"{indent}}} else {{")
-        else:
-            self.lines.append(f"{indent}{{")
-        self.lines += [f"{indent}  {x}" for x in (*clear(own, lane), f"ptrdiff_t {first} = {bounds.lower};")]
-        if length is None or length >= count:
-            last = strip - loop.step + 1
-            self.lines.append(f"{indent}  for (; {first} <= {bounds.upper} - {last}; {first} += {strip}) {{")
-            self.lines.append(f"{indent}    {directive_of(sums)}")
-            self.rounds(loop, LoopBounds(first, f"{first} + {strip}"), inner, indent + "    ", counted)
-            self.lines.append(f"{indent}  }}")
-        if length is None or length % count:
-            self.lines.append(f"{indent}  planish_lanes")
-            self.rounds(loop, replace(bounds, lower=first), inner, indent + "  ", counted)
-        self.lines += [f"{indent}  {x.added}" for x in own]
-        self.lines.append(f"{indent}}}")
+        """The loop with partial sums. clang makes them itself where it is told of each sum that it may."""
+        told = all(x.type.is_int or x.op in ("add", "mul") for x in sums)
+        if told:
+            self.lines.append("#if defined(__clang__)")
+            self.lines.append(f"{indent}planish_lanes")
+            self.told = frozenset(x.name for x in sums if x.type.is_float)
+            self.rounds(loop, bounds, context, indent)
+            self.told = frozenset()
+            self.lines.append("#else")
+        names = [(x, context.names.get(x.name, x.name)) for x in sums]
+        count, few = count_lanes(sums, self.accumulators)
+        own = [Partial(x, y, self.fresh(f"{y}_lanes"), self.fresh(f"{y}_lane"), count, few) for x, y in names]
+        first, lane = self.fresh(f"{self.spelt[loop.var]}_first"), self.fresh("l")
+        low = self.fresh(f"{self.spelt[loop.var]}_low") if needs_low_bits(loop) else ""
+        strips = Strips(loop, bounds, own, self.spelt[loop.var], first, lane, length_of(loop), low)
+        for part in strips.parts():
+            match part:
+                case str():
+                    self.lines.append(indent + part)
+                case StripBody(depth=depth, names=renamed, low=low):
+                    inner = replace(context, low={loop.var: low}) if low else context
+                    for name, spelling in renamed.items():
+                        inner = inner.with_name(name, spelling)
+                    self.block(loop.body, inner.inside(loop), indent + "  " * depth)
+        if told:
+            self.lines.append("#endif")

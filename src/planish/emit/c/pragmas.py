@@ -36,17 +36,16 @@ class LoopBounds:
         """From the one to the other."""
         if self.lower == "0":
             return self.upper
-        return f"{self.upper} - {self.lower if self.lower.isalnum() else f'({self.lower})'}"
+        return f"{self.upper} - {self.lower if self.lower.replace('_', '').isalnum() else f'({self.lower})'}"
 
-    def head(self, var: str, step: int, lane: str = "") -> str:
-        """The `for` of a loop from the one to the other; `lane`: what counts its iterations besides.
+    def head(self, var: str, step: int) -> str:
+        """The `for` of a loop from the one to the other.
 
-        >>> LoopBounds("0", "n").head("i", 2, "l")
-        'for (ptrdiff_t i = 0, l = 0; i < n; i += 2, l++)'
+        >>> LoopBounds("0", "n").head("i", 2)
+        'for (ptrdiff_t i = 0; i < n; i += 2)'
         """
-        first, more = (f", {lane} = 0", f", {lane}++") if lane else ("", "")
         next = f"{var}++" if step == 1 else f"{var} += {step}"
-        return f"for (ptrdiff_t {var} = {self.lower}{first}; {var} < {self.upper}; {next}{more})"
+        return f"for (ptrdiff_t {var} = {self.lower}; {var} < {self.upper}; {next})"
 
 
 def directives(
@@ -84,6 +83,7 @@ def on_threads(loop: For, catalogue: Catalogue) -> str:
 
 
 def has_partial_sums(loop: For, sums: Sequence[LaneSum], values: Mapping[str, Expr]) -> bool:
-    """Whether a loop in lanes gets a partial sum for each lane: a compiler may not reorder sums of floats by itself,
-    and makes lanes of none of those beside them. `values`: what names stand for."""
-    return any(x.type.is_float for x in sums) and runs_in_lanes(loop, values)
+    """Whether a loop in lanes gets a partial sum for each lane of several registers: a compiler may not reorder sums
+    of floats by itself, makes lanes of none of those beside them, and adds up integers in one register, each addition
+    behind the one before. `values`: what names stand for."""
+    return bool(sums) and runs_in_lanes(loop, values)

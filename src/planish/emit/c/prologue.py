@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 from planish.emit.c.compiler_attributes import USUAL, CompilerSettings
 from planish.emit.c.expression import c_type, helper_suffix
-from planish.emit.idioms.lane_sums import LANES, STRIP, SUMS
+from planish.emit.idioms.lane_sums import LANES, STRIP, SUM, SUMS
 from planish.emit.idioms.math_functions import LANE_FUNCTIONS
 from planish.ir.expr import PURE_FUNCTIONS
 from planish.ir.types import ALL_TYPES, I32, I64, Type
@@ -281,6 +281,7 @@ def _helpers() -> dict[str, str]:
         "planish_until_line": _UNTIL_LINE,
         "planish_lanes": LANES,
         "planish_strip": STRIP,
+        "planish_sum": SUM,
         **LANE_FUNCTIONS,
     }
     for type in ALL_TYPES:

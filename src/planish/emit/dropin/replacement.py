@@ -70,6 +70,7 @@ def replace_region(
     text = emit_function(
         kernel, name, threads=threads, strict=strict, own_functions=not strict, noalias=True, comment=comment,
         reserved=reserved, catalogue=catalogue, exact=settings.floats == "strict", declared=dict(region.declared),
+        accumulators=settings.accumulators,
     )  # fmt: skip
     called = tuple(emit_callees((kernel,), catalogue, threads, declared=dict(region.declared)))
     return call_instead(

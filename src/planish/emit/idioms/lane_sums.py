@@ -1,9 +1,9 @@
 """Vector reductions: a partial sum in each lane, written out, so that no compiler has to reassociate.
 
 >>> from planish.ir.types import F32
->>> added, most = (Partial(LaneSum(op, "s", F32), "s", "s_lanes", 64) for op in ("add", "max"))
->>> added.added, most.first
-('s = s + planish_add_64_f32(s_lanes);', 's')
+>>> added, most = (Partial(LaneSum(op, "s", F32), "s", "s_lanes", "s_lane", 64, 16) for op in ("add", "max"))
+>>> added.folded, added.added, most.first
+('planish_fold_add_64_16_f32(s_lanes);', 's = s + planish_add_16_f32(s_lanes);', 's')
 """
 
 from __future__ import annotations
@@ -15,6 +15,10 @@ from planish.emit.c.expression import c_type, emit_expr
 from planish.ir.expr import Binary, Var
 from planish.ir.nest import ReduceOp
 from planish.ir.types import ALL_TYPES, BOOL, I32, I64, Type
+
+SUM = """\
+/* What stands in these braces may be added in another order. */
+#define planish_sum _Pragma("clang fp reassociate(on)")"""
 
 LANES = """\
 /* The iterations of the loop below may run in lanes: none needs what another one stores. */
@@ -38,9 +42,21 @@ _OPERATIONS: tuple[ReduceOp, ...] = ("add", "mul", "min", "max", "and", "or", "x
 _FIRST: dict[ReduceOp, str] = {"add": "0", "mul": "1", "xor": "0"}
 """What changes nothing where it is added; what is there already changes no other one."""
 
-_COUNTS = (8, 16, 32, 64)
+_COUNTS = (4, 8, 16, 32, 64, 128)
 _MANY = 4
 """With so many sums there are enough of them to keep the processor busy, and not enough registers for more lanes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulators:
+    """How many registers of partial sums keep the adders busy (latency times ports), and the bytes of a register."""
+
+    registers: int = 4
+    bytes: int = 64
+
+
+ACCUMULATORS = Accumulators()
+"""Where nothing is known of the machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +70,21 @@ class LaneSum:
 
 @dataclass(frozen=True, slots=True)
 class Partial:
-    """The partial sums of one sum, `count` of them in the array `lanes`; `cell` is C's name of the place."""
+    """The partial sums of one sum, `count` of them in the array `lanes`, of which `few`, those of one register, take
+    what is left in the end, each by way of a variable `lane`; `cell` is C's name of the place."""
 
     sum: LaneSum
     cell: str
     lanes: str
+    lane: str
     count: int
+    few: int
+
+    @property
+    def folded(self) -> str:
+        """The statement that adds all lanes up in the first few; "" where these are all."""
+        op, type = self.sum.op, self.sum.type
+        return f"planish_fold_{op}_{self.count}_{self.few}_{type}({self.lanes});" if self.count > self.few else ""
 
     @property
     def first(self) -> str:
@@ -68,21 +93,25 @@ class Partial:
 
     @property
     def added(self) -> str:
-        """The statement that adds the lanes, which change, to the place."""
+        """The statement that adds the few lanes, which change, to the place."""
         op, type = self.sum.op, self.sum.type
-        total = f"{_name(op, type, self.count)}({self.lanes})"
+        total = f"{_name(op, type, self.few)}({self.lanes})"
         return f"{self.cell} = {_joined(op, type, self.cell, total) if op in _FIRST else total};"
 
 
-def count_lanes(sums: Sequence[LaneSum]) -> int:
-    """How many partial sums each sum has: four registers of 64 bytes, or eight of 32, of a lone one; one of many."""
-    size = max(x.type.size for x in sums)
-    return 64 // size if len(sums) >= _MANY else 64 if len(sums) == 1 and size == 4 else 32
+def count_lanes(sums: Sequence[LaneSum], by: Accumulators = ACCUMULATORS) -> tuple[int, int]:
+    """How many partial sums each sum has, and how many of them are a register.
 
+    A lone sum has all accumulators, two or three have half of them each, and many sums one register each.
 
-def directive_of(sums: Sequence[LaneSum]) -> str:
-    """What stands before the loop over the lanes."""
-    return "planish_strip" if len(sums) >= _MANY else "planish_lanes"
+    >>> from planish.ir.types import F32
+    >>> sums = [LaneSum("add", x, F32) for x in "abcd"]
+    >>> [count_lanes(sums[:n], Accumulators(8, 64)) for n in (1, 2, 4)]
+    [(128, 16), (64, 16), (16, 16)]
+    """
+    few = max(by.bytes // max(x.type.size for x in sums), _COUNTS[0])
+    registers = 1 if len(sums) >= _MANY else by.registers if len(sums) == 1 else max(by.registers // 2, 1)
+    return min(few * registers, _COUNTS[-1]), few
 
 
 def has_lanes(op: ReduceOp, type: Type) -> bool:
@@ -110,20 +139,34 @@ def _joined(op: ReduceOp, type: Type, a: str, b: str) -> str:
     return emit_expr(Binary(op, Var(a, type), Var(b, type)))
 
 
-def _write_sum(op: ReduceOp, type: Type, count: int) -> str:
-    """Halves are added to each other, as registers are."""
-    halves = [count >> i for i in range(1, count.bit_length())]
+def _write_halves(op: ReduceOp, type: Type, count: int, few: int) -> list[str]:
+    """Halves are added to each other, as registers are, until there are only a few lanes."""
+    halves = [x for i in range(1, count.bit_length()) if (x := count >> i) >= few]
     joined = {half: _joined(op, type, f"lanes[l + {half}]", "lanes[l]") for half in halves}
-    loops = [f"  for (int l = 0; l < {half}; l++) {{ lanes[l] = {joined[half]}; }}" for half in halves]
+    loops = {half: f"  for (int l = 0; l < {half}; l++) {{ lanes[l] = {joined[half]}; }}" for half in halves}
+    return [x for half, loop in loops.items() for x in (*["  planish_strip"][: half > 2], loop)]
+
+
+def _write_sum(op: ReduceOp, type: Type, count: int) -> str:
     spelt = c_type(type)
-    head = f"planish_inside {spelt} {_name(op, type, count)}({spelt} *lanes)"
-    return "\n".join([head, "{", *loops, "  return lanes[0];", "}"])
+    head = f"planish_spare planish_inside {spelt} {_name(op, type, count)}({spelt} *lanes)"
+    return "\n".join([head, "{", *_write_halves(op, type, count, 1), "  return lanes[0];", "}"])
+
+
+def _write_fold(name: str, op: ReduceOp, type: Type, count: int, few: int) -> str:
+    head = f"planish_spare planish_inside void {name}({c_type(type)} *lanes)"
+    return "\n".join([head, "{", *_write_halves(op, type, count, few), "}"])
 
 
 def _write_sums() -> dict[str, str]:
-    kinds = [(op, type) for op in _OPERATIONS for type in ALL_TYPES if has_lanes(op, type)]
-    keys = ((op, type, count) for op, type in kinds for count in _COUNTS)
-    return {_name(*x): _write_sum(*x) for x in keys}
+    out: dict[str, str] = {}
+    for op, type in ((op, type) for op in _OPERATIONS for type in ALL_TYPES if has_lanes(op, type)):
+        for count in _COUNTS:
+            out[_name(op, type, count)] = _write_sum(op, type, count)
+            for few in (x for x in _COUNTS if x < count):
+                name = f"planish_fold_{op}_{count}_{few}_{type}"
+                out[name] = _write_fold(name, op, type, count, few)
+    return out
 
 
 SUMS = _write_sums()

@@ -1,0 +1,173 @@
+"""The shape of a loop with partial sums: strips of many lanes, strips of one register, and what is left under a mask.
+
+>>> from planish.emit.idioms.lane_sums import LaneSum
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.ir.types import F32
+>>> loop = parse_kernel("kernel k(n; x: f32[n], s: f32[]) { for i in 0 .. n simd { s[] += x[i] } }").body.body[0]
+>>> own = [Partial(LaneSum("add", "s", F32), "s", "s_lanes", "s_lane", 64, 16)]
+>>> parts = [*Strips(loop, LoopBounds("0", "n"), own, "i", "i_first", "l", None).parts()]
+>>> print("\\n".join(x if isinstance(x, str) else "  " * x.depth + "..." for x in parts))
+if (n < 16) {
+  for (ptrdiff_t i = 0; i < n; i++) {
+    ...
+  }
+} else {
+  float s_lanes[64];
+  for (int l = 0; l < 64; l++) {
+    s_lanes[l] = 0;
+  }
+  ptrdiff_t i_first = 0;
+  for (; i_first <= n - 64; i_first += 64) {
+    planish_lanes
+    for (int l = 0; l < 64; l++) {
+      const ptrdiff_t i = i_first + l;
+      ...
+    }
+  }
+  planish_fold_add_64_16_f32(s_lanes);
+  for (; i_first <= n - 16; i_first += 16) {
+    planish_strip
+    for (int l = 0; l < 16; l++) {
+      const ptrdiff_t i = i_first + l;
+      ...
+    }
+  }
+  const int l_end = (int)(n - i_first);
+  planish_strip
+  for (int l = 0; l < 16; l++) {
+    const ptrdiff_t i = i_first + l;
+    float s_lane = s_lanes[l];
+    if (l < l_end) {
+      ...
+    }
+    s_lanes[l] = s_lane;
+  }
+  s = s + planish_add_16_f32(s_lanes);
+}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from planish.emit.c.context import EmitContext, adds_in
+from planish.emit.c.expression import c_type, emit_expr
+from planish.emit.c.pragmas import LoopBounds
+from planish.emit.idioms.lane_sums import Partial, clear
+from planish.emit.idioms.update_statements import update
+from planish.ir.expr import Cast, Var, type_of
+from planish.ir.nest import For, Reduce
+from planish.ir.passes.vector_loops import FEW
+from planish.ir.traverse import expressions, variables, walk, walk_expr
+from planish.ir.types import I32
+
+
+@dataclass(frozen=True, slots=True)
+class StripBody:
+    """Where the loop's body stands: how deep, what its sums are called there, and the iterator's low bits."""
+
+    depth: int
+    names: Mapping[str, str] = field(default_factory=dict)
+    low: str = ""
+
+
+Part = str | StripBody
+
+
+@dataclass(frozen=True, slots=True)
+class Strips:
+    """A loop from bound to bound whose iterations are counted by `var`; `first` is what counts strips, `lane` lanes.
+
+    `length`: the number of iterations, None where it is not known. `low`: the name of an iteration's low 32 bits, ""
+    where nothing is made of them.
+    """
+
+    loop: For
+    bounds: LoopBounds
+    own: Sequence[Partial]
+    var: str
+    first: str
+    lane: str
+    length: int | None
+    low: str = ""
+
+    def parts(self) -> Iterator[Part]:
+        """The lines, and the places of the body among them."""
+        step, count, few = self.loop.step, self.own[0].count, self.own[0].few
+        if self.length is None:
+            yield f"if ({self.bounds.distance} < {(FEW - 1) * step + 1}) {{"
+            yield f"  {self.bounds.head(self.var, step)} {{"
+            yield StripBody(2)
+            yield "  }"
+            yield "} else {"
+        else:
+            yield "{"
+        yield from (f"  {x}" for x in clear(self.own, self.lane))
+        yield f"  ptrdiff_t {self.first} = {self.bounds.lower};"
+        if self.length is None or self.length >= count:
+            yield from self._strips(count)
+        yield from (f"  {x.folded}" for x in self.own if x.folded)
+        left = None if self.length is None else self.length % count
+        if count > few and (left is None or left >= few):
+            yield from self._strips(few)
+        if left is None or left % few:
+            yield from self._rest(few)
+        yield from (f"  {x.added}" for x in self.own)
+        yield "}"
+
+    def _strips(self, count: int) -> Iterator[Part]:
+        """So many lanes at a time, as often as there are as many iterations."""
+        step, strip = self.loop.step, count * self.loop.step
+        last = strip - step + 1
+        yield f"  for (; {self.first} <= {self.bounds.upper} - {last}; {self.first} += {strip}) {{"
+        # A compiler would write out as few as a register has before it looks for lanes.
+        yield f"    {'planish_lanes' if count > self.own[0].few else 'planish_strip'}"
+        yield f"    for (int {self.lane} = 0; {self.lane} < {count}; {self.lane}++) {{"
+        yield from (f"      {x}" for x in self._place())
+        yield StripBody(3, {x.sum.name: f"{x.lanes}[{self.lane}]" for x in self.own}, self.low)
+        yield "    }"
+        yield "  }"
+
+    def _place(self) -> Iterator[str]:
+        """The iteration of a lane, and its low bits by themselves: what is computed of them has lanes as short."""
+        far = self.lane if self.loop.step == 1 else f"{self.lane} * {self.loop.step}"
+        yield f"const ptrdiff_t {self.var} = {self.first} + {far};"
+        if self.low:
+            yield f"const uint32_t {self.low} = (uint32_t){self.first} + (uint32_t)({far});"
+
+    def _rest(self, few: int) -> Iterator[Part]:
+        """What is left, fewer iterations than a register has lanes: the others are switched off. A lane is read and
+        written by all of them, since what is stored under a mask is not forwarded to the load that follows."""
+        step, end = self.loop.step, f"{self.lane}_end"
+        distance = replace(self.bounds, lower=self.first).distance
+        rounded = distance if step == 1 else f"({distance} + {step - 1}) / {step}"
+        yield f"  const int {end} = (int)({rounded});"
+        yield "  planish_strip"
+        yield f"  for (int {self.lane} = 0; {self.lane} < {few}; {self.lane}++) {{"
+        yield from (f"    {x}" for x in self._place())
+        for x in self.own:
+            yield f"    {c_type(x.sum.type)} {x.lane} = {x.lanes}[{self.lane}];"
+        yield f"    if ({self.lane} < {end}) {{"
+        yield StripBody(3, {x.sum.name: x.lane for x in self.own}, self.low)
+        yield "    }"
+        for x in self.own:
+            yield f"    {x.lanes}[{self.lane}] = {x.lane};"
+        yield "  }"
+
+
+def needs_low_bits(loop: For) -> bool:
+    """Whether a loop makes 32 bits of its iterator."""
+    parts = (x for s in walk(loop.body) for e in expressions(s) for x in walk_expr(e))
+    return any(isinstance(x, Cast) and x.type == I32 and loop.var in variables(x.operand) for x in parts)
+
+
+def sum_alone(stmt: Reduce, context: EmitContext, fresh: Callable[[str], str]) -> list[str]:
+    """A sum of floats that clang may add in any order; where the value is a sum itself, it stays as it is."""
+    before = []
+    if adds_in(stmt.value):
+        type = type_of(stmt.value)
+        name = fresh(f"{stmt.array}_term")
+        before = [f"const {c_type(type)} {name} = {emit_expr(stmt.value, context)};"]
+        stmt = replace(stmt, value=Var(name, type))
+    return [*before, f"{{ planish_sum {update(stmt, context)}; }}"]

@@ -1,0 +1,91 @@
+"""Reductions of cells that are no plain sums, by blocks in lanes: extrema with their place, last matches, hashes.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.target.load import load_target
+>>> loop = "for i in 0 .. n { k[] = select(x[i] > m[], i32(i), k[]) m[] = select(x[i] > m[], x[i], m[]) }"
+>>> text = "kernel f(n; x: f32[n] distinct, m: f32[] distinct, k: i32[] distinct) { %s }" % loop
+>>> cx = Context.of(parse_kernel(text), load_target("x86-avx512"))
+>>> [x.remarks[0].message for x in CELL_REDUCTION.apply(cx, CELL_REDUCTION.match(cx)[0])]
+['k, m: blocks of 2048 iterations are searched in lanes for the place of an extremum']
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import assert_never
+
+from planish.core.diagnostic import Remark
+from planish.ir.index.simplify import simplify_block
+from planish.ir.nest import For, Kernel, Stmt
+from planish.ir.traverse import used_names, walk, with_stmts
+from planish.library.loops.cell_reduction.blocks import BLOCK, LANES, in_blocks
+from planish.library.loops.cell_reduction.cell_update import (
+    Affine,
+    CellUpdate,
+    Location,
+    Match,
+    find_update,
+    scratch_cells,
+)
+from planish.library.strategy import BEHIND, Context, Made, Strategy, share
+from planish.schedule.auto.plan import Version
+
+NAME = "cell-reduction"
+
+
+def _match(cx: Context) -> tuple[Kernel, ...]:
+    """The kernel in its own order, where a loop of it is such a reduction."""
+    kernel = cx.as_written
+    return (kernel,) if any(_found(x, kernel, cx.reassociate) for x in walk(kernel.body)) else ()
+
+
+def _found(stmt: Stmt, kernel: Kernel, reassociate: bool) -> CellUpdate | None:
+    """What floats are compared or multiplied with may be looked at in another order only where that is allowed."""
+    found = find_update(stmt, scratch_cells(kernel, stmt)) if isinstance(stmt, For) else None
+    match found:
+        case None | Match():
+            return found
+        case Location(cell=cell) | Affine(cell=cell):
+            return found if cell.type.is_int or reassociate else None
+        case _:
+            assert_never(found)
+
+
+def _apply(cx: Context, kernel: Kernel) -> Made:
+    taken, body = {*used_names(kernel)}, kernel.body
+    remarks: list[Remark] = []
+    for loop in walk(kernel.body):
+        found = _found(loop, kernel, cx.reassociate)
+        if found is not None:
+            body = with_stmts(body, loop, tuple(in_blocks(found, taken)))
+            remarks.append(Remark(NAME, "done", _describe(found), found.loop.span or kernel.span))
+    body = simplify_block(body, assumptions=kernel.assumptions)
+    schedule = cx.prepared.scop.schedule
+    return (Version(NAME, schedule, replace(kernel, body=body), tuple(remarks), 0.0),)
+
+
+def _describe(found: CellUpdate) -> str:
+    match found:
+        case Location(values=values):
+            cells = ", ".join(values)
+            return f"{cells}: blocks of {BLOCK} iterations are searched in lanes for the place of an extremum"
+        case Match(values=values):
+            cells = ", ".join(values)
+            return f"{cells}: blocks of {BLOCK} iterations are searched in lanes for the last one that counts"
+        case Affine(cell=cell):
+            return f"{cell.array}: an affine recurrence of which {LANES} lanes have every {LANES}th term"
+        case _:
+            assert_never(found)
+
+
+def _cost(cx: Context, kernel: Kernel) -> float:
+    """Beside inner loops of another kind, which may have lanes of their own, it is tried behind their schedules."""
+    loops = [x for x in walk(kernel.body) if isinstance(x, For)]
+    inner = [x for x in loops if not any(isinstance(y, For) for y in walk(x.body))]
+    return 0.5 if all(_found(x, kernel, cx.reassociate) is not None for x in inner) else BEHIND
+
+
+CELL_REDUCTION = Strategy(
+    NAME, "finds the place of an extremum, or the last match, by blocks in lanes; splits affine recurrences into lanes",
+    _match, _apply, share(0.5), _cost,
+)  # fmt: skip

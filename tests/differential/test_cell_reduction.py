@@ -1,0 +1,129 @@
+"""Places of extrema, last matches and affine recurrences in lanes: the same cells as the original's, to the bit."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from judging import agree
+
+from planish.build.assemble import FileResult
+from planish.core.span import Source
+from planish.ir.types import Floats
+from planish.options import Options
+from planish.pipeline import build_file
+
+COMPILERS = [x for x in ("gcc", "clang-19", "clang") if shutil.which(x)][:2]
+HEAD = "#include <stdint.h>\n#include <stdio.h>\n#include <string.h>\n"
+EXTREMA = {
+    "first_max": ("float", "x[i] > m", "x[i]"), "last_max": ("float", "x[i] >= m", "x[i]"),
+    "first_min": ("double", "x[i] < m", "x[i]"), "last_min": ("int32_t", "m >= x[i]", "x[i]"),
+    "least_byte": ("int8_t", "x[i] < m", "x[i]"), "most_unsigned": ("uint32_t", "m < x[i]", "x[i]"),
+    "wide": ("int64_t", "x[i] > m", "x[i]"), "of_products": ("float", "x[i] * x[i] + y[i] > m", "x[i] * x[i] + y[i]"),
+    "magnitude": ("double", "(x[i] < 0 ? -x[i] : x[i]) > m", "x[i] < 0 ? -x[i] : x[i]"),
+}  # fmt: skip
+MATCHES = {
+    "last_negative": ("float", "x[i] < 0", "k = i;"), "any_large": ("int32_t", "x[i] > 90", "k = 1;"),
+    "all_there": ("double", "!(x[i] == x[i])", "k = 0;"), "last_pair": ("int16_t", "x[i] == y[i]", "k = i; m = x[i];"),
+    "none": ("uint8_t", "x[i] > 200", "k = 2 * i + 3;"),
+}  # fmt: skip
+AFFINE = {
+    "hash": ("uint32_t", "m * 31u + x[i]"), "wide_hash": ("uint64_t", "x[i] + m * 1099511628211u"),
+    "signed_hash": ("int32_t", "m * -3 + x[i]"), "decayed": ("double", "m * 0.75 + x[i]"),
+    "alternating": ("float", "x[i] - m * 0.5f"),
+}  # fmt: skip
+
+
+def write() -> str:
+    """The functions, and a nest in which rows are searched."""
+    parts = []
+    for name, (type, test, value) in EXTREMA.items():
+        body = f"if ({test}) {{ m = {value}; k = i; }}"
+        parts.append(_function(name, type, body))
+    parts += [_function(name, type, f"if ({test}) {{ {change} }}") for name, (type, test, change) in MATCHES.items()]
+    parts += [_function(name, type, f"m = {value};") for name, (type, value) in AFFINE.items()]
+    parts.append(
+        "int64_t in_rows(int n, const int32_t *restrict x, const int32_t *restrict y, int32_t *restrict r)\n{\n"
+        "    int32_t m = r[0], k = -1, l = -1;\n    for (int i = 0; i < n / 40; i++)\n"
+        "        for (int j = 0; j < 40; j++)\n"
+        "            if (x[i * 40 + j] > m) { m = x[i * 40 + j]; k = i; l = j; }\n"
+        "    r[0] = m;\n    return k * 1000 + l;\n}\n"
+    )
+    return "".join(parts)
+
+
+def _function(name: str, type: str, body: str) -> str:
+    arrays = f"const {type} *restrict x, const {type} *restrict y, {type} *restrict r"
+    return (
+        f"int64_t {name}(int n, {arrays})\n{{\n    {type} m = r[0];\n    int64_t k = -1;\n"
+        f"    for (int i = 0; i < n; i++) {{ {body} }}\n    r[0] = m;\n    return k;\n}}\n"
+    )
+
+
+def write_main() -> str:
+    """Prints what each function leaves for values with many that are equal, zeros of both signs, and NaNs."""
+    calls = []
+    types = {x: y[0] for x, y in (*EXTREMA.items(), *MATCHES.items(), *AFFINE.items())}
+    for name, type in {**types, "in_rows": "int32_t"}.items():
+        calls.append(
+            f"    {{ static {type} x[5000], y[5000], r; fill(x, {type}); fill(y, {type});\n"
+            f"      r = ({type})(first ? x[0] : 50);\n"
+            f"      int64_t k = {name}(n, x, y, &r); double d = r == r ? (double)r : 777.5;\n"
+            f"      uint64_t b; memcpy(&b, &d, 8);\n"
+            f'      printf("{name} %d: %lld %.17g %s\\n", n, (long long)k, d, b >> 63 ? "-" : "+"); }}\n'
+        )
+    special = "kind == 1 && (T)0.5 && j % 61 == 7 ? (T)(0.0 / zero) : j % 53 == 3 ? (T)(-0.0) : "
+    fill = (
+        "static double zero;\n#define fill(a, T) for (int i = 0; i < 5000; i++) { const int j = i + (int)(a == y);"
+        f" a[i] = {special}(T)(kind == 2 ? i / 50 : (j * 7919) % 97 - 40); }}"
+    )
+    lengths = "for (int n = 0; n < 5000; n += n < 70 ? 1 : n < 300 ? 41 : 853)"
+    loops = f"for (int kind = 0; kind < 3; kind++) for (int first = 0; first < 2; first++) {lengths} {{"
+    return f"{fill}\nint main(void)\n{{\n    {loops}\n{''.join(calls)}    }}\n}}\n"
+
+
+def build(floats: Floats) -> FileResult:
+    return build_file(Source("c.c", HEAD + write()), Options(measure=False, fp=floats))
+
+
+@pytest.mark.parametrize("floats", ["reassociate", "strict"])
+def test_cells_are_those_of_the_original(floats: Floats, tmp_path: Path) -> None:
+    made = build(floats)
+    taken = {
+        x.function.name for x in made.functions
+        if x.selection is not None and x.selection.version is not None and "cell-reduction" in x.selection.version.label
+    }  # fmt: skip
+    exact = {x for x, y in (*EXTREMA.items(), *AFFINE.items()) if "int" in y[0]} | {*MATCHES, "in_rows"}
+    wanted = exact if floats == "strict" else exact | {*EXTREMA, *AFFINE}
+    assert taken == wanted, taken ^ wanted
+    expected = run(HEAD + write() + write_main(), "gcc -O1 -ffp-contract=off -fwrapv", tmp_path)
+    for compiler in COMPILERS:
+        for flags in ("-O2", "-O3 -march=native"):
+            off = "-ffp-contract=off" if floats == "strict" else ""
+            printed = run(made.text + write_main(), f"{compiler} {flags} -fwrapv {off}", tmp_path)
+            for ours, right in zip(printed.splitlines(), expected.splitlines(), strict=True):
+                name = right.split()[0]
+                exactly = floats == "strict" or name not in {"of_products", "decayed", "alternating"}
+                assert ours == right if exactly else agree(ours, right, 1e-4), (compiler, flags, ours, right)
+
+
+def test_what_is_no_such_reduction_is_left_alone() -> None:
+    stays = {
+        "two_tests": "if (x[i] > m) m = x[i]; if (x[i] > 3) k = i;",
+        "read_back": "if (x[i] > m) { m = x[i] + 1; k = i; }",
+        "counted": "if (x[i] > m) { m = x[i]; k = k + i; }",
+        "growing": "m = m * 1.5f + x[i];",
+    }
+    text = HEAD + "".join(_function(x, "float", y) for x, y in stays.items())
+    made = build_file(Source("c.c", text), Options(measure=False))
+    for x in made.functions:
+        version = x.selection.version if x.selection is not None else None
+        assert version is None or "cell-reduction" not in version.label, x.function.name
+
+
+def run(text: str, command: str, place: Path) -> str:
+    (place / "p.c").write_text(text)
+    subprocess.run([*command.split(), "-w", "p.c", "-o", "p", "-lm"], cwd=place, check=True)
+    return subprocess.run([str(place / "p")], capture_output=True, text=True, check=True).stdout
