@@ -79,12 +79,13 @@ class Guard:
 class Place:
     """What is known of the bytes that an access touches in iteration n of the innermost loop around it: those from
     `offset` + n * `stride` on, `bytes` of them, counted from a point that `group` names; accesses of one array whose
-    groups differ may be anywhere in it, those of different arrays never meet."""
+    groups differ may be anywhere in it, those of different arrays never meet. Without a `stride`, nothing is known of
+    accesses in different iterations."""
 
     array: str
     group: str
     offset: int
-    stride: int
+    stride: int | None
     bytes: int
 
 

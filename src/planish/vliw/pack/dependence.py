@@ -22,11 +22,11 @@ reader to the next writer may be negative.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from planish.vliw.pack.effects import Access, Effects
-from planish.vliw.program import Register
+from planish.vliw.pack.effects import Access, Effects, Pointer
+from planish.vliw.program import Place, Register
 
 _Note = Callable[[int, int, int, int], None]
 _Between = Callable[[int, int], bool]
@@ -47,18 +47,23 @@ class Edge:
 
 
 def graph(
-    nodes: Sequence[Effects], carried: bool, renamed: Collection[Register] = (), free: Collection[Register] = ()
+    nodes: Sequence[Effects],
+    carried: bool,
+    renamed: Collection[Register] = (),
+    pointers: Mapping[Register, Pointer] | None = None,
+    free: bool = False,
 ) -> list[Edge]:
     """The dependences between the operations of a block; `carried`: also those from one iteration to later ones,
-    but for registers that are `renamed` from one iteration to the next. Those of `free` registers are not in it."""
+    but for registers that are `renamed` from one iteration to the next. `pointers` tell which addresses differ by a
+    constant; where they are `free`, an access may be on either side of an update."""
     delays: dict[tuple[int, int, int], int] = {}
 
     def note(first: int, second: int, distance: int, delay: int) -> None:
         key = (first, second, distance)
         delays[key] = max(delay, delays.get(key, delay))
 
-    _register_edges(nodes, carried, frozenset(renamed), frozenset(free), note)
-    _memory_edges(nodes, carried, note)
+    _register_edges(nodes, carried, frozenset(renamed), frozenset(pointers or ()) if free else frozenset(), note)
+    _memory_edges(nodes, carried, _Meetings(_own_places(nodes, pointers or {})), note)
     edges = (Edge(a, b, delay, distance) for (a, b, distance), delay in delays.items())
     return sorted(edges, key=lambda x: (x.distance, x.first, x.second))
 
@@ -134,7 +139,43 @@ def _told_apart(
     return disjoint(nodes[first[1]], nodes[second[1]]) and guards[first] == guards[second]
 
 
-def _memory_edges(nodes: Sequence[Effects], carried: bool, note: _Note) -> None:
+def _own_places(nodes: Sequence[Effects], pointers: Mapping[Register, Pointer]) -> list[Place | None]:
+    """What the base registers tell of accesses: those with the same base are so many bytes apart."""
+    written = {x.register for node in nodes for x in node.writes}
+    versions: dict[Register, int] = {}
+    found: list[Place | None] = []
+    for i, node in enumerate(nodes):
+        place: Place | None = None
+        for access in node.accesses:
+            base, offset = access.address.base, access.address.offset
+            if isinstance(offset, int) and access.bytes:
+                group = f"{base} {versions.get(base, 0)}"
+                stride: int | None = None if base in written else 0
+                if base in pointers:
+                    stride, group = pointers[base].step, str(base)
+                    offset += pointers[base].step if i > pointers[base].update else 0
+                place = Place("", group, offset, stride, access.bytes)
+        found.append(place)
+        for write in node.writes:
+            versions[write.register] = versions.get(write.register, 0) + 1
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Meetings:
+    """At which distances accesses may meet, by what their bases tell and what is known of their places."""
+
+    own: Sequence[Place | None]
+
+    def first(self, i: int, a: Access, j: int, b: Access, least: int, most: int | None) -> int | None:
+        """The least distance, from `least` on, at which access `b` of operation j may touch what `a` of i has."""
+        p, q = self.own[i], self.own[j]
+        if p is not None and q is not None and p.group == q.group:
+            return _first_meeting(p, q, least, most)
+        return _first_meeting(a.place, b.place, least, most)
+
+
+def _memory_edges(nodes: Sequence[Effects], carried: bool, meetings: _Meetings, note: _Note) -> None:
     written_guards = _guards_written_between(nodes)
     touching = [(i, x) for i, node in enumerate(nodes) for x in node.accesses]
     stored = {x.memory for _, x in touching if x.store}
@@ -143,11 +184,11 @@ def _memory_edges(nodes: Sequence[Effects], carried: bool, note: _Note) -> None:
         for j, b in touching:
             if not (a.store or b.store) or a.memory != b.memory:
                 continue
-            if i < j and _first_meeting(a, b, 0, 0) == 0:
+            if i < j and meetings.first(i, a, j, b, 0, 0) == 0:
                 if not (disjoint(nodes[i], nodes[j]) and not written_guards(i, j)):
                     note(i, j, 0, _access_delay(a, b))
             if carried:
-                distance = _first_meeting(a, b, 1, None)
+                distance = meetings.first(i, a, j, b, 1, None)
                 if distance is not None and (i != j or a.store):
                     note(i, j, distance, _access_delay(a, b))
 
@@ -167,16 +208,17 @@ def _access_delay(first: Access, second: Access) -> int:
     return first.latency if first.store else 1 - second.latency
 
 
-def _first_meeting(a: Access, b: Access, least: int, most: int | None) -> int | None:
-    """The least distance, from `least` on, at which `b` may touch what `a` touched; None where there is none."""
-    p, q = a.place, b.place
+def _first_meeting(p: Place | None, q: Place | None, least: int, most: int | None) -> int | None:
+    """The least distance, from `least` on, at which bytes of `q` may be some of `p`; None where there is none."""
     if p is None or q is None:
         return least
     if p.array != q.array:
         return None
-    if p.group != q.group or p.stride != q.stride:
+    if p.group != q.group or (p.stride != q.stride and p.stride is not None and q.stride is not None):
         return least
     apart = q.offset - p.offset
+    if p.stride is None or q.stride is None:
+        return least if least > 0 or -q.bytes < apart < p.bytes else None
     if most == 0 or p.stride == 0:
         return least if -q.bytes < apart < p.bytes else None
     # -q.bytes < apart + d * stride < p.bytes

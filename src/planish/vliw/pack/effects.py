@@ -14,11 +14,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from itertools import product
+from math import prod
 
-from planish.ir.expr import Binary, Const, Expr, Var
-from planish.ir.nest import Array, Assign, Block, For, Kernel, Reduce, Stmt
-from planish.ir.traverse import expressions, loads, walk
+from planish.ir.expr import Const
+from planish.ir.nest import Array
 from planish.vliw.machine import Kind, Machine, Operation
 from planish.vliw.program import Address, Guard, Immediate, Instr, Label, Place, Register
 
@@ -34,12 +33,15 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """An access of a memory; a store is in it `latency` cycles later, a load reads it at once (latency 0)."""
+    """An access of a memory, of so many bytes (0: that is not known) at an address; a store is in it `latency` cycles
+    later, a load reads it at once (latency 0)."""
 
     memory: str
     store: bool
     latency: int
     place: Place | None
+    address: Address
+    bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +73,28 @@ class Effects:
 
 
 @dataclass(frozen=True, slots=True)
+class Pointer:
+    """A register that each iteration moves on by `step`, in the operation `update`, `latency` cycles later. All else
+    that reads it are addresses with constant offsets."""
+
+    update: int
+    step: int
+    latency: int
+
+
+@dataclass(frozen=True, slots=True)
 class _Role:
-    """What a definition does with an operand: reads it, writes it, all of it."""
+    """What a definition does with an operand: reads it, or keeps a part of it; writes it."""
 
     array: Array
     read: bool
     written: bool
+
+    @property
+    def bytes(self) -> int:
+        """How many bytes the operand has; 0 where that depends on an immediate."""
+        extents = [x.value if isinstance(x, Const) else 0 for x in self.array.shape]
+        return prod(int(x) for x in extents) * ((self.array.type.bits + 7) // 8)
 
 
 @dataclass(slots=True)
@@ -94,7 +112,7 @@ class Described:
         """The operation of that name, its kind, and what it does with each operand (None: an immediate)."""
         if name not in self._known:
             operation = self.machine.operation(name)
-            self._known[name] = (operation, self.machine.kind(name), _roles(operation.definition))
+            self._known[name] = (operation, self.machine.kind(name), _roles(self.machine, operation))
         return self._known[name]
 
     def effects(self, instr: Instr) -> Effects:
@@ -119,9 +137,10 @@ class Described:
                     if step != 0:
                         writes.append(Write(base, self.machine.update_latency, instr.guard is None))
                     if role is not None and role.read:
-                        accesses.append(Access(role.array.memory, False, 0, instr.place))
+                        accesses.append(Access(role.array.memory, False, 0, instr.place, operand, role.bytes))
                     if role is not None and role.written:
-                        accesses.append(Access(role.array.memory, True, operation.latency, instr.place))
+                        late = operation.latency
+                        accesses.append(Access(role.array.memory, True, late, instr.place, operand, role.bytes))
                 case Immediate() | Label():
                     pass
         if instr.guard is not None:
@@ -130,70 +149,9 @@ class Described:
         return Effects(instr, kind, operation.units, operation.latency, operation.busy, *done)
 
 
-def _roles(definition: Kernel) -> tuple[_Role | None, ...]:
-    immediates = len(definition.sizes) + len(definition.scalars)
-    read = {x.array for stmt in walk(definition.body) for e in expressions(stmt) for x in loads(e)}
-    read |= {x.array for x in walk(definition.body) if isinstance(x, Reduce)}
-    written = {x.array for x in walk(definition.body) if isinstance(x, Assign | Reduce)}
-    covered = _covered(definition)
-    arrays = (
-        # What is written in part only keeps the rest: the old value goes into it.
-        _Role(x, x.name in read or (x.name in written and x.name not in covered), x.name in written)
-        for x in definition.arrays
-    )
-    return (*(None for _ in range(immediates)), *arrays)
-
-
-def _covered(definition: Kernel) -> frozenset[str]:
-    """The arrays each element of which is assigned to, whatever the values are."""
-    cells: dict[str, set[tuple[int, ...]]] = {}
-    _collect(definition.body, {}, cells)
-    return frozenset(x.name for x in definition.arrays if x.name in cells and _all_cells(x) <= cells[x.name])
-
-
-def _all_cells(array: Array) -> set[tuple[int, ...]]:
-    extents = [None if x is None else _value(x, {}) for x in array.shape]
-    if any(x is None for x in extents):
-        return {(-1,)}
-    return set(product(*(range(x or 0) for x in extents)))
-
-
-def _collect(stmt: Stmt, values: dict[str, int], cells: dict[str, set[tuple[int, ...]]]) -> None:
-    match stmt:
-        case Block(body=body):
-            for x in body:
-                _collect(x, values, cells)
-        case For(var=var, lower=lower, upper=upper, step=step, body=body):
-            first, last = _value(lower, values), _value(upper, values)
-            if first is not None and last is not None:
-                for i in range(first, last, step):
-                    _collect(body, {**values, var: i}, cells)
-        case Assign(array=array, index=index):
-            at = tuple(_value(x, values) for x in index)
-            if all(x is not None for x in at):
-                cells.setdefault(array, set()).add(tuple(x for x in at if x is not None))
-        case _:
-            pass
-
-
-def _value(expr: Expr, values: dict[str, int]) -> int | None:
-    match expr:
-        case Const(value=value) if isinstance(value, int):
-            return value
-        case Var(name=name):
-            return values.get(name)
-        case Binary(op=op, left=left, right=right):
-            a, b = _value(left, values), _value(right, values)
-            if a is None or b is None:
-                return None
-            match op:
-                case "add":
-                    return a + b
-                case "sub":
-                    return a - b
-                case "mul":
-                    return a * b
-                case _:
-                    return None
-        case _:
-            return None
+def _roles(machine: Machine, operation: Operation) -> tuple[_Role | None, ...]:
+    definition = operation.definition
+    read = {x.name for x in machine.read(operation.name)}
+    written = {x.name for x in machine.written(operation.name)}
+    arrays = (_Role(x, x.name in read, x.name in written) for x in definition.arrays)
+    return (*(None for _ in (*definition.sizes, *definition.scalars)), *arrays)

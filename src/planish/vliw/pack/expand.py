@@ -25,7 +25,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from planish.vliw.pack.allocate import rename
-from planish.vliw.pack.induction import Pointer, shifted
+from planish.vliw.pack.effects import Pointer
+from planish.vliw.pack.induction import shifted
 from planish.vliw.pack.modulo import Kernel
 from planish.vliw.program import Instr, Issue, Register
 

@@ -19,21 +19,11 @@ L V.y, *A.p[24]++32
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from planish.vliw.pack.control import Control
-from planish.vliw.pack.effects import Described
+from planish.vliw.pack.effects import Described, Pointer
 from planish.vliw.program import Address, Instr, Operand, Register
-
-
-@dataclass(frozen=True, slots=True)
-class Pointer:
-    """A register that each iteration moves on by `step`, in the operation `update`, `latency` cycles later. All else
-    that reads it are addresses with constant offsets."""
-
-    update: int
-    step: int
-    latency: int
 
 
 def fold_steps(

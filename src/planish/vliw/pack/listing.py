@@ -15,14 +15,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 
 from planish.vliw.machine import Machine
 from planish.vliw.pack.dependence import Edge, graph, longest_to_end, needed_delay
-from planish.vliw.pack.effects import Effects
+from planish.vliw.pack.effects import Effects, Pointer
 from planish.vliw.pack.reservation import Table
+from planish.vliw.program import Register
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,21 +53,27 @@ def schedule_block(
     nodes: Sequence[Effects],
     flying: Sequence[Flying] = (),
     *,
+    pointers: Mapping[Register, Pointer] | None = None,
     loops: bool = False,
     lands: bool = False,
+    ordered: bool = False,
 ) -> Schedule:
     """A schedule of a block in order of its critical paths. Its last operation may be a jump, which takes effect
-    where the block ends. `loops`: it jumps to the start of the block, so that the next iteration follows at once;
-    `lands`: all that is under way is done where the block ends."""
+    where the block ends. `pointers` are those of `fold_steps`. `loops`: it jumps to the start of the block, so that the
+    next iteration follows at once; `lands`: all that is under way is done where the block ends; `ordered`: operations
+    are issued in the order in which they stand, which takes the fewest registers."""
     jumps = bool(nodes) and nodes[-1].kind == "branch"
-    edges = graph(nodes, carried=loops)
+    edges = graph(nodes, loops, (), pointers)
     straight = [x for x in edges if x.distance == 0]
     lengths = [x.latency if x.kind == "branch" else 1 for x in nodes]
     heights = longest_to_end(len(nodes), straight, lengths)
     earliest = [_earliest(x, flying) for x in nodes]
     placed = nodes[: len(nodes) - jumps]
     table = _table_of(machine, flying)
-    cycles = _place_all(table, placed, straight, heights, earliest)
+    if ordered:
+        cycles = _place_in_order(table, placed, straight, earliest)
+    else:
+        cycles = _place_all(table, placed, straight, heights, earliest)
     length = max((x + 1 for x in cycles), default=0)
     if lands:
         ends = [x + node.span for x, node in zip(cycles, placed, strict=True)]
@@ -84,9 +91,7 @@ def schedule_block(
         length = max([length, *needed])
     units: list[str] | None = None
     while units is None:
-        if jumps:
-            cycles[-1] = length - nodes[-1].latency
-        units = _units_of(machine, nodes, cycles, flying, length if loops else 0)
+        units = _finish(table, nodes, cycles, length, jumps=jumps, loops=loops)
         length += units is None
     least = max((x + y for x, y in zip(heights, earliest, strict=True)), default=0)
     return Schedule(tuple(cycles), tuple(units), length, least)
@@ -135,15 +140,42 @@ def _place_all(
     return cycles
 
 
-def _units_of(
-    machine: Machine, nodes: Sequence[Effects], cycles: Sequence[int], flying: Sequence[Flying], period: int
+def _place_in_order(
+    table: Table, nodes: Sequence[Effects], edges: Sequence[Edge], earliest: Sequence[int]
+) -> list[int]:
+    """Each operation no earlier than the one that stands before it."""
+    before: list[list[Edge]] = [[] for _ in nodes]
+    for edge in edges:
+        if edge.second < len(nodes):
+            before[edge.second].append(edge)
+    cycles: list[int] = []
+    for i, node in enumerate(nodes):
+        cycle = max([earliest[i], *cycles[-1:], *(cycles[x.first] + x.delay for x in before[i])])
+        while not table.place(i, node, cycle):
+            cycle += 1
+        cycles.append(cycle)
+    return cycles
+
+
+def _finish(
+    table: Table, nodes: Sequence[Effects], cycles: list[int], length: int, *, jumps: bool, loops: bool
 ) -> list[str] | None:
-    """Units for operations at their cycles; None where there are not enough."""
-    table = Table(machine, period) if period else _table_of(machine, flying)
-    order = sorted(range(len(nodes)), key=lambda i: (len(nodes[i].units), i))
-    if not all(table.place(i, nodes[i], cycles[i]) for i in order):
-        return None
-    return [table.unit_of(i) for i in range(len(nodes))]
+    """The units of a block of that length, with its jump placed where it takes effect at its end; None where there is
+    no room for it, or the next iteration would be in the way."""
+    last = len(nodes) - 1
+    if jumps:
+        cycles[last] = length - nodes[last].latency
+        if not table.place(last, nodes[last], cycles[last]):
+            return None
+    units = [table.unit_of(i) for i in range(len(nodes))]
+    if loops:
+        around = Table(table.machine, length)
+        placed = zip(nodes, units, cycles, strict=True)
+        if not all(around.place(i, x.on(unit), cycle) for i, (x, unit, cycle) in enumerate(placed)):
+            if jumps:
+                table.remove(last)
+            return None
+    return units
 
 
 def gap_before(machine: Machine, nodes: Sequence[Effects], schedule: Schedule, flying: Sequence[Flying]) -> int:

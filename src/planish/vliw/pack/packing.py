@@ -26,9 +26,11 @@ from planish.vliw.pack.control import Control
 from planish.vliw.pack.dependence import graph
 from planish.vliw.pack.effects import Described
 from planish.vliw.pack.expand import Parts, Rolled, expand
+from planish.vliw.pack.induction import fold_steps
 from planish.vliw.pack.lifetimes import pressure
 from planish.vliw.pack.listing import Flying, Schedule, gap_before, schedule_block
 from planish.vliw.pack.pipelining import Problem, add_control, prepare, roll, unrolled, unrollings
+from planish.vliw.pack.unrolling import unroll_short
 from planish.vliw.pack.webs import Registers, live_at_head, live_before, name_values
 from planish.vliw.program import Code, Guard, Instr, Issue, Item, Loop, Packet, Program, Register
 
@@ -38,9 +40,11 @@ _MOST_FLAT = 600
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How packets are made. `pipeline`: iterations of innermost loops overlap."""
+    """How packets are made. `pipeline`: iterations of innermost loops overlap; `unroll`: loops whose iterations come to
+    so many operations or fewer, for certain, become straight code."""
 
     pipeline: bool = True
+    unroll: int = 96
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,24 +97,41 @@ def pack(program: Program, machine: Machine, options: Options | None = None) -> 
     PlanishError E0911 where the machine has no operations for the control of a loop, E0912 where it has too few
     registers.
     """
-    described = Described(machine)
-    control = Control(machine)
-    body = name_values(program.body, frozenset(), described)
-    longer: dict[str, int] = {}
     chosen = options or Options()
+    plan = _Plan(chosen.unroll)
+    described, control = Described(machine), Control(machine)
     while True:
-        builder = _Builder(machine, described, control, chosen, longer)
-        builder.items(body, frozenset())
+        builder = _Builder(machine, described, control, chosen, plan)
+        body = unroll_short(program.body, plan.unroll)
+        builder.items(name_values(body, frozenset(), described), frozenset())
         code = Code(program.name, tuple(builder.packets), dict(builder.labels), program.parameters)
         try:
             return Packed(allocate(code, machine), tuple(builder.reports))
         except TooFewRegisters as few:
-            # Iterations that begin later overlap less: each loop that wants registers of that file is made slower.
-            overlapped = [x for x in builder.reports if x.method != "list" and few.file in x.registers]
-            pressed = {x.name: x.interval + 1 for x in overlapped}
-            if not pressed:
+            calmer = plan.calmer(few.file, builder.reports)
+            if calmer is None:
                 raise _too_few(program, machine, few) from few
-            longer |= pressed
+            plan = calmer
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """How much is done at once: with fewer registers, loops get longer intervals (`longer` than these), then none is
+    unrolled, then operations are issued in the order in which they stand."""
+
+    unroll: int
+    longer: Mapping[str, int] = field(default_factory=dict)
+    ordered: bool = False
+
+    def calmer(self, file: str, reports: Sequence[LoopReport]) -> _Plan | None:
+        """A plan that takes fewer registers of a file; None where there is none."""
+        # Iterations that begin later overlap less: each loop that wants registers of that file is made slower.
+        pressed = {x.name: x.interval + 1 for x in reports if x.method != "list" and file in x.registers}
+        if pressed:
+            return replace(self, longer={**self.longer, **pressed})
+        if self.unroll:
+            return _Plan(0)
+        return None if self.ordered else _Plan(0, {}, True)
 
 
 def _too_few(program: Program, machine: Machine, few: TooFewRegisters) -> PlanishError:
@@ -133,7 +154,7 @@ class _Builder:
     described: Described
     control: Control
     options: Options
-    longer: Mapping[str, int]
+    plan: _Plan
     packets: list[Packet] = field(default_factory=list)
     labels: dict[str, int] = field(default_factory=dict)
     flying: list[Flying] = field(default_factory=list)
@@ -198,7 +219,7 @@ class _Builder:
         instrs = _instrs(loop)
         problem = prepare(instrs, wanted, self.control, self.described)
         slowest = self.once(instrs).length
-        rolled = roll(problem, self.longer.get(loop.name, 0), slowest - 1)
+        rolled = roll(problem, self.plan.longer.get(loop.name, 0), slowest - 1)
         if rolled is None:
             return False
         if isinstance(loop.count, int):
@@ -318,7 +339,9 @@ class _Builder:
 
     def once(self, instrs: Sequence[Instr]) -> Schedule:
         """A loop's body without its control, each iteration after the other."""
-        return schedule_block(self.machine, [self.described.effects(x) for x in instrs], loops=True)
+        folded, pointers = fold_steps(instrs, self.control, self.described)
+        nodes = [self.described.effects(x) for x in folded]
+        return schedule_block(self.machine, nodes, pointers=pointers, loops=True)
 
     def join(self, other: Sequence[Flying]) -> None:
         """What was under way at another place may be so here too."""
@@ -354,23 +377,25 @@ class _Builder:
     def block(self, instrs: Sequence[Instr], lands: bool = False) -> None:
         if not instrs and not lands:
             return
-        nodes = [self.described.effects(x) for x in instrs]
-        schedule = schedule_block(self.machine, nodes, self.flying, lands=lands)
-        self.emit(schedule, instrs)
+        folded, pointers = fold_steps(instrs, self.control, self.described)
+        nodes = [self.described.effects(x) for x in folded]
+        schedule = schedule_block(
+            self.machine, nodes, self.flying, pointers=pointers, lands=lands, ordered=self.plan.ordered
+        )
+        self.emit(schedule, folded)
 
     def listed(self, loop: Loop, counter: Register, report: bool = True) -> None:
         """An innermost loop whose iterations follow one another, with no more overlap than what is under way."""
         head = self.label(loop, "loop")
-        instrs = [*_instrs(loop), *self.count_down(counter, head)]
+        instrs, pointers = fold_steps([*_instrs(loop), *self.count_down(counter, head)], self.control, self.described)
         nodes = [self.described.effects(x) for x in instrs]
-        schedule = schedule_block(self.machine, nodes, loops=True)
+        schedule = schedule_block(self.machine, nodes, pointers=pointers, loops=True, ordered=self.plan.ordered)
         self.idle(gap_before(self.machine, nodes, schedule, self.flying))
         self.labels[head] = len(self.packets)
         self.emit(schedule, instrs, again=True)
         if report:
-            body = nodes[: len(loop.body)]
-            recurrences = recurrence_bound(len(body), graph(body, carried=True))
-            bounds = (resource_bound(self.machine, body), recurrences)
+            recurrences = recurrence_bound(len(nodes), graph(nodes, True, (), pointers))
+            bounds = (resource_bound(self.machine, nodes), recurrences)
             self.reports.append(LoopReport(loop.name, "list", len(loop.body), schedule.length, *bounds))
 
     def idle(self, cycles: int) -> None:

@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from planish.vliw.pack.bounds import Bound, recurrence_bound, resource_bound
 from planish.vliw.pack.control import Control
 from planish.vliw.pack.dependence import Edge, graph
-from planish.vliw.pack.effects import Described, Effects
+from planish.vliw.pack.effects import Described, Effects, Pointer
 from planish.vliw.pack.expand import Rolled
-from planish.vliw.pack.induction import Pointer, fold_steps
+from planish.vliw.pack.induction import fold_steps
 from planish.vliw.pack.lifetimes import copies, pressure, values_of
 from planish.vliw.pack.modulo import Body, Kernel, schedule_at
 from planish.vliw.pack.reservation import Table
@@ -58,7 +58,7 @@ def prepare(instrs: Sequence[Instr], after: Registers, control: Control, describ
     nodes = tuple(described.effects(x) for x in folded)
     written = {x.register for node in nodes for x in node.writes}
     renamed = frozenset(x for x in written if x not in after and not x.name.isdecimal())
-    edges = [x for x in graph(nodes, True, renamed, frozenset(pointers)) if x.first != x.second or x.distance]
+    edges = [x for x in graph(nodes, True, renamed, pointers, free=True) if x.first != x.second or x.distance]
     for pointer in pointers.values():
         edges.append(Edge(pointer.update, pointer.update, pointer.latency, 1))
     machine = described.machine
