@@ -41,6 +41,7 @@ COMMANDS = (
     Command("strategies", "planish.cli.strategies", "List and explain how nests are made faster."),
     Command("raise", "planish.cli.raise_", "Print what nests compute as NumPy, einsum, BLAS calls, MLIR or JSON."),
     Command("isa", "planish.cli.isa", "List, find and learn the instructions of processors."),
+    Command("vliw", "planish.cli.vliw", "Pack, run and show streams of operations of VLIW machines."),
     Command("cache", "planish.cli.cache", "Show or empty the store of earlier builds."),
 )
 

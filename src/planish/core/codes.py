@@ -153,6 +153,8 @@ CODES = {
     "E0715": Code("a store that must not be made in any case is", "leave out steps that stream or use instructions"),
     "E0720": Code("an operation cannot have its operands", "planish isa show NAME tells what an operation takes"),
     "E0721": Code("a text is no program or packets of a VLIW machine", "see docs/vliw.md for the text"),
+    "E0722": Code("a program of a VLIW machine cannot be run so", "see docs/vliw.md for what it is given"),
+    "E0723": Code("a VLIW machine stops at a fault", "see docs/vliw.md for what faults there are"),
     "E0801": Code("there is no C compiler", "install gcc or clang, or name one with --cc"),
     "E0802": Code("there is no such compiler", "name one that is there with --cc"),
     "E0803": Code("the compiler stopped with an error", "see its message; --cc NAME takes another compiler"),

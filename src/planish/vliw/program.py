@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from planish.core.span import Span
+from planish.ir.types import Type
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -130,11 +131,17 @@ Item = Instr | Loop
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A value that is in a register when the program starts: the address of an array in `memory`, or a number."""
+    """A value that is in a register when the program starts: the address of an array in `memory`, or a number.
+
+    `type` and `count`: the elements of the array, or the number's type, where they are told; `value`: what the number
+    is where nobody says otherwise."""
 
     name: str
     register: Register
     memory: str = ""
+    type: Type | None = None
+    count: int = 0
+    value: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

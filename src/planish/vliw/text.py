@@ -33,11 +33,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.span import Source, Span
+from planish.ir.types import BY_NAME
 from planish.vliw.machine import Machine
 from planish.vliw.operands import check_operands
 from planish.vliw.program import (
@@ -63,7 +64,7 @@ _TOKEN = re.compile(
     r"|(?P<register>(?:[A-Za-z_]\w*|`[^`]+`)\.(?:\w+|`[^`]+`))"
     r"|(?P<word>[A-Za-z_]\w*|`[^`]+`)"
     r"|(?P<number>[+-]?(?:\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|inf\b|nan\b))"
-    r"|(?P<sign>\+\+|[-+*\[\]#@,:{}!.|])"
+    r"|(?P<sign>\+\+|[-+*\[\]#@,:{}!.|=])"
 )
 _PAIR = re.compile(r"(\w+|`[^`]+`)\.(\w+|`[^`]+`)")
 _PLAIN = re.compile(r"[A-Za-z_]\w*")
@@ -231,9 +232,29 @@ class _Reader:
                     self.at -= 1
                     known = ", ".join(x.name for x in self.machine.memories)
                     self.fail(f"{self.machine.name} has no memory {memory}", f"there are {known}")
-            self.parameters.append(Parameter(parameter, register, memory))
+            self.parameters.append(self.typed(Parameter(parameter, register, memory)))
             self.end_line()
         return name
+
+    def typed(self, parameter: Parameter) -> Parameter:
+        """A parameter with `TYPE[COUNT]` for an array, `TYPE [= VALUE]` for a number, where they follow."""
+        if self.token() is None:
+            return parameter
+        name = self.word("a type")
+        if name not in BY_NAME:
+            self.at -= 1
+            self.fail(f"`{name}` is no type", f"one of {', '.join(BY_NAME)}")
+        if parameter.memory:
+            self.expect("[")
+            count = self.whole()
+            self.expect("]")
+            return replace(parameter, type=BY_NAME[name], count=count)
+        value = self.number() if self.takes("=") else None
+        return replace(parameter, type=BY_NAME[name], value=value)
+
+    def number(self) -> int | float:
+        text = self.take("number", "a number")
+        return int(text) if re.fullmatch(r"[+-]?\d+", text) else float(text)
 
     def program(self) -> Program:
         name = self.head("program")
@@ -308,8 +329,7 @@ class _Reader:
 
     def operand(self) -> Operand:
         if self.takes("#"):
-            text = self.take("number", "a number")
-            return Immediate(int(text) if re.fullmatch(r"[+-]?\d+", text) else float(text))
+            return Immediate(self.number())
         if self.takes("@"):
             return Label(self.word("a label"))
         if self.takes("*"):
@@ -393,7 +413,9 @@ def _head(kind: str, name: str, parameters: Iterable[Parameter], machine: Machin
     lines = [f"{kind} {_name(name)}{f' on {machine.name}' if machine else ''}"]
     for x in parameters:
         memory = f" in {x.memory}" if x.memory else ""
-        lines.append(f"param {_name(x.name)}: {_register(x.register)}{memory}")
+        type = f" {x.type}" if x.type else ""
+        type += f"[{x.count}]" if x.type and x.memory else f" = {x.value}" if x.type and x.value is not None else ""
+        lines.append(f"param {_name(x.name)}: {_register(x.register)}{memory}{type}")
     return [*lines, ""]
 
 

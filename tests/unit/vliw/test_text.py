@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
+from planish.ir.types import F32, I64
 from planish.vliw.description import load_machine
 from planish.vliw.program import (
     Address,
@@ -31,8 +32,9 @@ from planish.vliw.text import is_code, machine_of, parse_code, parse_program, pr
 NARROW = load_machine(str(Path(__file__).with_name("narrow.toml")))
 
 TEXT = """program dot on narrow
-param a: P.a in RAM
-param n: P.n
+param a: P.a in RAM f32[16]
+param n: P.n i64 = 4
+param m: P.m
 
 SETF #0.0, P.sum
 ZERO #-1.5e-07, X.`odd name`
@@ -54,11 +56,14 @@ def test_what_is_read_is_printed() -> None:
     text = TEXT.replace("SETF #0.0, P.sum", "SETF #0.0, P.sum  ; a remark").replace("#0.0, P.sum", "#0.0, P.sum", 1)
     program = parse_program(Source("dot.sa", text), NARROW)
     assert print_program(program, NARROW) == TEXT
-    assert program.parameters == (Parameter("a", Register("P", "a"), "RAM"), Parameter("n", Register("P", "n")))
+    assert program.parameters == (
+        Parameter("a", Register("P", "a"), "RAM", F32, 16), Parameter("n", Register("P", "n"), "", I64, 0, 4),
+        Parameter("m", Register("P", "m")),
+    )  # fmt: skip
     loop = program.body[2]
     assert isinstance(loop, Loop) and (loop.at_least, loop.multiple, loop.is_innermost) == (1, 4, False)
     assert places((loop,)) == [Place("a", "rows", 0, 4, 4), None, Place("a", "i + 1", 16, -16, 16)]
-    assert loop.body[1].span is not None and loop.body[1].span.line == 9
+    assert loop.body[1].span is not None and loop.body[1].span.line == 10
     assert (machine_of(Source("", TEXT)), is_code(Source("", TEXT))) == ("narrow", False)
 
 
@@ -114,6 +119,8 @@ WRONG = {
     "no operation": ("program p\nSETX #1, P.a", "E0720", "has no operation SETX; did you mean SETK?", "SETX #1, P.a"),
     "no file": ("program p\nSETK #1, Q.a", "E0721", "narrow has no register file Q", "Q.a"),
     "no memory": ("program p\nparam a: P.a in ROM", "E0721", "narrow has no memory ROM", "ROM"),
+    "no type": ("program p\nparam a: P.a in RAM f33[4]", "E0721", "`f33` is no type", "f33"),
+    "no extent": ("program p\nparam a: P.a in RAM f32", "E0721", "expected `[`", ""),
     "no number": ("program p\nSETK #, P.a", "E0721", "expected a number, found `,`", ","),
     "no operand": ("program p\nSETK #1,", "E0721", "expected an operand, found the end of the line", ""),
     "too few": ("program p\nADDP P.a, P.b", "E0720", "ADDP has 3 operands, not 2", "ADDP P.a, P.b"),

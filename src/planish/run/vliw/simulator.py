@@ -130,9 +130,7 @@ def _call(simulator: Simulator, code: Code, tables: Tables, state: State, most: 
         if register.name.isdigit():
             place = layout.place(register)
             registers[place : place + len(raw)] = np.frombuffer(raw, "uint8")
-    memories = [_aligned(len(state.memories[x.name])) for x in machine.memories]
-    for held, memory in zip(memories, machine.memories, strict=True):
-        held[:] = np.frombuffer(state.memories[memory.name], "uint8")
+    memories = [np.frombuffer(state.memories[x.name], "uint8") for x in machine.memories]  # which change in place
     file_of = np.repeat(np.arange(len(machine.files), dtype="int32"), [x.count for x in machine.files])
     writers = np.array([x.writers for x in machine.files], "int32")
     places = np.array([x.ctypes.data for x in memories] or [0], "uint64")
@@ -155,8 +153,6 @@ def _call(simulator: Simulator, code: Code, tables: Tables, state: State, most: 
     )  # fmt: skip
     if ended != 0:
         raise MemoryError("the simulator has no memory for what is under way")
-    for held, memory in zip(memories, machine.memories, strict=True):
-        state.memories[memory.name][:] = held.tobytes()
     _take_registers(registers, layout, state)
     faults = (_fault(report.tolist(), code, simulator, sizes),) if report[1] else ()
     return Run(int(report[0]), state, faults, tuple(counts.tolist()[: len(code.packets)]))

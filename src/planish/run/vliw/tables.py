@@ -117,8 +117,6 @@ def make_tables(code: Code, layout: Layout, functions: Mapping[str, int]) -> Tab
     )  # fmt: skip
 
 
-
-
 def _is_inside(instr: Instr, machine: Machine, known: dict[tuple[str, tuple[int | float, ...]], bool]) -> bool:
     operation = machine.operation(instr.operation)
     numbers = tuple(x.value for x in instr.operands if isinstance(x, Immediate))

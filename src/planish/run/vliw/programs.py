@@ -1,0 +1,87 @@
+"""Programs of VLIW machines run from nothing: arrays laid out in memories and filled, numbers put into registers.
+
+>>> from planish.ir.types import F32
+>>> from planish.vliw.description import load_machine
+>>> from planish.vliw.program import Parameter, Register
+>>> x = Parameter("x", Register("AR", "1"), "AM", F32, 4)
+>>> prepared = prepare((x,), load_machine("ftmatrix"), {})
+>>> prepared.places["x"], prepared.values(prepared.state, x).tolist()
+(0, [-8.0, -1.0, 6.0, -4.0])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.ir.types import I64
+from planish.run.toolchains.toolchain import find_compilers
+from planish.run.vliw.simulator import simulate_fast
+from planish.vliw.machine import Machine
+from planish.vliw.program import Code, Parameter
+from planish.vliw.simulator.cycles import Run, simulate
+from planish.vliw.simulator.state import LARGEST, State, make_state
+
+_APART = 64
+"""Arrays begin at multiples of so many bytes, or of what their memory asks for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A machine before a program runs, and where its arrays are."""
+
+    state: State
+    places: Mapping[str, int]
+
+    def values(self, state: State, parameter: Parameter) -> np.ndarray[Any, Any]:
+        """The elements that an array has in a state."""
+        assert parameter.type is not None
+        return state.array(parameter.memory, self.places[parameter.name], parameter.type, parameter.count)
+
+
+def prepare(parameters: Sequence[Parameter], machine: Machine, values: Mapping[str, float]) -> Prepared:
+    """Arrays one after the other in their memories, element k being 7 k modulo 17, less 8; numbers as `values` says, or
+    as the parameter does.
+
+    PlanishError E0722 for a number that nobody tells, an array without a type and a length, a value for what is no
+    number of the program, or arrays that a memory does not hold.
+    """
+    for name in values:
+        if all(x.name != name or x.memory for x in parameters):
+            known = ", ".join(x.name for x in parameters if not x.memory) or "none"
+            raise PlanishError(Diagnostic("E0722", f"'{name}' is no number of the program", help=f"numbers: {known}"))
+    places: dict[str, int] = {}
+    filled: dict[str, int] = {}
+    for x in (x for x in parameters if x.memory):
+        if x.type is None:
+            advice = f"write `param {x.name}: {x.register} in {x.memory} f32[100]`"
+            raise PlanishError(Diagnostic("E0722", f"the array '{x.name}' has no type and length", help=advice))
+        memory = machine.memory(x.memory)
+        step = max(_APART, memory.alignment)
+        places[x.name] = -(-filled.get(x.memory, 0) // step) * step
+        filled[x.memory] = places[x.name] + x.count * x.type.size
+        if filled[x.memory] > memory.bytes:
+            message = f"the arrays take {filled[x.memory]} bytes of {x.memory}, which has {memory.bytes}"
+            raise PlanishError(Diagnostic("E0722", message, help="make them shorter"))
+    sizes = {x.name: max(filled.get(x.name, 0), min(x.bytes, LARGEST)) for x in machine.memories}
+    state = make_state(machine, sizes)
+    for x in parameters:
+        if x.memory and x.type is not None:
+            state.set_register(x.register, places[x.name], I64)
+            numbers = np.arange(x.count) * 7 % 17 - 8
+            state.set_array(x.memory, places[x.name], numbers.astype(x.type.numpy))
+            continue
+        value = values.get(x.name, x.value)
+        if value is None:
+            raise PlanishError(Diagnostic("E0722", f"nobody says what '{x.name}' is", help=f"--set {x.name}=…"))
+        state.set_register(x.register, value, x.type or I64)
+    return Prepared(state, places)
+
+
+def run_code(code: Code, machine: Machine, state: State, most: int) -> Run:
+    """What comes of packets: in C where there is a compiler."""
+    return simulate_fast(code, machine, state, most) if find_compilers() else simulate(code, machine, state, most)
