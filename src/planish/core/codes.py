@@ -218,6 +218,7 @@ CODES = {
     "E0906": Code("there is not enough memory", "build fewer functions at a time (--function), or with smaller --size"),
     "E0911": Code("a machine lacks an operation for loops", "add one with that definition to the description"),
     "E0912": Code("a machine has too few registers", "make blocks smaller, or unroll less"),
+    "E0913": Code("exact schedules are made by a package that is not here", "pip install 'planish[exact]'"),
 }
 
 

@@ -43,13 +43,13 @@ def resource_bound(machine: Machine, nodes: Sequence[Effects]) -> Bound:
     side = {x.name: x.side for x in machine.units}
     found = [Bound(1, "a packet a cycle")]
     found += (Bound(x.busy, f"{x.instr.operation} keeps its unit for {x.busy} of them") for x in nodes if x.busy > 1)
-    for units in _unions(frozenset(x.units) for x in nodes):
+    for units in unions(frozenset(x.units) for x in nodes):
         held = [x.busy for x in nodes if units >= set(x.units)]
         names = ", ".join(sorted(units))
         share = f"{sum(held)} of {len(units)} a cycle" if len(units) > 1 else f"{sum(held)} of them"
         keep = "operation keeps" if len(held) == 1 else "operations keep"
         found.append(Bound(-(-sum(held) // len(units)), f"{len(held)} {keep} {names} for {share}"))
-    for sides in _unions(frozenset(side[y] for y in x.units) for x in nodes):
+    for sides in unions(frozenset(side[y] for y in x.units) for x in nodes):
         issued = sum(all(side[y] in sides for y in x.units) for x in nodes)
         slots = sum(machine.sides[x] for x in sides)
         found.append(Bound(-(-issued // slots), f"{issued} operations for {slots} slots of {', '.join(sorted(sides))}"))
@@ -113,10 +113,11 @@ def positive_cycle(count: int, edges: Sequence[Edge], interval: int) -> list[Edg
             return cycle
 
 
-def _unions(sets: Iterable[frozenset[str]]) -> set[frozenset[str]]:
-    """All unions of some sets (Hall: where these have room, there is a choice for each operation)."""
+def unions(sets: Iterable[frozenset[str]]) -> set[frozenset[str]]:
+    """All unions of some sets (Hall: where these have room, there is a choice for each operation), but for what comes
+    after some thousands."""
     found: set[frozenset[str]] = set()
-    for x in set(sets):
+    for x in sorted(set(sets), key=sorted):
         found |= {x} | {x | y for y in found}
         if len(found) > 4096:
             break

@@ -17,8 +17,9 @@ placed again. Then operations move within their slack so that values live less l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from random import Random
 
 from planish.vliw.machine import Machine
 from planish.vliw.pack.bounds import recurrence_bound, resource_bound
@@ -27,8 +28,11 @@ from planish.vliw.pack.effects import Effects
 from planish.vliw.pack.lifetimes import Value, span
 from planish.vliw.pack.reservation import Table
 
-_TRIES = 12
-"""How often an operation is placed on average before an interval is given up."""
+_TRIES = 8
+"""How often an operation is placed on average before an order is given up."""
+
+_SHUFFLES = 3
+"""How many orders with chance in them are tried at each interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +81,35 @@ def schedule_at(body: Body, interval: int) -> Kernel | None:
     heights = _heights(body, interval)
     if heights is None:
         return None
+    for ranks in _orders(body, heights):
+        table = Table(body.machine, interval)
+        cycles = _place(body, table, ranks)
+        if cycles is not None:
+            return shorten(body, table, cycles)
+    return None
+
+
+def _orders(body: Body, heights: list[int]) -> Iterator[list[tuple[float, ...]]]:
+    """Ranks of operations, the highest of which is placed first: by the chain behind it, then with those first that
+    have the fewest units, then with chance between like ones."""
+    count = len(heights)
+    yield [(heights[i], -i) for i in range(count)]
+    scarce = [max((x.busy for x in body.nodes), default=1) * (x.busy > 1) - len(x.units) for x in body.nodes]
+    yield [(scarce[i], heights[i], -i) for i in range(count)]
+    for seed in range(_SHUFFLES):
+        random = Random(seed)
+        spread = 1 + max(heights, default=0) / 4
+        yield [(heights[i] + random.random() * spread, -i) for i in range(count)]
+
+
+def kernel_at(body: Body, interval: int, cycles: Sequence[int]) -> Kernel | None:
+    """The kernel with operations in given cycles, which the units allow; None where no choice of units is found."""
     table = Table(body.machine, interval)
-    cycles = _place(body, table, heights)
-    return None if cycles is None else shorten(body, table, cycles)
+    order = sorted(range(len(cycles)), key=lambda x: (-body.nodes[x].busy, len(body.nodes[x].units), x))
+    if not all(table.place(i, body.nodes[i], cycles[i]) for i in order):
+        return None
+    first = min(cycles, default=0)
+    return Kernel(interval, tuple(x - first for x in cycles), tuple(table.unit_of(i) for i in range(len(cycles))))
 
 
 def _heights(body: Body, interval: int) -> list[int] | None:
@@ -96,7 +126,7 @@ def _heights(body: Body, interval: int) -> list[int] | None:
     return None
 
 
-def _place(body: Body, table: Table, heights: Sequence[int]) -> list[int] | None:
+def _place(body: Body, table: Table, ranks: Sequence[tuple[float, ...]]) -> list[int] | None:
     count, interval = len(body.nodes), table.period
     before: list[list[Edge]] = [[] for _ in range(count)]
     after: list[list[Edge]] = [[] for _ in range(count)]
@@ -109,7 +139,7 @@ def _place(body: Body, table: Table, heights: Sequence[int]) -> list[int] | None
     for _ in range(_TRIES * count + 100):
         if not rest:
             return [cycles[i] for i in range(count)]
-        i = max(rest, key=lambda x: (heights[x], -x))
+        i = max(rest, key=lambda x: ranks[x])
         rest.discard(i)
         bounds = (cycles[x.first] + x.delay - interval * x.distance for x in before[i] if x.first in cycles)
         start = max([0, *bounds])

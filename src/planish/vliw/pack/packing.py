@@ -25,11 +25,21 @@ from planish.vliw.pack.bounds import Bound, recurrence_bound, resource_bound
 from planish.vliw.pack.control import Control
 from planish.vliw.pack.dependence import graph
 from planish.vliw.pack.effects import Described
+from planish.vliw.pack.exact import Proof, refine
 from planish.vliw.pack.expand import Parts, Rolled, expand
 from planish.vliw.pack.induction import fold_steps
 from planish.vliw.pack.lifetimes import pressure
 from planish.vliw.pack.listing import Flying, Schedule, gap_before, schedule_block
-from planish.vliw.pack.pipelining import Problem, add_control, prepare, roll, unrolled, unrollings
+from planish.vliw.pack.pipelining import (
+    Problem,
+    add_control,
+    has_registers,
+    prepare,
+    roll,
+    unrolled,
+    unrollings,
+    with_copies,
+)
 from planish.vliw.pack.unrolling import unroll_short
 from planish.vliw.pack.webs import Registers, live_at_head, live_before, name_values
 from planish.vliw.program import Code, Guard, Instr, Issue, Item, Loop, Packet, Program, Register
@@ -41,10 +51,12 @@ _MOST_FLAT = 600
 @dataclass(frozen=True, slots=True)
 class Options:
     """How packets are made. `pipeline`: iterations of innermost loops overlap; `unroll`: loops whose iterations come to
-    so many operations or fewer, for certain, become straight code."""
+    so many operations or fewer, for certain, become straight code; `exact`: deterministic seconds that the exact solver
+    has for each interval of each loop, to prove or improve it (0: it is not asked)."""
 
     pipeline: bool = True
     unroll: int = 96
+    exact: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +65,7 @@ class LoopReport:
 
     `interval`: cycles from one iteration to the next; `resources` and `recurrences` bound it from below. `stages`: how
     many iterations are under way at once; `unroll`: how many begin in a pass of the kernel (0: there is none);
-    `registers`: MaxLive of each file; `operations`: how many an iteration has.
+    `registers`: MaxLive of each file; `operations`: how many an iteration has; `proof`: what the exact solver found.
     """
 
     name: str
@@ -65,11 +77,13 @@ class LoopReport:
     stages: int = 1
     unroll: int = 1
     registers: Mapping[str, int] = field(default_factory=dict)
+    proof: Proof | None = None
 
     @property
     def least(self) -> int:
-        """MII."""
-        return max(self.resources.interval, self.recurrences.interval)
+        """No interval is shorter: MII, or what has been proven beyond it."""
+        proven = self.proof.least if self.proof else 0
+        return max(self.resources.interval, self.recurrences.interval, proven)
 
     def __str__(self) -> str:
         """A line for people."""
@@ -79,8 +93,14 @@ class LoopReport:
         return (
             f"{self.name}: II {self.interval} ({self.method}), {gap} ({bound.reason}); ResMII "
             f"{self.resources.interval}, RecMII {self.recurrences.interval}; {self.stages} stages, kernel of "
-            f"{self.unroll} iterations; registers: {files or 'not counted'}"
+            f"{self.unroll} iterations; registers: {files or 'not counted'}{self._lifetimes()}"
         )
+
+    def _lifetimes(self) -> str:
+        if self.proof is None or not self.proof.lifetimes:
+            return ""
+        gap = 100 * (self.proof.lifetimes - self.proof.shortest) // self.proof.lifetimes
+        return f"; lifetimes {self.proof.lifetimes} cycles in all, {gap} % above what is proven"
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,8 +242,13 @@ class _Builder:
         rolled = roll(problem, self.plan.longer.get(loop.name, 0), slowest - 1)
         if rolled is None:
             return False
+        proof = None
+        if self.options.exact:
+            better, proof = refine(problem.body, rolled.kernel, problem.least, self.options.exact)
+            if has_registers(problem, better):
+                rolled = with_copies(problem, better)
         if isinstance(loop.count, int):
-            return self.pipelined_so_often(loop, problem, rolled, loop.count, block)
+            return self.pipelined_so_often(loop, problem, rolled, loop.count, block, proof)
         counter = self.counter(loop)
         for unroll in unrollings(rolled, 1):
             before = rolled.before
@@ -239,7 +264,7 @@ class _Builder:
             if kernel is None:
                 del self.labels[head]
                 continue
-            self.report(loop, problem, rolled, unroll)
+            self.report(loop, problem, rolled, unroll, proof)
             rest, behind = self.label(loop, "rest"), self.label(loop, "end")
             short = loop.at_least < before + unroll
             block = [*block, *ends.before, *self.control.add(passes, loop.count, -before)]
@@ -285,7 +310,7 @@ class _Builder:
         return parts
 
     def pipelined_so_often(
-        self, loop: Loop, problem: Problem, rolled: Rolled, count: int, block: list[Instr]
+        self, loop: Loop, problem: Problem, rolled: Rolled, count: int, block: list[Instr], proof: Proof | None
     ) -> bool:
         """A loop with a known number of iterations."""
         for unroll in unrollings(rolled, 1):
@@ -300,26 +325,28 @@ class _Builder:
             if kernel is None:
                 del self.labels[head]
                 continue
-            self.report(loop, problem, rolled, unroll)
+            self.report(loop, problem, rolled, unroll, proof)
             self.block([*block, *ends.before, *self.control.constant(passes, (count - before) // unroll)])
             self.rows(parts, kernel, head)
             return True
         if count * len(loop.body) > _MOST_FLAT:
             return False
         most = max([1, *rolled.copies.values()])
-        self.report(loop, problem, rolled, 0)
+        self.report(loop, problem, rolled, 0, proof)
         self.block(block)
         parts = expand(unrolled(rolled, most), count, 0)
         self.rows(Parts([], [], [*parts.prologue, *parts.epilogue]), [], None)
         return True
 
-    def report(self, loop: Loop, problem: Problem, rolled: Rolled, unroll: int) -> None:
+    def report(self, loop: Loop, problem: Problem, rolled: Rolled, unroll: int, proof: Proof | None) -> None:
         kernel = rolled.kernel
         registers = pressure(problem.body.values, problem.invariants, kernel.cycles, kernel.interval)
         bounds = (problem.resources, problem.recurrences)
         method: Literal["modulo", "flat"] = "modulo" if unroll else "flat"
         self.reports.append(
-            LoopReport(loop.name, method, len(loop.body), kernel.interval, *bounds, kernel.stages, unroll, registers)
+            LoopReport(
+                loop.name, method, len(loop.body), kernel.interval, *bounds, kernel.stages, unroll, registers, proof
+            )
         )
 
     def rows(self, parts: Parts, kernel: list[list[Issue]], head: str | None) -> None:
