@@ -50,7 +50,7 @@ from planish.isa.select.selector import FpFlags, Mask, RegisterFile
 
 _HEADER = re.compile(r"header\s+(\S+)\s*")
 _MEMORY = re.compile(r"memory\s+(\w+)\s+(\d+)\s+bits\s+(\d+)\s+registers\s*:\s*(.+)")
-_FROM = re.compile(r"from\s+(\w+)\s*:\s*(.+)")
+_FROM = re.compile(r"from\s+(\w+)\s*:\s*(.*)")
 _MASK = re.compile(r"mask\s+(\d+)\s+lanes\s+(\w+)\s+(.+)")
 _TEXT = re.compile(r"text\s+(\w+)\s+(.+)")
 _PREFETCH = re.compile(r"prefetch\s+(.+)")

@@ -1,7 +1,7 @@
 """The instructions that come with Planish, one file for each vector extension.
 
 >>> sorted(extensions())
-['avx2', 'avx512', 'neon']
+['avx2', 'avx512', 'hvx', 'neon']
 >>> shipped().instruction("avx512_load_f32").lanes
 16
 """

@@ -73,20 +73,21 @@ class Target:
     @property
     def architecture(self) -> str:
         """The kind of processor as Linux and compilers call it: "x86_64", "aarch64"; "" for one that is any."""
-        names = (("x86-64", "x86_64"), ("aarch64", "aarch64"), ("armv8", "aarch64"), ("armv9", "aarch64"))
+        names = (("x86-64", "x86_64"), ("aarch64", "aarch64"), ("armv8", "aarch64"), ("armv9", "aarch64"),
+                 ("hexagon", "hexagon"))  # fmt: skip
         return next((name for start, name in names if self.isa.startswith(start)), "")
 
     @property
     def vector_extension(self) -> str | None:
         """The vector extension whose shipped instructions it has; None where it has none of them."""
-        if self.architecture == "aarch64":
-            return "neon"
+        if self.architecture in ("aarch64", "hexagon"):
+            return {"aarch64": "neon", "hexagon": "hvx"}[self.architecture]
         return {256: "avx2", 512: "avx512"}.get(self.vector_bits if self.fma else 0)
 
     @property
     def predefined(self) -> tuple[str, ...]:
         """The macros by which its compilers say what C leaves open: whether a plain `char` has no sign."""
-        return ("__CHAR_UNSIGNED__=1",) if self.architecture == "aarch64" else ()
+        return ("__CHAR_UNSIGNED__=1",) if self.architecture in ("aarch64", "hexagon") else ()
 
     def lanes(self, type: Type) -> int:
         """How many elements of a type one vector holds, at least 1."""
