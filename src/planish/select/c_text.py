@@ -13,14 +13,16 @@ vst1q_u8((uint8_t *)((char *)(void *)out), planish_v1);
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from planish.isa.collection import load_collection
+from planish.isa.entry import Entry
 from planish.isa.select.lane_values import NoCover
 from planish.isa.semantics import build
 from planish.isa.semantics.node import Node
+from planish.isa.vendors.hvx.intrinsics import intrinsic_of
 from planish.select.program import Value, in_order
 
 
@@ -28,7 +30,8 @@ from planish.select.program import Value, in_order
 class IntrinsicDialect:
     """The intrinsics of an architecture that are no instructions of a library: `types` by bits; `load` and `store` by
     bits, of an address and a register; `splat` by bits and width, of a number; `widen` by bits before and after, of a
-    register, whose new bits are anything."""
+    register, whose new bits are anything; `part` by bits before and after and the first bit, of a register;
+    `intrinsic` says what an instruction is called."""
 
     isa: str
     types: Mapping[int, str]
@@ -36,6 +39,8 @@ class IntrinsicDialect:
     store: Mapping[int, str]
     splat: Mapping[tuple[int, int], str]
     widen: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    part: Mapping[tuple[int, int, int], str] = field(default_factory=dict)
+    intrinsic: Callable[[Entry], str | None] = lambda entry: entry.name
 
 
 def _x86() -> IntrinsicDialect:
@@ -64,7 +69,24 @@ def _arm() -> IntrinsicDialect:
     return IntrinsicDialect("arm", types, load, store, splat)
 
 
-DIALECTS: Mapping[str, IntrinsicDialect] = {"x86": _x86(), "arm": _arm()}
+def _hvx() -> IntrinsicDialect:
+    types = {1024: "HVX_Vector", 2048: "HVX_VectorPair"}
+    pair = "Q6_W_vcombine_VV({}, {})"
+    load = "*(planish_unaligned const *)({0})"
+    splat = {8: "Q6_Vb_vsplat_R((int)({0}))", 16: "Q6_Vh_vsplat_R((int)({0}))", 32: "Q6_V_vsplat_R((int)({0}))"}
+    return IntrinsicDialect(
+        "hvx",
+        types,
+        {1024: load, 2048: pair.format(load.replace("{0}", "{0} + 128"), load)},
+        {1024: "*(planish_unaligned *)({}) = {}"},
+        {(bits, width): text if bits == 1024 else pair.format(text, text)
+         for bits in types for width, text in splat.items()},
+        part={(2048, 1024, 0): "Q6_V_lo_W({})", (2048, 1024, 1024): "Q6_V_hi_W({})"},
+        intrinsic=lambda entry: intrinsic_of(entry.mnemonic),
+    )  # fmt: skip
+
+
+DIALECTS: Mapping[str, IntrinsicDialect] = {"x86": _x86(), "arm": _arm(), "hvx": _hvx()}
 
 Store = tuple[Value, str, int]
 """A register, the row that it is stored in, and the bit offset there."""
@@ -156,7 +178,13 @@ class _Writer:
             case "call":
                 entry = load_collection(self.dialect.isa).entry(str(x.detail[0]))
                 pairs = zip(x.args, entry.signature.parameters, strict=True)
-                return f"{entry.name}({', '.join(self.cast(texts[y], y, kind) for y, (kind, _) in pairs)})"
+                name = self.dialect.intrinsic(entry)
+                return f"{name}({', '.join(self.cast(texts[y], y, kind) for y, (kind, _) in pairs)})"
+            case "part":
+                (start,) = x.detail
+                assert isinstance(start, int)
+                key = x.args[0].bits, x.bits, start
+                return self.known(self.dialect.part, key).format(texts[x.args[0]])
             case "scalar":
                 return self.scalar(x)
 

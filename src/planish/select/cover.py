@@ -50,13 +50,14 @@ class Solution:
 class Cover:
     """Answers demands for one strip with the instructions of a table in registers of some widths, the widest first;
     `steps`: how many demands may be looked at; `narrowest`: the least registers that stand for the low part of wider
-    ones."""
+    ones; `pairs`: the bits of registers whose halves are registers, 0 where there are none."""
 
     body: LaneBody
     table: LaneTable
     registers: Sequence[int]
     steps: int = 4_000
     narrowest: int = 1 << 16
+    pairs: int = 0
     program: RegisterProgram = field(default_factory=RegisterProgram)
     asked: int = 0
     lanes: LaneCover = field(init=False)
@@ -174,9 +175,28 @@ class Cover:
                 break
             for row in way.lanes.rows:
                 answer = self._called(row, demand, way) if row.instruction.result == demand.bits else None
+                if row.instruction.result == self.pairs == 2 * demand.bits:
+                    answer = self._half(row, demand, way)
                 if answer is not None and (best is None or answer.cost < best.cost):
                     best = answer
         return best
+
+    def _half(self, row: LaneRow, demand: Demand, way: Way) -> Solution | None:
+        """The half of a pair of registers: that one whose other half holds what lies between, or behind."""
+        pace, distance = _distance(row, demand)
+        if not distance:
+            return None
+        at, (_, iteration) = next((at, x) for at, x in enumerate(demand.lanes) if x is not None)
+        half = (iteration - at * pace) // distance % 2
+        wide = demand.paired(half, -distance if half else distance)
+        if not all(x is None or 0 <= x[1] < self.body.lanes for x in wide.lanes):
+            return None
+        whole = self._called(row, wide, way)
+        if whole is None:
+            return None
+        value = self.program.make("part", demand.bits, (half * demand.bits,), (whole.value,))
+        self._costs[value] = 0.0
+        return Solution(value, whole.values | {value}, self.cost(whole.values | {value}))
 
     # Shuffles.
 
@@ -330,7 +350,13 @@ class Cover:
         made_value = self.program.make("call", demand.bits, detail, [y.value for y in args])
         self._costs[made_value] = cost
         values |= {made_value}
-        return Solution(made_value, values, fsum(self._costs[y] for y in values))
+        return Solution(made_value, values, self.cost(values))
+
+    def cost(self, values: frozenset[Value]) -> float:
+        """What some values cost together. Of pairs half, while one half alone is asked for."""
+        halves = {x.detail for x in values if x.kind == "part"}
+        share = 1.0 if not self.pairs or len(halves) == 2 else 0.5
+        return fsum(self._costs[x] * (share if x.kind == "call" and x.bits == self.pairs else 1.0) for x in values)
 
     def _is_read(self, lane: Lane, width: int) -> bool:
         return lane[0].op == "bits" and int(lane[0].attr[1]) == width
@@ -340,10 +366,32 @@ class Cover:
             return self._leaf("scalar", operand.bits, (operand.bits, (const(x),)), 0.0)
         if operand.role != "scalar":
             return self.find(x)
-        terms = tuple(y[0] if y is not None else build.ZERO for y in x.lanes)
+        # What does not matter is as the rest, so that both halves of a pair ask for the same.
+        rest = x.terms[0] if len(x.terms) == 1 else build.ZERO
+        terms = tuple(y[0] if y is not None else rest for y in x.lanes)
         if not all(self.body.is_invariant(y) for y in terms):
             return None
         return self._leaf("scalar", x.bits, (x.width, terms), CONSTANT)
+
+
+def _distance(row: LaneRow, demand: Demand) -> tuple[int, int]:
+    """By how many iterations each lane lies behind the one before, and what an instruction leaves in the high half of a
+    pair behind what it leaves in the low half. The latter is 0 where all operands are pairs, each half of which one half
+    is made of: two instructions do the same."""
+    count = len(demand.lanes)
+    known = [(at, x[1]) for at, x in enumerate(demand.lanes) if x is not None]
+    if len(known) < 2 or len(row.slots) != 2 * count:
+        return 0, 0
+    (at, first), (other, second) = known[:2]
+    pace = (second - first) // (other - at)
+    distances = []
+    for (operand, here), (_, beside), (above, there) in zip(
+        row.slots[at], row.slots[other], row.slots[count + at], strict=True
+    ):
+        step, distance = (beside - here) // (other - at), there - here
+        if step > 0 and above == operand and distance > 0 and distance < row.instruction.operands[operand].bits // 2:
+            distances.append(distance * pace // step)
+    return pace, min(distances, default=0)
 
 
 def _operand_demand(

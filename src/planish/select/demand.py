@@ -35,6 +35,12 @@ class Demand:
         fixed = tuple(lanes)
         return cls(bits, width, fixed, hash((bits, width, fixed)))
 
+    def paired(self, half: int, distance: int) -> Demand:
+        """The same lanes in the low half (0) or the high half (1) of a register of twice the bits, in whose other half
+        these terms lie so many iterations further on."""
+        rest = tuple(None if x is None else (x[0], x[1] + distance) for x in self.lanes)
+        return Demand.of(2 * self.bits, self.width, (*rest, *self.lanes) if half else (*self.lanes, *rest))
+
     @property
     def terms(self) -> tuple[Node, ...]:
         """The terms, each once."""

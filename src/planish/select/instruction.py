@@ -23,6 +23,7 @@ from functools import cache
 from planish.core.cache import key
 from planish.ir.nest import Array, For
 from planish.ir.text.printer import print_kernel
+from planish.isa.collection import load_collection
 from planish.isa.costs.tables import load_costs
 from planish.isa.instruction import Instruction, make_instruction
 from planish.isa.select.instruction_text import InstructionFinder
@@ -40,21 +41,27 @@ from planish.target.machine import Target
 
 @dataclass(frozen=True, slots=True)
 class VectorExtension:
-    """What strips are covered with: an architecture, the features of a processor, the widths of its registers, the
-    widest first, the processor whose costs count, and the header of the intrinsics."""
+    """What strips are covered with: an architecture, the features of a processor, the widths of its registers, that of
+    strips first, the processor whose costs count, and the header of the intrinsics; `pairs`: the bits of registers that
+    are pairs of these, 0 where there are none."""
 
     isa: str
     features: tuple[str, ...]
     widths: tuple[int, ...]
     processor: str
     header: str
+    pairs: int = 0
 
 
 _MORE = {"avx512": ("AVX512VL", "AVX512DQ", "AVX512CD", "AVX512_VNNI")}
 """What the targets of an extension have besides what its shipped instructions need."""
 _WIDEST = 1 << 16
-_NARROWEST = {"x86": 128, "arm": 64}
+_NARROWEST = {"x86": 128, "arm": 64, "hvx": 1024}
 """The narrowest registers of integers."""
+_PAIRED = ("hvx",)
+"""Architectures two registers of which are one as well, each half of which is its own."""
+_NO_STRIPS = ("HVX_VectorPred",)
+"""Types of operands that no program has: predicates of HVX are as wide as registers, and may not be taken for these."""
 
 
 def extension_of(target: Target) -> VectorExtension:
@@ -69,7 +76,11 @@ def extension_of(target: Target) -> VectorExtension:
     known = finder.register_file.instruction_set
     halvings = kind.bits.bit_length() - _NARROWEST[known.isa].bit_length() + 1
     widths = tuple(kind.bits >> at for at in range(halvings))
-    return VectorExtension(known.isa, (*known.features, *_MORE.get(name, ())), widths, target.processor, header)
+    pairs = 2 * kind.bits if known.isa in _PAIRED else 0
+    features = (*known.features, *_MORE.get(name, ()))
+    return VectorExtension(
+        known.isa, features, (*widths, pairs) if pairs else widths, target.processor, header, pairs
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +119,7 @@ def cover_strip(strip: Strip, registers: VectorExtension) -> tuple[tuple[Store, 
     body = strip.body
     widened = DIALECTS[registers.isa].widen
     narrowest = min((bits for bits, _ in widened), default=_WIDEST)
-    cover = Cover(body, _table(registers), registers.widths, narrowest=narrowest)
+    cover = Cover(body, _table(registers), registers.widths, narrowest=narrowest, pairs=registers.pairs)
     proof = Proof(body, registers.isa)
     stores: list[Store] = []
     cost = 0.0
@@ -136,12 +147,19 @@ def cover_strip(strip: Strip, registers: VectorExtension) -> tuple[tuple[Store, 
 def _table(registers: VectorExtension) -> LaneTable:
     known = usable(registers.isa, registers.features)
     plain = [x for x in known if not any(map(_is_structure, (x.result_type, *(y.kind for y in x.operands))))]
+    if registers.pairs:
+        costs = _costs(registers.isa, registers.processor)
+        plain = [x for x in plain if x.entry in costs and _is_said(registers.isa, x.entry)]
     return LaneTable(plain, lambda name: cost_of(registers, name))
 
 
 def _is_structure(kind: str) -> bool:
     """Whether a type of C is several registers: `uint8x16x2_t`."""
-    return kind.endswith(("x2_t", "x3_t", "x4_t")) and kind.count("x") > 1
+    return kind in _NO_STRIPS or (kind.endswith(("x2_t", "x3_t", "x4_t")) and kind.count("x") > 1)
+
+
+def _is_said(isa: str, name: str) -> bool:
+    return DIALECTS[isa].intrinsic(load_collection(isa).entry(name)) is not None
 
 
 def cost_of(registers: VectorExtension, name: str) -> float:

@@ -12,13 +12,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-Kind = Literal["load", "constant", "splat", "scalar", "call"]
+Kind = Literal["load", "constant", "splat", "scalar", "call", "part"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Value:
     """A register, mask or scalar. `detail`: (row, bit offset) of a load; (width, lanes) of a constant; (width, term) of
-    a splat; (entry, fixed immediates) of a call, whose arguments are its operands in order."""
+    a splat; (entry, fixed immediates) of a call, whose arguments are its operands in order; (first bit,) of a part of a
+    register, which has a name of its own."""
 
     kind: Kind
     bits: int

@@ -80,6 +80,11 @@ class Proof:
                 return tuple(_repeated(width, lanes, value.bits))
             case "call":
                 return self._called(value)
+            case "part":
+                (start,) = value.detail
+                assert isinstance(start, int)
+                inside = (x for x in self.segments(value.args[0]) if start <= x[0] < start + value.bits)
+                return tuple((offset - start, width, x) for offset, width, x in inside)
         raise AssertionError(value.kind)
 
     def _called(self, value: Value) -> Segments:

@@ -156,6 +156,10 @@ static inline int64_t planish_mod(int64_t a, int64_t b)
 }"""
 
 
+_UNALIGNED = """\
+/* A vector at any address. */
+typedef HVX_Vector planish_unaligned __attribute__((aligned(1), may_alias));"""
+
 _WORD = """\
 /* Four bytes of memory as a number. */
 static inline int32_t planish_word(const void *from)
@@ -269,6 +273,7 @@ def _helpers() -> dict[str, str]:
         "planish_return": _RETURN,
         "planish_inside": _INSIDE,
         "planish_word": _WORD,
+        "planish_unaligned": _UNALIGNED,
         "planish_keep": _KEEP,
         "planish_promise": _PROMISE,
         "planish_rounded": _ROUNDED,
@@ -299,6 +304,9 @@ def _helpers() -> dict[str, str]:
 
 HELPERS = _helpers()
 
+_BEFORE = {"hvx_hexagon_protos.h": ("hexagon_types.h",)}
+"""Headers that want others before them."""
+
 _CALLED = "|".join(f"{name}f?" for name in PURE_FUNCTIONS if name != "abs")
 _MATH = re.compile(rf"\b(?:{_CALLED})\(|\bINFINITY\b|\bNAN\b")
 
@@ -323,7 +331,7 @@ def emit_prologue(
         names.append("stdlib.h")
     if any(re.search(r"\bmem\w+\(", x) for x in sources):
         names.append("string.h")
-    names += [name for name in headers if name not in names]
+    names += [x for name in headers for x in (*_BEFORE.get(name, ()), name) if x not in names]
     includes = [name if name.startswith('"') else f"<{name}>" for name in names]
     # Includes and what the user's functions use stand outside of the settings: these may name more than there is.
     parts = ["\n".join(f"#include {x}" for x in includes) + "\n"]

@@ -98,7 +98,8 @@ def cut(x: Node, offset: int, width: int) -> Node:
         case "wrap" if offset + width <= int(x.attr[0]):
             return cut(x.args[0], offset, width)
         case "select":
-            return build.select(x.args[0], cut(x.args[1], offset, width), cut(x.args[2], offset, width))
+            made = build.select(x.args[0], cut(x.args[1], offset, width), cut(x.args[2], offset, width))
+            return _extremum(made, width) if offset == 0 else made
         case "and" | "or" | "xor":
             return _FOLDED[x.op](*(cut(y, offset, width) for y in x.args))
         case "invert":
@@ -117,6 +118,20 @@ def cut(x: Node, offset: int, width: int) -> Node:
                 if part is not x and start <= offset and offset + width <= start + size:
                     return cut(part, offset - start, width)
     return build.piece(x, offset, width)
+
+
+def _extremum(x: Node, width: int) -> Node:
+    """The greater or the lesser one of two numbers, where a choice leaves the bits of that one."""
+    if x.op != "select" or x.args[0].op not in ("lt", "le"):
+        return x
+    compared = x.args[0].args
+    first, second = (cut(y, 0, width) for y in compared)
+    match x.args[1] is first, x.args[2] is second, x.args[1] is second, x.args[2] is first:
+        case True, True, *_:
+            return build.wrap(build.minimum(*compared), width)
+        case _, _, True, True:
+            return build.wrap(build.maximum(*compared), width)
+    return x
 
 
 def _cut_copies(x: Node, offset: int, width: int) -> Node:

@@ -1,6 +1,6 @@
 """The intrinsics of HVX: their names follow from how assembly writes the instructions.
 
->>> intrinsic_of("Vdd32.h+=vtmpy(Vuu32.ub,Rt32.b)")
+>>> intrinsic_of("Vxx32.h+=vtmpy(Vuu32.ub,Rt32.b)")
 'Q6_Wh_vtmpyacc_WhWubRb'
 >>> intrinsic_of("Vd32.ub=vasr(Vu32.h,Vv32.h,Rt8):rnd:sat"), intrinsic_of("if (!Qv4) Vx32.b-=Vu32.b")
 ('Q6_Vub_vasr_VhVhR_rnd_sat', 'Q6_Vb_condnac_QnVbVb')
