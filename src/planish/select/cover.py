@@ -376,8 +376,8 @@ class Cover:
 
 def _distance(row: LaneRow, demand: Demand) -> tuple[int, int]:
     """By how many iterations each lane lies behind the one before, and what an instruction leaves in the high half of a
-    pair behind what it leaves in the low half. The latter is 0 where all operands are pairs, each half of which one half
-    is made of: two instructions do the same."""
+    pair behind what it leaves in the low half. The latter is 0 where all operands are pairs, whose
+    halves are treated alike: two instructions do the same."""
     count = len(demand.lanes)
     known = [(at, x[1]) for at, x in enumerate(demand.lanes) if x is not None]
     if len(known) < 2 or len(row.slots) != 2 * count:
