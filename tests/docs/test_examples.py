@@ -1,6 +1,7 @@
 """Every example in the README and in docs/ runs as it stands there.
 
 A fence says how: `c NAME` and `mlir NAME` write files that the examples of the page use, `toml NAME` a machine,
+`sa NAME` a program of a VLIW machine,
 `tdl NAME` tactics that are right; `python` runs (as a session where it has prompts); `planish` is a kernel; `console`
 holds a command after `$`, and what it prints, with `…` standing for any lines; `console NAME` needs that BLAS, or what
 makes and runs code for that machine. Builds that are timed take longest, and are left to `-m slow`.
@@ -33,7 +34,10 @@ from planish.raising.tdl.reader import load_tactics, read_tactics
 from planish.run.toolchains.blas import BlasName, find_blas
 from planish.run.toolchains.cross import compiler_for, runner_for
 from planish.run.toolchains.toolchain import choose_compiler
+from planish.target.description import kind_of
 from planish.target.load import load_target
+from planish.vliw.description import load_machine
+from planish.vliw.text import machine_of, parse_program
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -83,6 +87,11 @@ def test_every_example_runs(
         match example.language:
             case "c" | "mlir":
                 assert any(f.regions for f in read_file(Source(example.name, example.text), Options()).functions)
+            case "toml" if kind_of(example.text) == "vliw":
+                assert load_machine(example.name).name == Path(example.name).stem
+            case "sa":
+                source = Source(example.name, example.text)
+                assert parse_program(source, load_machine(machine_of(source))).body
             case "toml":
                 assert load_target(example.name).name == Path(example.name).stem
             case "tdl":
