@@ -8,13 +8,18 @@ from planish.core.span import Source
 from planish.frontend.c.reader import read_c
 from planish.ir.nest import Kernel
 from planish.ir.text.parser import parse_kernel
+from planish.ir.traverse import walk
 from planish.poly.canonical.delinearise import delinearise
+from planish.schedule.program import Program
 from planish.vliw.description import load_machine
 from planish.vliw.pack.packing import pack
 from planish.vliw.program import Loop
 from planish.vliw.streams.lower import lower
 from planish.vliw.streams.oracle import check_code, check_stream, draw_values, sizes_for
+from planish.vliw.streams.plan import plan, plan_scalar
+from planish.vliw.streams.shapes import promote, with_extrema
 from planish.vliw.streams.stream import RefusedError
+from planish.vliw.streams.tiles import Tile, loops_of, reductions_of, tile
 
 FT = load_machine("ftmatrix")
 NARROW = load_machine(str(Path(__file__).parent / "narrow.toml"))
@@ -84,3 +89,51 @@ def test_a_refusal_names_what_is_missing_and_where() -> None:
     with pytest.raises(RefusedError, match=r"no operation computes `sin") as caught:
         lower(kernel_of(text.replace("__builtin_sinf", "sinf").replace("void", "#include <math.h>\nvoid")), FT)
     assert caught.value.remark.span is not None and caught.value.remark.span.line == 2
+
+
+TILED = {
+    "rows of a product": MATMUL,
+    "sums in lanes": DOT,
+    "neighbours": """void f(int n, int t, const float *restrict x, const float *restrict h, float *restrict y) {
+      for (int i = 0; i < n; i++) { float s = 0; for (int k = 0; k < t; k++) s += h[k] * x[i + k]; y[i] = s; } }""",
+    "an extremum": """#include <math.h>
+    void f(int n, const float *x, float *restrict m) {
+      float most = 0; for (int i = 0; i < n; i++) most = fmaxf(most, x[i]); *m = most; }""",
+    "numbers in memory": """void f(int n, int m, const int *restrict x, int *restrict y) {
+      for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) y[i * m + j] += 3 * x[j] - i; }""",
+}
+
+
+@pytest.mark.parametrize("name", TILED)
+@pytest.mark.parametrize("shape", [(1, 1), (3, 2)])
+def test_tiles_mean_what_the_nest_does(name: str, shape: tuple[int, int]) -> None:
+    kernel = kernel_of(TILED[name])
+    program = Program.of(promote(with_extrema(kernel)))
+    loops = loops_of(program.kernel)
+    lane = loops[{"rows of a product": 1, "neighbours": 0}.get(name, -1)]
+    around = [x for x in loops if x is not lane and lane in tuple(walk(x))]
+    rows = tuple((x.label, shape[0]) for x in around[:1] if shape[0] > 1)
+    made = tile(program, Tile(lane.label, 32, shape[1], rows))
+    lowered = lower(made.kernel, FT, True, made.sizes, made.plain)
+    for sizes in sizes_for(kernel, (0, 1, 33)):
+        assert check_stream(lowered, kernel, FT, draw_values(kernel, sizes)) == "", sizes
+
+
+def test_the_tile_is_chosen_by_the_schedule() -> None:
+    text = """void f(const float a[restrict 4][6], const float b[restrict 6][32], float c[restrict 4][32]) {
+      for (int i = 0; i < 4; i++) for (int j = 0; j < 32; j++) { float s = 0;
+        for (int k = 0; k < 6; k++) s += a[i][k] * b[k][j]; c[i][j] = s; } }"""
+    kernel = kernel_of(text)
+    values = draw_values(kernel, {})
+    found, plain = plan(kernel, FT), plan_scalar(kernel, FT)
+    ours, naive = (check_code(x.packed.code, x.lowered, kernel, FT, values) for x in (found, plain))
+    assert (ours.message, naive.message) == ("", "")
+    assert ours.cycles * 10 < naive.cycles and found.tiles
+
+
+def test_a_loop_that_carries_a_value_is_not_run_in_lanes() -> None:
+    program = Program.of(kernel_of(BIQUAD))
+    (loop,) = loops_of(program.kernel)
+    assert reductions_of(program, loop.label) is None
+    with pytest.raises(RefusedError, match="depend on one another"):
+        tile(program, Tile(loop.label, 32))

@@ -103,12 +103,30 @@ class Pointers:
         terms, offset, _ = found
         array = stream.arrays[load.array]
         self._check_alignment(stream, array, terms, offset, memory, lanes)
+        width = array.type.size * max(1, lanes)
+        place = self._known_place(stream, load.array, memory, terms, offset, width)
+        shared = self._beside(stream, (load.array, memory), terms)
+        if shared is not None:
+            file = next(x.name for x in stream.patterns.machine.files if x.offsets)
+            return Address(shared[0].register, stream.value(add(shared[1], index(offset)), (file, 0))), place
         pointer = self.pointer(stream, load.array, memory, terms)
         rest = constant(sub(build(terms), build(pointer.terms)))
         assert rest is not None
-        width = array.type.size * max(1, lanes)
-        place = self._known_place(stream, load.array, memory, terms, offset, width)
         return Address(pointer.register, offset + rest), place
+
+    def _beside(self, stream: Stream, key: tuple[str, str], terms: Polynomial) -> tuple[Pointer, Expr] | None:
+        """A pointer of the loop from which an address is off by what is the same in the whole program: that can be in
+        a register for offsets."""
+        if not any(x.offsets for x in stream.patterns.machine.files):
+            return None
+        found: tuple[Pointer, Expr] | None = None
+        for known in stream.scope.pointers.get(key, ()):
+            rest = sub(build(terms), build(known.terms))
+            if constant(rest) is not None:
+                return None
+            if not any(x.depends(names_in(rest)) for x in stream.scope.chain()) and found is None:
+                found = known, rest
+        return found
 
     def _check_alignment(
         self, stream: Stream, array: Array, terms: Polynomial, offset: int, memory: str, lanes: int

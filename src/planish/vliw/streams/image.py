@@ -63,10 +63,9 @@ def lay_out(lowered: Lowered, machine: Machine, values: Values) -> Image:
 def _numbers(lowered: Lowered, values: Values) -> dict[str, int]:
     """The sizes that are given, and those that follow."""
     known = {x: int(values[x]) for x in lowered.kernel.sizes if x in values}
-    for given in lowered.given:
-        if given.value is not None:
-            known[given.parameter.name] = evaluate(given.value, known)
-    return known | {name: evaluate(x, known) for name, x in lowered.sizes.items()}
+    for name, value in lowered.sizes.items():
+        known[name] = evaluate(value, known)
+    return known | {x.parameter.name: evaluate(x.value, known) for x in lowered.given if x.value is not None}
 
 
 def _shape(array: Array, numbers: Mapping[str, int]) -> tuple[int | None, ...]:

@@ -61,19 +61,20 @@ class Given:
 @dataclass(frozen=True, slots=True)
 class Lowered:
     """A stream, and what its parameters are. `sizes`: those of the kernel that follow from others; `plain`: arrays
-    whose rows are padded, as they are without that."""
+    whose rows are padded, as they are without that; `trips`: how often loops run, by their names."""
 
     kernel: Kernel
     program: Program
     given: tuple[Given, ...]
     sizes: Mapping[str, Expr] = field(default_factory=dict)
     plain: Mapping[str, Array] = field(default_factory=dict)
+    trips: Mapping[str, Expr] = field(default_factory=dict)
 
 
 _PATTERNS: dict[int, tuple[Machine, PatternSet]] = {}
 
 
-def _patterns(machine: Machine) -> PatternSet:
+def patterns_of(machine: Machine) -> PatternSet:
     """The patterns of a machine, read once."""
     known = _PATTERNS.get(id(machine))
     if known is None or known[0] is not machine:
@@ -81,17 +82,20 @@ def _patterns(machine: Machine) -> PatternSet:
     return known[1]
 
 
-def lower(kernel: Kernel, machine: Machine, contract: bool = True) -> Lowered:
+def lower(
+    kernel: Kernel, machine: Machine, contract: bool = True, sizes: Mapping[str, Expr] | None = None,
+    plain: Mapping[str, Array] | None = None,
+) -> Lowered:  # fmt: skip
     """The stream of a kernel; `contract`: a product and a sum may be rounded once. Loops that are marked `simd` and run
-    over as many lanes as vectors have are done by operations over lanes.
+    over as many lanes as vectors have are done by operations over lanes. `sizes`, `plain`: as of `Lowered`.
 
     RefusedError where no operation does what is needed.
     """
     kernel = _without_names(kernel)
     kernel, derived = _derived_sizes(kernel)
-    patterns = _patterns(machine)
+    patterns = patterns_of(machine)
     writer = _Writer(kernel, Stream(patterns, Pointers(), contract), derived)
-    return writer.written()
+    return replace(writer.written(), sizes=sizes or {}, plain=plain or {})
 
 
 def _without_names(kernel: Kernel) -> Kernel:
@@ -141,6 +145,8 @@ class _Writer:
     kernel: Kernel
     stream: Stream
     derived: dict[str, Expr]
+    given: list[Given] = field(default_factory=list)
+    trips: dict[str, Expr] = field(default_factory=dict)
 
     def written(self) -> Lowered:
         stream, kernel = self.stream, self.kernel
@@ -148,15 +154,15 @@ class _Writer:
         arrays = (*(x for x in kernel.arrays if x.shape), *own)
         stream.memories = place_arrays(kernel, stream.patterns, arrays)
         stream.arrays = {x.name: x for x in kernel.arrays} | {x.name: x for x in own}
-        given = [*self.numbers(), *self.addresses(arrays)]
+        self.given += [*self.numbers(), *self.addresses(arrays)]
         cells = [x for x in kernel.arrays if not x.shape]
-        given += self.cells(cells)
+        self.given += self.cells(cells)
         self.block(kernel.body)
         self.store_cells(cells)
         used = _used(stream.root.items)
-        kept = tuple(x for x in given if x.parameter.register in used)
+        kept = tuple(x for x in self.given if x.parameter.register in used)
         program = Program(kernel.name, tuple(x.parameter for x in kept), tuple(stream.root.items))
-        return Lowered(kernel, program, kept)
+        return Lowered(kernel, program, kept, trips=self.trips)
 
     def numbers(self) -> Iterable[Given]:
         """Sizes and scalars, which come in registers."""
@@ -378,7 +384,7 @@ class _Writer:
     def loop(self, stmt: For) -> None:
         """A loop over a number of iterations that is known on entry."""
         stream, outer = self.stream, self.stream.scope
-        trip = _trip(stmt)
+        trip = self.derive(_trip(replace(stmt, lower=self.plain(stmt.lower), upper=self.plain(stmt.upper))))
         known = constant(trip)
         if known is not None and known <= 0:
             return
@@ -395,10 +401,32 @@ class _Writer:
             stream.access.finish(stream)
         finally:
             stream.scope, stream.uses = outer, uses
-        outer.items.append(Loop(f"{stmt.var}{stream.count}", count, tuple(inner.items), 0, 1, stmt.span))
+        name = f"{stmt.var}{stream.count}"
+        self.trips[name] = self.plain(trip)
+        outer.items.append(Loop(name, count, tuple(inner.items), 0, 1, stmt.span))
         for scope in outer.chain():
             scope.drop(inner.mutated)
         stream.selector.forget()
+
+    def plain(self, x: Expr) -> Expr:
+        """An expression over the sizes that there were."""
+        return substitute(x, self.derived)
+
+    def derive(self, x: Expr) -> Expr:
+        """What takes more than sums and products of sizes is a parameter, which the caller computes."""
+        own = variables(x)
+        known = set(self.kernel.sizes) - self.derived.keys()
+        if not own or not own <= known or not any(isinstance(y, Binary) and y.op in WORK for y in walk_expr(x)):
+            return x
+        name = next((n for n, y in self.derived.items() if y == x), None)
+        if name is None:
+            name = f"size.{len(self.derived)}"
+            self.derived[name] = x
+            slot = self.stream.slot_for(INDEX, 0)
+            register = Register(slot[0], name)
+            self.stream.cells[name] = Cell(register, slot, INDEX)
+            self.given.append(Given(Parameter(name, register), None, x))
+        return Var(name, INDEX)
 
     def trip_count(self, trip: Expr) -> Register:
         """How often a loop runs, in a register: not at all where its condition does not hold."""

@@ -13,7 +13,7 @@ machine's.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -24,6 +24,7 @@ from planish.ir.index.evaluate import evaluate
 from planish.ir.nest import Array, Kernel
 from planish.ir.semantics.interpreter import run_kernel
 from planish.ir.types import Type
+from planish.poly.canonical.delinearise import delinearise
 from planish.poly.isl.affine import NotAffineError
 from planish.poly.scop.extents import pick_sizes, reach_elements, valid_sizes
 from planish.poly.scop.extraction import extract_scop
@@ -49,7 +50,7 @@ class Checked:
 def sizes_for(kernel: Kernel, wanted: tuple[int, ...] = TEST_SIZES) -> Iterator[dict[str, int]]:
     """Sizes with which a kernel may be called, each set once: near the wanted ones, unequal."""
     try:
-        valid = valid_sizes(extract_scop(kernel))
+        valid = valid_sizes(extract_scop(delinearise(kernel)))
     except NotAffineError:
         valid = None
     seen: list[dict[str, int]] = []
@@ -76,7 +77,7 @@ def draw_values(kernel: Kernel, sizes: Mapping[str, int], seed: int = 0) -> dict
 def _counts(kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, int]:
     """The elements of each array."""
     try:
-        reached = reach_elements(extract_scop(kernel), sizes)
+        reached = reach_elements(extract_scop(delinearise(kernel)), sizes)
     except NotAffineError:
         reached = {}
     out: dict[str, int] = {}
@@ -126,6 +127,11 @@ def check_stream(lowered: Lowered, kernel: Kernel, machine: Machine, values: Val
     except (MachineFault, PlanishError) as error:
         return str(error)
     return _difference(lowered, kernel, values, read_arrays(lowered, machine, values, state))
+
+
+def with_room(machine: Machine, bytes: int = 1 << 24) -> Machine:
+    """The machine with larger memories: what is compared with others need not be cut to fit."""
+    return replace(machine, memories=tuple(replace(x, bytes=max(x.bytes, bytes)) for x in machine.memories))
 
 
 def check_code(

@@ -290,7 +290,8 @@ class Matcher:
 
     def allows(self, bound: Bindings) -> bool:
         """Whether the numbers in the operation's text may be what they would be."""
-        values = {n: int(x.value) for n, x in bound.items() if n in self.numbers and isinstance(x, Const)}
+        numbers = {n: x for n, x in bound.items() if n in self.numbers and isinstance(x, Const)}
+        values = {n: int(x.value) for n, x in numbers.items() if not x.type.is_float}
         assumed = self.pattern.operation.definition.assumptions
         return all(evaluate(x, values) for x in assumed if variables(x) <= values.keys())
 

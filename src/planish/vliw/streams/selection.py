@@ -62,7 +62,7 @@ class Move:
 class Facts:
     """What is read off the patterns once for each machine."""
 
-    matchers: Mapping[Slot, tuple[Matcher, ...]]
+    matchers: Mapping[tuple[Slot, str], tuple[Matcher, ...]]
     moves: tuple[Move, ...]
     loads: Mapping[Slot, tuple[Pattern, ...]]
     stores: tuple[Pattern, ...]
@@ -80,7 +80,7 @@ def cost_of(pattern: Pattern) -> float:
 def _facts(patterns: PatternSet) -> Facts:
     memories = frozenset(x.name for x in patterns.machine.memories)
     counter = patterns.counter
-    matchers: dict[Slot, list[Matcher]] = {}
+    matchers: dict[tuple[Slot, str], list[Matcher]] = {}
     loads: dict[Slot, list[Pattern]] = {}
     immediates: dict[Slot, list[Pattern]] = {}
     moves: list[Move] = []
@@ -100,9 +100,22 @@ def _facts(patterns: PatternSet) -> Facts:
         else:
             if not reads:
                 immediates.setdefault(slot, []).append(p)
-            matchers.setdefault(slot, []).append(Matcher.of(p, counter))
+            matchers.setdefault((slot, _root(p.value)), []).append(Matcher.of(p, counter))
     return Facts({k: tuple(v) for k, v in matchers.items()}, tuple(moves), {k: tuple(v) for k, v in loads.items()},
                  tuple(stores), {k: tuple(v) for k, v in immediates.items()}, memories)  # fmt: skip
+
+
+def _root(x: Expr) -> str:
+    """What an expression does last; a constant is what a number in an operation's text makes."""
+    match x:
+        case Binary(op=op) | Unary(op=op):
+            return op
+        case Call(function=function):
+            return function
+        case Const():
+            return "Var"
+        case _:
+            return type(x).__name__
 
 
 def _loads(x: Expr) -> list[Load]:
@@ -232,7 +245,7 @@ class Selector:
                 if widened and self.reaches(expr.operand, p):
                     name = _loads(p.value)[0].array
                     best = _cheaper(best, Choice(cost_of(p), p, {name: expr.operand}))
-        for matcher in facts.matchers.get(slot, ()):
+        for matcher in facts.matchers.get((slot, _root(expr)), ()):
             for bound in matcher.matches(expr):
                 total = self._operands(matcher.pattern, bound, best.cost if best else None)
                 if total is not None:

@@ -411,6 +411,8 @@ class Stream:
             except RefusedError as error:
                 return str(error)
             if self.selector.best(x, own) is None:
+                if isinstance(x, Load):
+                    return f"the lanes of `{print_expr(x)}` are no neighbours in memory"
                 where = f"in {lanes} lanes" if lanes else "of one value"
                 return f"no operation computes `{print_expr(x)}` ({type_of(x)}) {where}"
         return f"`{print_expr(expr)}` cannot be moved to registers {slot[0]}"
@@ -427,4 +429,6 @@ def _operand(pattern: Pattern) -> str:
 
 
 def _smallest_first(expr: Expr) -> Sequence[Expr]:
-    return list(reversed(list(walk_expr(expr))))
+    """The parts of an expression, but for subscripts, each after its own parts."""
+    parts = () if isinstance(expr, Load) else children(expr)
+    return [*(y for x in parts for y in _smallest_first(x)), expr]

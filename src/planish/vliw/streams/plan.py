@@ -1,0 +1,375 @@
+"""Which tile a nest runs in: some are made into packets, and the one that takes the fewest cycles is kept.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.vliw.description import load_machine
+>>> text = "kernel f(A: f32[4, 64], B: f32[4, 64]) { for i in 0 .. 4 { for j in 0 .. 64 { B[i, j] += A[i, j] } } }"
+>>> found = plan(parse_kernel(text), load_machine("ftmatrix"))
+>>> found.tiles[0].lanes, found.estimate < plan_scalar(parse_kernel(text), load_machine("ftmatrix")).estimate
+(32, True)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import permutations
+
+from planish.core.diagnostic import PlanishError, Remark
+from planish.ir.expr import Expr
+from planish.ir.index.evaluate import evaluate
+from planish.ir.index.polynomial import constant, sub
+from planish.ir.nest import Assign, For, Kernel, Reduce
+from planish.ir.traverse import expressions, loads, variables, walk
+from planish.ir.types import Floats
+from planish.poly.isl.affine import NotAffineError
+from planish.schedule.program import Cursor, Program
+from planish.schedule.steps.bands import Reorder
+from planish.vliw.machine import Machine
+from planish.vliw.pack.packing import Options, Packed, pack
+from planish.vliw.program import Address, Instr, Item, Loop, Register
+from planish.vliw.streams.lower import Lowered, lower, patterns_of
+from planish.vliw.streams.shapes import promote, unroll_short, with_extrema, with_own_names
+from planish.vliw.streams.stream import RefusedError
+from planish.vliw.streams.tiles import Legal, Tile, Tiled, loops_of, reductions_of, tile
+
+GRID = ((1, 1), (1, 2), (1, 3), (1, 4), (1, 6), (1, 8), (2, 2), (3, 2), (4, 1), (4, 2), (6, 1), (6, 2), (6, 3),
+        (8, 1), (8, 2), (16, 1))  # fmt: skip
+"""Rows and vectors of the tiles that are looked at."""
+
+SHORT = 81
+"""Assignments up to which loops of few iterations are written out."""
+
+MOST_COPIES = 160
+"""Assignments of a tile: larger ones are not looked at."""
+
+PACKED = 3
+"""So many streams become packets: those that promise most."""
+
+MOST_PACKED = 6
+"""So many are tried to be packed at most."""
+
+_DEPTH = 24
+"""About how many cycles an iteration takes from its first operation to its last."""
+
+GUESS = 64
+"""What a size is taken to be that is not given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A kernel's stream and its packets: in which tiles, and about how many cycles they take. `remarks`: what was
+    refused on the way."""
+
+    kernel: Kernel
+    lowered: Lowered
+    packed: Packed
+    tiles: tuple[Tile, ...]
+    estimate: float
+    described: str = "one by one"
+    remarks: tuple[Remark, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A stream, the tiles that it is made of, and the least that it can take by its units and its sums' latency."""
+
+    program: Program
+    lowered: Lowered
+    tiles: tuple[Tile, ...]
+    least: float
+
+
+@dataclass(slots=True)
+class _Search:
+    """Tries tiles of a kernel."""
+
+    machine: Machine
+    sizes: Mapping[str, int]
+    contract: bool
+    reassociate: bool
+    options: Options
+    remarks: dict[str, Remark] = field(default_factory=dict)
+
+    def draft(self, form: _Form, tiles: tuple[Tile, ...]) -> _Draft | None:
+        """The stream of a kernel in tiles; None where that is refused."""
+        try:
+            made = tile(form.program, *tiles, legal=form.legal) if tiles else Tiled(form.program.kernel)
+            lowered = lower(made.kernel, self.machine, self.contract, made.sizes, made.plain)
+        except RefusedError as error:
+            self.remarks.setdefault(error.remark.message, error.remark)
+            return None
+        crowded = self.crowded(lowered)
+        if crowded is not None:
+            remark = Remark("vliw-pack", "refused", crowded, form.program.kernel.span)
+            self.remarks.setdefault(remark.message, remark)
+            return None
+        bounds = {x.name: least_interval(x, self.machine) for x in _innermost(lowered.program.body)}
+        return _Draft(
+            form.program,
+            lowered,
+            tiles,
+            _total({n: (x, -(-_DEPTH // x)) for n, x in bounds.items()}, lowered, self.sizes),
+        )
+
+    def crowded(self, lowered: Lowered) -> str | None:
+        """Which registers a loop names more of than there are, all at once: those that live through it."""
+        for loop in _innermost(lowered.program.body):
+            named: dict[str, set[str]] = {}
+            for x in loop.body:
+                assert isinstance(x, Instr)
+                for y in x.operands:
+                    for z in (y.base, y.offset) if isinstance(y, Address) else ():
+                        if isinstance(z, Register):
+                            named.setdefault(z.file, set()).add(z.name)
+            for file, names in named.items():
+                if len(names) > self.machine.file(file).count:
+                    return f"a loop uses {len(names)} registers of {file}"
+        return None
+
+    def packed(self, draft: _Draft) -> Planned | None:
+        """The packets of a stream; None where there are none."""
+        try:
+            packed = pack(draft.lowered.program, self.machine, self.options)
+        except PlanishError as error:
+            remark = Remark("vliw-pack", "refused", error.diagnostic.message, draft.program.kernel.span)
+            self.remarks.setdefault(remark.message, remark)
+            return None
+        cycles = estimate(packed, draft.lowered, self.sizes)
+        words = "; ".join(x.describe(draft.program.kernel) for x in draft.tiles) or "one by one"
+        return Planned(draft.lowered.kernel, draft.lowered, packed, draft.tiles, cycles, words)
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """A form of a kernel, and which of its loops may run in lanes."""
+
+    program: Program
+    legal: Legal
+
+
+def least_interval(loop: Loop, machine: Machine) -> int:
+    """The least interval of an innermost loop: by the units that its operations take, and by those that change what
+    they read."""
+    work: dict[frozenset[str], int] = {}
+    longest = 1
+    for x in loop.body:
+        assert isinstance(x, Instr)
+        operation = machine.operation(x.operation)
+        units = frozenset(operation.units)
+        work[units] = work.get(units, 0) + operation.busy
+        named = [y for y in x.operands if isinstance(y, Register)]
+        if len(named) != len(set(named)):
+            longest = max(longest, operation.latency)
+    shared = [(units, sum(n for other, n in work.items() if other <= units)) for units in work]
+    return max(longest, *(-(-n // len(units)) for units, n in shared)) if shared else 1
+
+
+def _innermost(items: Sequence[Item]) -> Iterator[Loop]:
+    for x in items:
+        if isinstance(x, Loop):
+            if x.is_innermost:
+                yield x
+            else:
+                yield from _innermost(x.body)
+
+
+def plan_scalar(
+    kernel: Kernel, machine: Machine, sizes: Mapping[str, int] | None = None, contract: bool = True,
+    options: Options | None = None,
+) -> Planned:  # fmt: skip
+    """The nest one by one, as it is written; RefusedError where the machine cannot do it."""
+    lowered = lower(kernel, machine, contract)
+    packed = pack(lowered.program, machine, options or Options())
+    return Planned(kernel, lowered, packed, (), estimate(packed, lowered, sizes or {}))
+
+
+def plan(
+    kernel: Kernel, machine: Machine, sizes: Mapping[str, int] | None = None, contract: bool = True,
+    reassociate: bool = True, options: Options | None = None,
+) -> Planned:  # fmt: skip
+    """The quickest of the tiles that are tried, for some sizes; one by one where there is none such. RefusedError where
+    the machine cannot do it at all."""
+    search = _Search(machine, sizes or {}, contract, reassociate, options or Options())
+    drafts: list[_Draft] = []
+    for form in _forms(kernel, search):
+        drafts += _drafts(form, search)
+        plain = search.draft(form, ())
+        drafts += [plain] if plain is not None else []
+    drafts.sort(key=lambda x: x.least)
+    found: list[Planned] = []
+    for draft in drafts[:MOST_PACKED]:
+        made = search.packed(draft)
+        found += [made] if made is not None else []
+        if len(found) >= PACKED:
+            break
+    if not found:
+        plain = next((x for x in drafts if not x.tiles), None)
+        found += [x for x in (search.packed(plain) if plain else None,) if x is not None]
+    if not found:
+        lower(kernel, machine, contract)
+        raise RefusedError(next(iter(search.remarks), "it does not become packets"), kernel.span)
+    quickest = min(found, key=lambda x: x.estimate)
+    return replace(quickest, remarks=tuple(search.remarks.values()))
+
+
+def _forms(kernel: Kernel, search: _Search) -> Iterator[_Form]:
+    """The forms of a kernel that are tried: as it is, with short loops written out, loops in another order."""
+    fp: Floats = "reassociate" if search.reassociate else "contract" if search.contract else "strict"
+    named = with_own_names(with_extrema(kernel) if search.reassociate else kernel)
+    seen: list[Kernel] = []
+    for form in (named, *_orders(named)):
+        program = Program.of(promote(form), fp)
+        legal = {x.label: reductions_of(program, x.label) for x in loops_of(program.kernel)}
+        short = replace(program, kernel=promote(_unrolled(program.kernel)))
+        for made in (program, short):
+            if made.kernel not in seen:
+                seen.append(made.kernel)
+                yield _Form(made, legal)
+
+
+def _unrolled(kernel: Kernel) -> Kernel:
+    """All short loops written out, inner ones first."""
+    while (made := unroll_short(kernel, SHORT)) != kernel:
+        kernel = made
+    return kernel
+
+
+def _orders(kernel: Kernel) -> Iterator[Kernel]:
+    """The loops of a band that is all of a kernel in other orders: each of them innermost but one, or outermost."""
+    loops = list(_band(kernel))
+    if len(loops) < 2 or len(loops) > 4:
+        return
+    names = tuple(x.var for x in loops)
+    orders = [x for x in permutations(names) if x != names]
+    program = Program.of(kernel)
+    for order in orders[:5]:
+        try:
+            yield program.apply(Reorder(Cursor(program, _band_label(program)), order)).kernel
+        except (PlanishError, NotAffineError):
+            continue
+
+
+def _band(kernel: Kernel) -> Iterator[For]:
+    block = kernel.body
+    while len(block.body) == 1 and isinstance(block.body[0], For):
+        yield block.body[0]
+        block = block.body[0].body
+
+
+def _band_label(program: Program) -> int:
+    first = program.kernel.body.body[0]
+    assert isinstance(first, For)
+    return first.label
+
+
+def _drafts(form: _Form, search: _Search) -> list[_Draft]:
+    """The streams of a form in tiles; where it has several nests, each in its best one beside the best ones of those
+    before it."""
+    chosen: tuple[Tile, ...] = ()
+    drafts: list[_Draft] = []
+    for nest in form.program.kernel.body.body:
+        if not isinstance(nest, For):
+            continue
+        found = [x for y in _tiles(form, nest, search) if (x := search.draft(form, (*chosen, y))) is not None]
+        if found:
+            drafts = sorted(found, key=lambda x: x.least)
+            chosen = drafts[0].tiles
+    return drafts
+
+
+def _tiles(form: _Form, nest: For, search: _Search) -> Iterator[Tile]:
+    """The tiles of a nest that are looked at."""
+    for loop in (x for x in walk(nest) if isinstance(x, For)):
+        if loop.step != 1 or form.legal.get(loop.label) is None:
+            continue
+        around = [x for x in _around(nest, loop) if x.step == 1 and form.legal.get(x.label) == ()]
+        row = next((x for x in around if not _bounds_use(x, x.var)), None)
+        size = sum(isinstance(x, Assign | Reduce) for x in walk(loop))
+        for rows, vectors in GRID:
+            if rows > 1 and row is None or rows * vectors > 1 and rows * vectors * size > MOST_COPIES:
+                continue
+            if _fits(search, loop, row, (rows, vectors)):
+                named = ((row.label, rows),) if row is not None and rows > 1 else ()
+                yield Tile(loop.label, _lanes(search, loop), vectors, named)
+
+
+def _lanes(search: _Search, lane: For) -> int:
+    """How many lanes a loop wants: those of the widest elements in it."""
+    kinds = [x.type.bits for stmt in walk(lane) for e in expressions(stmt) for x in loads(e)]
+    counts = patterns_of(search.machine).lane_counts
+    wide = len(counts) > 1 and kinds and max(kinds) > 32
+    return counts[-1] if wide else counts[0]
+
+
+def _fits(search: _Search, lane: For, row: For | None, shape: tuple[int, int]) -> bool:
+    """Whether a tile is no larger than its loops."""
+    lanes = _lanes(search, lane)
+    trip = _number(sub(lane.upper, lane.lower), search.sizes)
+    rows = _number(sub(row.upper, row.lower), search.sizes) if row is not None else 1
+    return (shape[1] == 1 or (shape[1] - 1) * lanes < trip) and shape[0] <= max(1, rows)
+
+
+def _around(nest: For, loop: For) -> list[For]:
+    """The loops around a loop in a nest, inner ones first."""
+    return [x for x in walk(nest) if isinstance(x, For) and x is not loop and any(y is loop for y in walk(x.body))][
+        ::-1
+    ]
+
+
+def _bounds_use(loop: For, name: str) -> bool:
+    """Whether a loop inside has bounds that depend on a variable."""
+    inside = [x for x in walk(loop.body) if isinstance(x, For)]
+    return any(name in variables(y) for x in inside for y in (x.lower, x.upper))
+
+
+def _number(x: Expr, sizes: Mapping[str, int]) -> int:
+    known = constant(x)
+    if known is not None:
+        return known
+    return evaluate(x, {**dict.fromkeys(variables(x), GUESS), **sizes})
+
+
+def estimate(packed: Packed, lowered: Lowered, sizes: Mapping[str, int]) -> float:
+    """About how many cycles packets take: those of innermost loops by their interval, what is around by its operations,
+    as many at a time as there are issue slots for."""
+    return _total({x.name: (x.interval, x.stages) for x in packed.loops}, lowered, sizes)
+
+
+def _total(intervals: Mapping[str, tuple[int, int]], lowered: Lowered, sizes: Mapping[str, int]) -> float:
+    known = {**dict.fromkeys(lowered.kernel.sizes, GUESS), **sizes}
+    for name, value in lowered.sizes.items():
+        known[name] = evaluate(value, known)
+    return _cycles(lowered.program.body, intervals, lowered, known)
+
+
+def _cycles(
+    items: Sequence[Item], intervals: Mapping[str, tuple[int, int]], lowered: Lowered, known: Mapping[str, int]
+) -> float:
+    total, block = 0.0, 0
+    for item in items:
+        if isinstance(item, Instr):
+            block += 1
+            continue
+        total += _block(block)
+        block = 0
+        trips = max(0, _trips(item, lowered, known))
+        if item.name in intervals:
+            interval, stages = intervals[item.name]
+            total += (trips + stages - 1) * interval + 12 if trips else 2
+        else:
+            total += trips * (_cycles(item.body, intervals, lowered, known) + 8)
+    return total + _block(block)
+
+
+def _block(operations: int) -> float:
+    return 0.0 if not operations else 15 + operations / 2
+
+
+def _trips(loop: Loop, lowered: Lowered, known: Mapping[str, int]) -> int:
+    if isinstance(loop.count, int):
+        return loop.count
+    trip = lowered.trips.get(loop.name)
+    if trip is None:
+        return GUESS // 2
+    guessed = dict.fromkeys(variables(trip) - known.keys(), GUESS // 2)
+    return evaluate(trip, {**known, **guessed})
