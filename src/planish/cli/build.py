@@ -17,6 +17,7 @@ import typer
 from planish.build.dump import STAGES, Stage, only_changed, print_stages
 from planish.cli.exits import OK, USER_ERROR, guarded, tell, tell_crashes
 from planish.cli.files import check_outputs, write_files
+from planish.cli.machine_build import build_for_machine
 from planish.cli.options import (
     Compiler,
     Defines,
@@ -48,6 +49,7 @@ from planish.report.tables import build_table, describe_floats, describe_refusal
 from planish.run.toolchains.blas import check_name, find_blas
 from planish.run.toolchains.cross import compiler_for
 from planish.target.load import load_target
+from planish.vliw.description import is_machine
 
 DEFAULT_FOLDER = Path("planish-out")
 
@@ -142,6 +144,8 @@ def build(
         blas=check_name(blas) if blas is not None else None, ilp64=ilp64, raising=raising,
     )  # fmt: skip
     names = list(dict.fromkeys(files))
+    if is_machine(target):
+        return build_for_machine(names, output, options, target, quiet)
     if print_changed:
         return _show_changed(names, options)
     if stop_after is not None:

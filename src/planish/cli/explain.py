@@ -10,6 +10,7 @@ import sys
 import typer
 
 from planish.cli.exits import OK, USER_ERROR, guarded, tell
+from planish.cli.machine_build import explain_for_machine
 from planish.cli.options import (
     Compiler,
     Defines,
@@ -32,6 +33,7 @@ from planish.options import Options
 from planish.report.account import FileAccount
 from planish.report.explanation import explain_file
 from planish.report.store import recall
+from planish.vliw.description import is_machine
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
@@ -61,6 +63,9 @@ def explain(
     for name in dict.fromkeys(files):
         try:
             source = read_input(name).source
+            if is_machine(target):
+                sys.stdout.write(explain_for_machine(source, options, target))
+                continue
             sys.stdout.write(explain_file(source, options, _recall(source, options)))
         except PlanishError as error:
             tell(error)

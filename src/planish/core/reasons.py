@@ -229,6 +229,16 @@ REASONS = (
         "nothing needs to change: the other strategies were tried; `planish explain FILE` lists what they made",
     ),
     Reason(
+        "vliw-lower",
+        "a VLIW machine has no operations for a nest, or not in these lanes",
+        "`planish isa list --isa MACHINE` shows what there is; the remark says what is missing, and where",
+    ),
+    Reason(
+        "vliw-pack",
+        "a stream of operations does not become packets",
+        _NOTHING + "smaller tiles were tried as well",
+    ),
+    Reason(
         "select-none",
         "no instructions are selected for strips of a nest of integers",
         "nothing needs to change: the other strategies were tried; `planish select FILE` shows what is selected",

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, NoReturn
 
 from planish.core.diagnostic import Diagnostic, PlanishError
@@ -22,7 +23,7 @@ from planish.ir.nest import Kernel
 from planish.ir.text.parser import parse_expr, parse_kernel
 from planish.ir.traverse import stored_arrays
 from planish.ir.types import BF16, BOOL, BY_NAME
-from planish.target.description import described_names, read_description
+from planish.target.description import described_names, kind_of, read_description
 from planish.target.toml_table import Table, parse_size, read_table
 from planish.vliw.machine import (
     Assembly,
@@ -45,6 +46,14 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 def machine_names() -> tuple[str, ...]:
     """The VLIW machines that are described here."""
     return described_names("vliw")
+
+
+def is_machine(name: str) -> bool:
+    """Whether a target is a VLIW machine: one that is described here, or by the TOML file at that path."""
+    if name in machine_names():
+        return True
+    path = Path(name)
+    return path.suffix == ".toml" and path.is_file() and kind_of(path.read_text(errors="replace")) == "vliw"
 
 
 def load_machine(name: str) -> Machine:

@@ -126,7 +126,7 @@ def check_stream(lowered: Lowered, kernel: Kernel, machine: Machine, values: Val
         state = interpret(lowered.program, machine, fill_state(lowered, machine, values, registers))
     except (MachineFault, PlanishError) as error:
         return str(error)
-    return _difference(lowered, kernel, values, read_arrays(lowered, machine, values, state))
+    return difference(kernel, values, read_arrays(lowered, machine, values, state))
 
 
 def with_room(machine: Machine, bytes: int = 1 << 24) -> Machine:
@@ -142,10 +142,11 @@ def check_code(
     run = simulate(code, machine, fill_state(lowered, machine, values, registers), most)
     if run.faults:
         return Checked(run.cycles, str(run.faults[0]))
-    return Checked(run.cycles, _difference(lowered, kernel, values, read_arrays(lowered, machine, values, run.state)))
+    return Checked(run.cycles, difference(kernel, values, read_arrays(lowered, machine, values, run.state)))
 
 
-def _difference(lowered: Lowered, kernel: Kernel, values: Values, found: Mapping[str, np.ndarray[Any, Any]]) -> str:
+def difference(kernel: Kernel, values: Values, found: Mapping[str, np.ndarray[Any, Any]]) -> str:
+    """Where arrays differ from what a kernel makes of values; "" where they do not."""
     wanted = meaning(kernel, values)
     for name, got in found.items():
         want = wanted[name][: got.size]

@@ -263,17 +263,24 @@ def _band_label(program: Program) -> int:
 
 
 def _drafts(form: _Form, search: _Search) -> list[_Draft]:
-    """The streams of a form in tiles; where it has several nests, each in its best one beside the best ones of those
-    before it."""
-    chosen: tuple[Tile, ...] = ()
+    """The streams of a form in tiles; where it has several nests, those of each beside the best ones of those before it
+    and the plainest of those behind it, without which arrays would be used by single elements, too."""
+    nests = [x for x in form.program.kernel.body.body if isinstance(x, For)]
+    tiles = {x.label: list(_tiles(form, x, search)) for x in nests}
+    chosen = {label: [y for y in found if (y.vectors, y.rows) == (1, ())][-1:] for label, found in tiles.items()}
     drafts: list[_Draft] = []
-    for nest in form.program.kernel.body.body:
-        if not isinstance(nest, For):
-            continue
-        found = [x for y in _tiles(form, nest, search) if (x := search.draft(form, (*chosen, y))) is not None]
+    for label, choices in tiles.items():
+        found: list[tuple[_Draft, Tile]] = []
+        for x in choices:
+            others = [y for other, z in chosen.items() for y in ([x] if other == label else z)]
+            made = search.draft(form, tuple(others))
+            found += [(made, x)] if made is not None else []
         if found:
-            drafts = sorted(found, key=lambda x: x.least)
-            chosen = drafts[0].tiles
+            found.sort(key=lambda y: y[0].least)
+            drafts = [y[0] for y in found]
+            chosen[label] = [found[0][1]]
+        elif len(nests) > 1:
+            chosen[label] = []
     return drafts
 
 

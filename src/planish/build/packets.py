@@ -1,0 +1,195 @@
+"""A C file for a VLIW machine: each nest becomes packets, which run in the simulator beside the nest's meaning.
+
+>>> from planish.core.span import Source
+>>> from planish.vliw.description import load_machine
+>>> text = "void f(const float a[restrict 64], float b[restrict 64]) { for (int i = 0; i < 64; i++) b[i] += 2 * a[i]; }"
+>>> (made,) = build_packets(Source("f.c", text), Options(), load_machine("ftmatrix"))
+>>> made.function, made.message, made.naive > 10 * made.cycles, made.planned.described
+('f', '', True, 'i in 32 lanes, 2 vectors')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from planish.build.read import read_file
+from planish.core.diagnostic import PlanishError, Remark
+from planish.core.progress import Progress, keep_quiet
+from planish.core.span import Source, Span
+from planish.frontend.c.translation_unit import Region
+from planish.ir.expr import Binary, Call
+from planish.ir.nest import Assign, Kernel, Reduce
+from planish.ir.traverse import walk, walk_expr
+from planish.options import Options
+from planish.poly.canonical.delinearise import delinearise
+from planish.poly.isl.affine import NotAffineError
+from planish.run.vliw.programs import run_code
+from planish.vliw.assembly import print_assembly
+from planish.vliw.machine import Machine
+from planish.vliw.pack.packing import LoopReport
+from planish.vliw.pack.packing import Options as PackOptions
+from planish.vliw.program import Code, Item, Loop
+from planish.vliw.simulator.cycles import Run
+from planish.vliw.streams.image import Values, fill_state, read_arrays
+from planish.vliw.streams.lower import Lowered
+from planish.vliw.streams.oracle import difference, draw_values, sizes_for, with_room
+from planish.vliw.streams.plan import Planned, plan, plan_scalar
+from planish.vliw.streams.stream import RefusedError
+
+MOST_CYCLES = 200_000_000
+TYPICAL = 64
+"""What sizes are near for which the number of cycles is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class PacketResult:
+    """What became of a nest: its packets, and what they take for some `sizes` beside operations one by one, as they are
+    written, without pipelining (`naive`; 0: not known). `checked`: so many calls were compared; `message`: where one
+    was wrong. `busy`: the share of cycles in which units that multiply begin to. `remarks`: what was refused."""
+
+    function: str
+    region: Region
+    planned: Planned | None
+    sizes: Mapping[str, int]
+    cycles: int = 0
+    naive: int = 0
+    checked: int = 0
+    busy: float = 0.0
+    message: str = ""
+    remarks: tuple[Remark, ...] = ()
+
+    @property
+    def speedup(self) -> float:
+        """How many times as many cycles the naive stream takes."""
+        return self.naive / self.cycles if self.cycles and self.naive else 0.0
+
+
+def build_packets(
+    source: Source, options: Options, machine: Machine, tell: Progress = keep_quiet, check: bool = True
+) -> tuple[PacketResult, ...]:
+    """The packets of each nest of a file; PlanishError where it cannot be read. Without `check` nothing is run."""
+    file = read_file(source, replace(options, target="generic"))
+    functions = [f for f in file.functions if options.function in (None, f.name)]
+    out: list[PacketResult] = []
+    for function in functions:
+        for region in function.regions:
+            tell(f"{function.name}: making packets")
+            out.append(_build(function.name, region, options, machine, check))
+    return tuple(out)
+
+
+def _build(name: str, region: Region, options: Options, machine: Machine, check: bool) -> PacketResult:
+    given = {kernel: options.sizes[text] for kernel, text in region.names if text in options.sizes}
+    contract, reassociate = options.fp != "strict", options.fp == "reassociate"
+    try:
+        kernel = delinearise(region.kernel)
+    except NotAffineError:
+        kernel = region.kernel
+    sizes = {**next(sizes_for(kernel, (TYPICAL,)), {}), **given}
+    try:
+        planned = plan(kernel, machine, sizes, contract, reassociate)
+    except RefusedError as error:
+        return PacketResult(name, region, None, sizes, remarks=(error.remark,))
+    except PlanishError as error:
+        remark = Remark("vliw-pack", "refused", error.diagnostic.message, region.span)
+        return PacketResult(name, region, None, sizes, remarks=(remark,))
+    result = PacketResult(name, region, planned, sizes, remarks=planned.remarks)
+    return _measured(result, kernel, machine, contract) if check else result
+
+
+def _measured(result: PacketResult, kernel: Kernel, machine: Machine, contract: bool) -> PacketResult:
+    """With what the packets take, and whether they are right at all test sizes."""
+    planned = result.planned
+    assert planned is not None
+    checked = 0
+    for sizes in sizes_for(kernel):
+        message = _wrong(planned.packed.code, planned.lowered, kernel, machine, draw_values(kernel, sizes))
+        checked += 1
+        if message:
+            told = ", ".join(f"{n} = {x}" for n, x in sizes.items())
+            return replace(result, checked=checked, message=f"{message}{f' ({told})' if told else ''}")
+    values = draw_values(kernel, result.sizes)
+    run = _run(planned.packed.code, planned.lowered, machine, values)
+    naive = _naive(result, kernel, machine, contract, values)
+    busy = multiplies(machine, planned.packed.code, run)
+    return replace(result, checked=checked, cycles=run.cycles, naive=naive, busy=busy)
+
+
+def _naive(result: PacketResult, kernel: Kernel, machine: Machine, contract: bool, values: Values) -> int:
+    """What the nest takes as it is written, one by one, in memories in which all has room."""
+    roomy = with_room(machine)
+    try:
+        plain = plan_scalar(result.region.kernel, roomy, result.sizes, contract, PackOptions(pipeline=False))
+    except (RefusedError, PlanishError):
+        return 0
+    run = _run(plain.packed.code, plain.lowered, roomy, values)
+    found = read_arrays(plain.lowered, roomy, values, run.state)
+    return 0 if run.faults or difference(kernel, values, found) else run.cycles
+
+
+def _run(code: Code, lowered: Lowered, machine: Machine, values: Values) -> Run:
+    registers = {x.name: x.register for x in code.parameters}
+    return run_code(code, machine, fill_state(lowered, machine, values, registers), MOST_CYCLES)
+
+
+def _wrong(code: Code, lowered: Lowered, kernel: Kernel, machine: Machine, values: Values) -> str:
+    run = _run(code, lowered, machine, values)
+    if run.faults:
+        return str(run.faults[0])
+    return difference(kernel, values, read_arrays(lowered, machine, values, run.state))
+
+
+def multiplies(machine: Machine, code: Code, run: Run) -> float:
+    """The share of the slots of units that multiply in which one begins to."""
+    names = {x.name for x in machine.operations if _multiplies(x.definition)}
+    wide = {x for x in names if any(y.shape for y in machine.operation(x).definition.arrays)}
+    used = {x.instr.operation for packet in code.packets for x in packet}
+    names = wide if wide & used else names
+    units = {y for x in names & used for y in machine.operation(x).units}
+    counted = zip(code.packets, run.counts, strict=True)
+    begun = sum(n * sum(x.instr.operation in names for x in packet) for packet, n in counted)
+    return begun / (len(units) * run.cycles) if units and run.cycles else 0.0
+
+
+def _multiplies(definition: Kernel) -> bool:
+    values = [x.value for x in walk(definition.body) if isinstance(x, Assign | Reduce)]
+    parts = [y for x in values for y in walk_expr(x)]
+    product = any(isinstance(x, Binary) and x.op == "mul" for x in parts)
+    return product or any(isinstance(x, Call) and x.function == "fma" for x in parts)
+
+
+def print_packets(result: PacketResult, machine: Machine) -> str:
+    """The assembly of a nest, with what its registers hold at the start."""
+    planned = result.planned
+    if planned is None:
+        return ""
+    named = {x.parameter.name: x for x in planned.lowered.given}
+    heads = [f"; {result.function}: {planned.described}"]
+    for parameter in planned.packed.code.parameters:
+        given = named[parameter.name]
+        what = f"the address of {given.array.name} in {parameter.memory}" if given.array is not None else parameter.name
+        heads.append(f"; {parameter.register}: {what}")
+    return "\n".join(heads) + "\n" + print_assembly(planned.packed.code, machine) + "\n"
+
+
+def explain_loops(result: PacketResult) -> Iterator[tuple[LoopReport, Span | None, tuple[Span, ...]]]:
+    """What is known of each innermost loop, its place, and those of the operations of its recurrence."""
+    planned = result.planned
+    if planned is None:
+        return
+    loops = {x.name: x for x in _innermost(planned.lowered.program.body)}
+    for report in planned.packed.loops:
+        loop = loops.get(report.name)
+        body = loop.body if loop is not None else ()
+        at = [body[n] for n in report.recurrences.operations if n < len(body)]
+        spans = tuple(dict.fromkeys(x.span for x in at if x.span is not None))
+        yield report, loop.span if loop is not None else None, spans
+
+
+def _innermost(items: tuple[Item, ...]) -> Iterator[Loop]:
+    for x in items:
+        if isinstance(x, Loop):
+            if x.is_innermost:
+                yield x
+            yield from _innermost(x.body)

@@ -1,0 +1,62 @@
+"""`planish build --target MACHINE`: nests become packets, checked in the simulator, with a report."""
+
+from pathlib import Path
+
+import pytest
+
+from planish.build.packets import build_packets
+from planish.cli.machine_build import build_for_machine
+from planish.core.span import Source
+from planish.options import Options
+from planish.report.packets import describe_packets
+from planish.vliw.description import load_machine
+
+TEXT = """void scale(int n, float a, const float *restrict x, float *restrict y)
+{
+    for (int i = 0; i < n; i++)
+        y[i] = a * x[i];
+}
+
+void waves(int n, float *restrict y)
+{
+    for (int i = 0; i < n; i++)
+        y[i] = __builtin_sinf(y[i]);
+}
+
+void smooth(int n, float a, float s[restrict 1], float *restrict y)
+{
+    for (int i = 0; i < n; i++) {
+        s[0] = a * s[0] + y[i];
+        y[i] = s[0];
+    }
+}
+"""
+
+
+def test_a_file_becomes_assembly_and_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "f.c").write_text(TEXT.replace("__builtin_", "").replace("void scale", "#include <math.h>\nvoid scale"))
+    done = build_for_machine([str(tmp_path / "f.c")], tmp_path / "o", Options(), "ftmatrix", False)
+    output = capsys.readouterr().out
+    assert done == 0, output
+    text = (tmp_path / "o" / "f.s").read_text()
+    assert "VFMULS32.VMAC" in text and "; scale: i in 32 lanes" in text and "waves" not in text
+    assert "refused[vliw-lower]: no operation computes `sin(" in output
+    assert "calls were checked in the simulator of ftmatrix" in output
+
+
+def test_the_interval_is_explained() -> None:
+    source = Source("f.c", TEXT)
+    (found,) = build_packets(source, Options(function="smooth"), load_machine("ftmatrix"), check=False)
+    told = list(describe_packets(found, source, all_remarks=True))
+    assert any("which is the least" in x and "line 15" in x for x in told)
+    assert any("s[0] = a * s[0] + y[i];" in x for x in told)
+
+
+def test_another_machine_is_its_file() -> None:
+    machine = load_machine(str(Path(__file__).parent / "narrow.toml"))
+    text = (
+        "void f(const float x[restrict 40], float y[restrict 40]) { for (int i = 0; i < 40; i++) y[i] += x[i] * x[i]; }"
+    )
+    (found,) = build_packets(Source("f.c", text), Options(), machine)
+    assert found.message == "" and found.planned is not None and found.cycles > 0
+    assert found.planned.tiles and found.planned.tiles[0].lanes == 4
