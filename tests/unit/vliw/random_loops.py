@@ -35,8 +35,8 @@ def random_machine(random: Random) -> Machine:
 class Maker:
     """Random bodies over a machine of `random_machine`."""
 
-    def __init__(self, random: Random, machine: Machine) -> None:
-        self.random = random
+    def __init__(self, random: Random, machine: Machine, values: int = 10) -> None:
+        self.random, self.values = random, values
         wide_one = machine.name == "wide"
         self.data, self.address = ("V", "A") if wide_one else ("R", "G")
         self.memory = "AM" if wide_one else "DATA"
@@ -51,7 +51,7 @@ class Maker:
         self.pointers = [Register(self.address, f"p{i}") for i in range(3)]
 
     def value(self) -> Register:
-        return Register(self.data, f"v{self.random.randrange(10)}")
+        return Register(self.data, f"v{self.random.randrange(self.values)}")
 
     def body(self, size: int) -> tuple[Instr, ...]:
         """Some operations; pointers move as they like, so that stores may meet later loads."""

@@ -88,13 +88,14 @@ def positive_cycle(count: int, edges: Sequence[Edge], interval: int) -> list[Edg
     """A cycle of dependences whose delays are more than `interval` times its distances; empty where there is none."""
     longest = [0] * count
     came: list[Edge | None] = [None] * count
+    weighted = [(x.first, x.second, x.delay - interval * x.distance, x) for x in edges]
     changed: int | None = None
     for _ in range(count + 1):
         changed = None
-        for edge in edges:
-            reached = longest[edge.first] + edge.delay - interval * edge.distance
-            if reached > longest[edge.second]:
-                longest[edge.second], came[edge.second], changed = reached, edge, edge.second
+        for first, second, weight, edge in weighted:
+            reached = longest[first] + weight
+            if reached > longest[second]:
+                longest[second], came[second], changed = reached, edge, second
         if changed is None:
             return []
     at = changed or 0

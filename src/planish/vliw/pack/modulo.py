@@ -25,7 +25,7 @@ from planish.vliw.machine import Machine
 from planish.vliw.pack.bounds import recurrence_bound, resource_bound
 from planish.vliw.pack.dependence import Edge
 from planish.vliw.pack.effects import Effects
-from planish.vliw.pack.lifetimes import Value, span
+from planish.vliw.pack.lifetimes import Value
 from planish.vliw.pack.reservation import Table
 
 _TRIES = 8
@@ -115,12 +115,13 @@ def kernel_at(body: Body, interval: int, cycles: Sequence[int]) -> Kernel | None
 def _heights(body: Body, interval: int) -> list[int] | None:
     """The longest chain from each operation on; None where a recurrence is longer than the interval allows."""
     heights = [0] * len(body.nodes)
+    weighted = [(x.first, x.second, x.delay - interval * x.distance) for x in reversed(body.edges)]
     for _ in range(len(body.nodes) + 1):
         changed = False
-        for edge in reversed(body.edges):
-            reached = heights[edge.second] + edge.delay - interval * edge.distance
-            if reached > heights[edge.first]:
-                heights[edge.first], changed = reached, True
+        for first, second, weight in weighted:
+            reached = heights[second] + weight
+            if reached > heights[first]:
+                heights[first], changed = reached, True
         if not changed:
             return heights
     return None
@@ -164,7 +165,7 @@ def _place(body: Body, table: Table, ranks: Sequence[tuple[float, ...]]) -> list
     return None
 
 
-def shorten(body: Body, table: Table, cycles: list[int], sweeps: int = 6) -> Kernel:
+def shorten(body: Body, table: Table, cycles: list[int], sweeps: int = 3) -> Kernel:
     """The kernel with operations moved within their slack, as long as lifetimes get shorter by it."""
     count, interval = len(body.nodes), table.period
     touched: list[list[Value]] = [[] for _ in range(count)]
@@ -201,20 +202,24 @@ def _move(
     before, after = edges
     low = max((cycles[x.first] + x.delay - interval * x.distance for x in before), default=here - interval)
     high = min((cycles[x.second] - x.delay + interval * x.distance for x in after), default=here + interval)
-    low, high = max(low, here - 2 * interval), min(high, here + 2 * interval)
+    low, high = max(low, here - interval), min(high, here + interval)
+    if low >= high:
+        return False
+    parts = [_without(x, i, cycles, interval) for x in values]
 
     def cost(at: int) -> tuple[int, int]:
-        cycles[i] = at
-        spans = [span(x, cycles, interval) for x in values]
-        return sum(last - first for first, last in spans), abs(at - here)
+        length = 0
+        for first, last, landing, end in parts:
+            length += max(last, at + end) - min(first, at + landing)
+        return length, abs(at - here)
 
-    choices = sorted((cost(x), x) for x in range(low, high + 1))
     now = cost(here)
+    choices = sorted(x for x in ((cost(x), x) for x in range(low, high + 1)) if x[0] < now)
+    if not choices:
+        return False
     unit = table.unit_of(i)
     table.remove(i)
-    for found, at in choices:
-        if found >= now:
-            break
+    for _, at in choices:
         if table.place(i, body.nodes[i], at):
             cycles[i] = at
             return True
@@ -223,3 +228,22 @@ def _move(
         raise AssertionError("an operation does not fit where it was")
     table.loosen(i, body.nodes[i])
     return False
+
+
+_FAR = 1 << 40
+
+
+def _without(value: Value, i: int, cycles: Sequence[int], interval: int) -> tuple[int, int, int, int]:
+    """When a value lands and ends but for one operation, and how long after that operation it does by that one."""
+    first, last, landing, end = _FAR, -_FAR, _FAR, -_FAR
+    for j, latency in value.writers:
+        if j == i:
+            landing, end = min(landing, latency), max(end, latency)
+        else:
+            first, last = min(first, cycles[j] + latency), max(last, cycles[j] + latency)
+    for j, distance in value.readers:
+        if j == i:
+            end = max(end, interval * distance)
+        else:
+            last = max(last, cycles[j] + interval * distance)
+    return first, last, landing, end

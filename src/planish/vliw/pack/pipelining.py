@@ -15,6 +15,7 @@ where the operations that count its passes go.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -72,10 +73,16 @@ def prepare(instrs: Sequence[Instr], after: Registers, control: Control, describ
 
 def roll(problem: Problem, least: int, most: int) -> Rolled | None:
     """The loop with the shortest interval from `least` to `most` at which there are registers enough."""
-    for interval in range(max(least, problem.least), most + 1):
+    kept = Counter(x.file for x in problem.invariants)
+    if any(count > problem.body.machine.file(file).count for file, count in kept.items()):
+        return None
+    interval = max(least, problem.least)
+    while interval <= most:
         kernel = schedule_at(problem.body, interval)
         if kernel is not None and has_registers(problem, kernel):
             return with_copies(problem, kernel)
+        # One more cycle is a smaller part of a long interval, and frees as few registers.
+        interval += 1 if kernel is None else 1 + interval // 16
     return None
 
 

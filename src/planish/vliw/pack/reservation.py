@@ -63,7 +63,7 @@ class Table:
         for key, count in ports.items():
             if self._ports.get(key, 0) + count > self._limits[key[0], key[1]]:
                 return False
-        if not self._find_unit(number, effects, cycle, set()):
+        if not self._find_unit(number, effects, cycle, frozenset()):
             return False
         for key, count in ports.items():
             self._ports[key] = self._ports.get(key, 0) + count
@@ -134,38 +134,48 @@ class Table:
                 found[key] = found.get(key, 0) + 1
         return found
 
-    def _find_unit(self, number: int, effects: Effects, cycle: int, tried: set[str]) -> bool:
+    def _find_unit(self, number: int, effects: Effects, cycle: int, tried: frozenset[str]) -> bool:
         """Give an operation a unit, by moving others to other units of theirs where that is what it takes."""
         if self.period and effects.busy > self.period:
             return False
-        held: list[tuple[str, set[int]]] = []
-        for unit in effects.units:
-            if any(x in self._kept for x in self._cells(unit, effects, cycle)):
-                continue
-            holders = {self._holder[x] for x in self._cells(unit, effects, cycle) if x in self._holder}
-            if not holders and self._has_slot(unit, cycle):
-                self._occupy(number, unit, effects, cycle)
-                return True
-            held.append((unit, holders))
-        for unit, holders in held:
-            if unit in tried or len(holders) != 1:
-                continue
-            (other,) = holders
-            theirs, at = self._placed[other]
-            if len(theirs.units) < 2:
-                continue
-            self._vacate(other, theirs, at)
-            if self._has_slot(unit, cycle):
-                self._occupy(number, unit, effects, cycle)
-                if self._find_unit(other, theirs, at, tried | {unit}):
+        row = cycle % self.period if self.period else cycle
+        if effects.busy == 1:
+            for unit in effects.units:
+                if (unit, row) not in self._holder and (unit, row) not in self._kept and self._has_slot(unit, row):
+                    self._occupy(number, unit, effects, cycle)
                     return True
-                self._vacate(number, effects, cycle)
-            self._occupy(other, unit, theirs, at)
+        else:
+            for unit in effects.units:
+                cells = list(self._cells(unit, effects, cycle))
+                if not any(x in self._holder or x in self._kept for x in cells) and self._has_slot(unit, row):
+                    self._occupy(number, unit, effects, cycle)
+                    return True
+        return any(
+            unit not in tried and self._move_from(unit, number, effects, cycle, tried) for unit in effects.units
+        )
+
+    def _move_from(self, unit: str, number: int, effects: Effects, cycle: int, tried: frozenset[str]) -> bool:
+        """Give an operation a unit that another one has, if that one can go to another unit."""
+        cells = list(self._cells(unit, effects, cycle))
+        holders = {self._holder[x] for x in cells if x in self._holder}
+        if len(holders) != 1 or any(x in self._kept for x in cells):
+            return False
+        (other,) = holders
+        theirs, at = self._placed[other]
+        if len(theirs.units) < 2:
+            return False
+        self._vacate(other, theirs, at)
+        if self._has_slot(unit, self._row(cycle)):
+            self._occupy(number, unit, effects, cycle)
+            if self._find_unit(other, theirs, at, tried | {unit}):
+                return True
+            self._vacate(number, effects, cycle)
+        self._occupy(other, unit, theirs, at)
         return False
 
-    def _has_slot(self, unit: str, cycle: int) -> bool:
+    def _has_slot(self, unit: str, row: int) -> bool:
         side = self._side[unit]
-        return self._issued.get((side, self._row(cycle)), 0) < self.machine.sides[side]
+        return self._issued.get((side, row), 0) < self.machine.sides[side]
 
     def _occupy(self, number: int, unit: str, effects: Effects, cycle: int) -> None:
         for cell in self._cells(unit, effects, cycle):
