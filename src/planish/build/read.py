@@ -13,8 +13,10 @@ from itertools import combinations
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.span import Source
 from planish.emit.dropin.standalone import emit_standalone
+from planish.frontend.c.analysis.data_model import check_data_model
 from planish.frontend.c.reader import read_c
 from planish.frontend.c.text.lexer import tokenize
+from planish.frontend.c.text.preprocess import STUBS
 from planish.frontend.c.translation_unit import CFile, CFunction
 from planish.frontend.mlir.reader import is_mlir, read_mlir
 from planish.options import Options
@@ -25,14 +27,18 @@ def read_file(source: Source, options: Options) -> CFile:
     """The file's functions and regions.
 
     Raises PlanishError E0104 where `options.function` is not among them, E0105 where there is no loop, E0204 where a
-    function is defined twice, E0623 where a script is given for several nests, and what the front-end raises.
+    function is defined twice, E0205 where the target has a narrower `long` than the file is read with, E0623 where a
+    script is given for several nests, and what the front-end raises.
     """
     if is_mlir(source):
         kernels = read_mlir(source, options.function, options.fp)
         file = emit_standalone(*kernels, origin=source)
     else:
-        defines = (*options.defines, *load_target(options.target).predefined)
+        target = load_target(options.target)
+        defines = (*options.defines, *target.predefined)
         file = read_c(source, defines=defines, include_dirs=options.include_dirs, fp=options.fp)
+        if target.long_bits == 32:
+            check_data_model(file.preprocessed, str(STUBS), source, target.name)
     names = [f.name for f in file.functions]
     if options.function is not None and options.function not in names:
         known = ", ".join(names) or "none"

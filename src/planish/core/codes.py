@@ -50,6 +50,10 @@ CODES = {
     "E0202": Code("the preprocessor stopped", "give the folders of headers with -I DIR, and macros with -D NAME=VALUE"),
     "E0203": Code("the file defines no function", "give a file with a function that holds a loop nest"),
     "E0204": Code("a function is defined twice", "take one of them out, or choose one by -D and #if"),
+    "E0205": Code(
+        "a type has 32 bits on the target, and is read with 64",
+        "use int, or the types of stdint.h with a number in their name",
+    ),
     "E0301": Code("this is no function that can be read", "write a plain `def` in a file, and import it again"),
     "E0302": Code("this is not Python", "correct the line"),
     "E0303": Code("there is no such function in a text, or more than one", "write `def name(…):`, and say which one"),

@@ -89,6 +89,11 @@ class Target:
         """The macros by which its compilers say what C leaves open: whether a plain `char` has no sign."""
         return ("__CHAR_UNSIGNED__=1",) if self.architecture in ("aarch64", "hexagon") else ()
 
+    @property
+    def long_bits(self) -> int:
+        """The bits of C's `long`, and of addresses."""
+        return 32 if self.architecture == "hexagon" else 64
+
     def lanes(self, type: Type) -> int:
         """How many elements of a type one vector holds, at least 1."""
         return max(1, self.vector_bits // (8 * type.size))

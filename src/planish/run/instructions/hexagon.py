@@ -21,6 +21,7 @@ from planish.run.instructions.compile import Machine
 from planish.run.instructions.machines import find_emulator
 from planish.run.instructions.program import Dialect
 from planish.run.processes.process import Limits, run_process
+from planish.run.toolchains.hexagon_system import BEGIN, RUNTIME, SYSTEM_CALLS
 from planish.run.toolchains.toolchain import choose_compiler, find_compilers
 
 PACKAGE = "qemu (its source: apt-get source qemu)"
@@ -30,72 +31,17 @@ _LIMITS = Limits(seconds=60)
 _OPTIONS = ("--target=hexagon-unknown-linux-musl", "-mv66", "-mhvx=v66", "-mhvx-length=128B", "-ffreestanding",
             "-fno-builtin", "-nostdlib", "-static", "-fuse-ld=lld")  # fmt: skip
 
-_SYSTEM = """\
-typedef unsigned long size_t;
+_REGISTERS = """\
 typedef long HVX_Vector __attribute__((__vector_size__(128))) __attribute__((aligned(128)));
 typedef long HVX_VectorPair __attribute__((__vector_size__(256))) __attribute__((aligned(128)));
 typedef HVX_Vector HVX_VectorPred;
-enum { O_RDONLY = 0, O_WRONLY = 1, O_CREAT = 0100, O_TRUNC = 01000, SEEK_SET = 0 };
-enum { PROT_NONE = 0, PROT_READ = 1, PROT_WRITE = 2, MAP_PRIVATE = 2, MAP_ANONYMOUS = 0x20 };
-#define MAP_FAILED ((void *)-1)
-
-static long ask(long number, long a, long b, long c, long d, long e, long f) {
-  register long r0 __asm__("r0") = a, r1 __asm__("r1") = b, r2 __asm__("r2") = c, r3 __asm__("r3") = d;
-  register long r4 __asm__("r4") = e, r5 __asm__("r5") = f, r6 __asm__("r6") = number;
-  __asm__ volatile("trap0(#1)" : "+r"(r0) : "r"(r1), "r"(r2), "r"(r3), "r"(r4), "r"(r5), "r"(r6) : "memory");
-  return r0;
-}
-static int open(const char *name, int how, ...) { return ask(56, -100, (long)name, how, 0600, 0, 0); }
-static long read(int file, void *data, long size) { return ask(63, file, (long)data, size, 0, 0, 0); }
-static long write(int file, const void *data, long size) { return ask(64, file, (long)data, size, 0, 0, 0); }
-static long lseek(int file, long at, int whence) {
-  long long found;
-  return ask(62, file, 0, at, (long)&found, whence, 0);
-}
-static void *mmap(void *at, long size, int what, int how, int file, long from) {
-  return (void *)ask(222, (long)at, size, what, how, file, from);
-}
-static int mprotect(void *at, long size, int what) { return ask(226, (long)at, size, what, 0, 0, 0); }
 static int atoi(const char *text) {
   int found = 0;
   while (*text) found = found * 10 + (*text++ - 48);
   return found;
 }
-void *memcpy(void *to, const void *from, size_t size) {
-  volatile unsigned char *a = to;
-  const unsigned char *b = from;
-  while (size--) *a++ = *b++;
-  return to;
-}
-void *__hexagon_memcpy_likely_aligned_min32bytes_mult8bytes(void *to, const void *from, size_t size) {
-  return memcpy(to, from, size);
-}
-unsigned long long __hexagon_udivdi3(unsigned long long a, unsigned long long b) {
-  unsigned long long found = 0, rest = 0;
-  for (int at = 63; at >= 0; at--) {
-    rest = rest << 1 | (a >> at & 1);
-    if (rest >= b) rest -= b, found |= 1ull << at;
-  }
-  return found;
-}
-unsigned __hexagon_udivsi3(unsigned a, unsigned b) { return __hexagon_udivdi3(a, b); }
-long long __hexagon_divdi3(long long a, long long b) {
-  unsigned long long found = __hexagon_udivdi3(a < 0 ? -(unsigned long long)a : a, b < 0 ? -(unsigned long long)b : b);
-  return (a < 0) == (b < 0) ? found : -found;
-}
-int __hexagon_divsi3(int a, int b) { return __hexagon_divdi3(a, b); }
-void *memmove(void *to, const void *from, size_t size) {
-  volatile unsigned char *a = to;
-  const volatile unsigned char *b = from;
-  if (a < b) while (size--) *a++ = *b++;
-  else while (size--) a[size] = b[size];
-  return to;
-}
-void *memset(void *to, int what, size_t size) {
-  volatile unsigned char *a = to;
-  while (size--) *a++ = what;
-  return to;
-}
+"""
+_INTRINSICS = """\
 #define LOAD(tag, text) \\
   static inline HVX_Vector __builtin_HEXAGON_##tag##_128B(const void *p) { \\
     HVX_Vector r; __asm__ volatile(text : "=v"(r) : "r"(p) : "memory"); return r; }
@@ -136,10 +82,8 @@ MOVE(V6_vcmov, "")
 MOVE(V6_vncmov, "!")
 COMBINE(V6_vccombine, "")
 COMBINE(V6_vnccombine, "!")
-int main(int argc, char **argv);
-__attribute__((used)) static void begin(long *stack) { ask(94, main(stack[0], (char **)(stack + 1)), 0, 0, 0, 0, 0); }
-__asm__(".global _start\\n_start:\\n  r0 = r29\\n  r29 = and(r29, #-256)\\n  call begin\\n");
 """
+_SYSTEM = _REGISTERS.join((SYSTEM_CALLS, RUNTIME + _INTRINSICS + BEGIN))
 _DIALECT = Dialect(
     (), _SYSTEM, "__builtin_HEXAGON_{}_128B",
     {PREDICATE: "__builtin_HEXAGON_V6_vandvrt_128B({}, -1)"}, {PREDICATE: "__builtin_HEXAGON_V6_vandqrt_128B({}, -1)"},

@@ -12,6 +12,8 @@ from pathlib import Path
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.run.processes.process import Limits, run_process
+from planish.run.toolchains.hexagon_caller import caller_text
+from planish.run.toolchains.hexagon_system import library_runtime
 from planish.run.toolchains.toolchain import Compiler
 
 _CALLER = r"""
@@ -99,8 +101,10 @@ def build_caller(compiler: Compiler, flags: Sequence[str], folder: Path, limits:
     """The program that runs in the emulator, made by a compiler that makes code for that processor with these flags;
     PlanishError E0803 with the compiler's words where it refuses."""
     source, program = folder / "caller.c", folder / "caller"
-    source.write_text(_CALLER)
-    command = [str(compiler.path), "-std=gnu11", "-O1", *flags, str(source), "-o", str(program), "-ldl", "-lm"]
+    hosted = library_runtime(flags) is None
+    source.write_text(_CALLER if hosted else caller_text())
+    own, libraries = ((), ("-ldl", "-lm")) if hosted else (("-ffreestanding", "-fno-builtin", "-static", "-w"), ())
+    command = [str(compiler.path), "-std=gnu11", "-O1", *own, *flags, str(source), "-o", str(program), *libraries]
     done = run_process(command, limits or Limits(60))
     if done.code != 0:
         raise PlanishError(Diagnostic("E0803", f"{compiler.name} failed:\n{done.stderr.strip()}"))
@@ -114,4 +118,7 @@ def find_emulator(architecture: str) -> tuple[str, ...] | str:
     found = shutil.which(name)
     if found is None:
         return f"there is no {name} here"
+    if architecture == "hexagon":
+        # All that 32 bits address would be reserved, which limits on memory do not allow.
+        return found, "-R", "0x80000000"
     return found, "-cpu", "max", "-L", f"/usr/{architecture}-linux-gnu"

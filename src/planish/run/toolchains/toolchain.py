@@ -23,6 +23,7 @@ from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.types import BF16, F16, Type
 from planish.run.processes.process import Limits, run_process
 from planish.run.toolchains.c_type_names import c_name
+from planish.run.toolchains.hexagon_system import library_runtime
 from planish.run.toolchains.link_stubs import stub_text, undefined_names
 
 CompilerKind = Literal["gcc", "clang"]
@@ -186,7 +187,15 @@ def _link(
     compiler: Compiler, objects: Sequence[Path], flags: Sequence[str], part: Path, limits: Limits, whole: bool
 ) -> None:
     """Links a library, with stubs for functions that nothing defines unless it has to be `whole`."""
-    command = [*LINK_FLAGS, *map(str, objects), *flags, "-o", str(part), "-lm"]
+    runtime = library_runtime(flags)
+    if runtime is None:
+        command = [*LINK_FLAGS, *map(str, objects), *flags, "-o", str(part), "-lm"]
+    else:
+        source, made = part.with_name("runtime.c"), part.with_name("runtime.o")
+        source.write_text(runtime)
+        alone = [*BASE_FLAGS, "-O1", "-w", "-ffreestanding", "-fno-builtin", *flags, "-c", str(source), "-o", str(made)]
+        _run(compiler, alone, flags, limits, part.parent)
+        command = [*LINK_FLAGS, *map(str, objects), str(made), *flags, "-o", str(part)]
     try:
         _run(compiler, command, flags, limits, part.parent)
     except PlanishError as error:
@@ -195,7 +204,7 @@ def _link(
             raise
         stubs, made = part.with_name("stubs.c"), part.with_name("stubs.o")
         stubs.write_text(stub_text(names))
-        alone = [*BASE_FLAGS, "-w", "-fno-builtin", "-c", str(stubs), "-o", str(made)]
+        alone = [*BASE_FLAGS, *flags, "-w", "-fno-builtin", "-c", str(stubs), "-o", str(made)]
         _run(compiler, alone, flags, limits, part.parent)
         _run(compiler, [*LINK_FLAGS, str(made), *command[len(LINK_FLAGS) :]], flags, limits, part.parent)
 

@@ -94,10 +94,10 @@ def parse_c(text: str, source: Source, flags: Sequence[str] = ()) -> Tree:
     rest, dropped = _parse_without_declarations(_blank(text, failed), source, unknown)
     if isinstance(rest, _Failure) or not any(isinstance(x, c_ast.FuncDef) for x in rest.ext):
         if outcome.physical == 0 and bodies:
-            file, line = _line_map(text)[bodies[0][2] - 1]
+            file, line = line_map(text)[bodies[0][2] - 1]
             outcome = replace(outcome, span=Span(file, line, 1, line, 2))
         raise PlanishError(_tell_unread(outcome, taken), source)
-    lines = _line_map(text)
+    lines = line_map(text)
     remarks = [_tell_left_out("function", x, lines) for x in failed]
     remarks += [_tell_left_out("declaration", x, lines) for x in dropped]
     return Tree(rest, tuple(unknown), (*remarks, *_leave_out_deep(rest)))
@@ -243,11 +243,11 @@ def _parse_once(text: str, source: Source, unknown: list[str]) -> c_ast.FileAST 
 def _locate(message: str, text: str, source: Source) -> _Failure:
     found = _PLACE.match(message)
     if found is None or found.group(2) is None:
-        lines = _line_map(text)
+        lines = line_map(text)
         last = max((line for file, line in lines if file == source.name), default=1)
         return _Failure(source.point(last), 0, found.group(4) if found else message)
     file, line, column = found.group(1), int(found.group(2)), int(found.group(3) or 1)
-    physical = next((n for n, place in enumerate(_line_map(text), 1) if place == (file, line)), 0)
+    physical = next((n for n, place in enumerate(line_map(text), 1) if place == (file, line)), 0)
     return _Failure(Span(file, line, column, line, column + 1), physical, _sentence(found.group(4)))
 
 
@@ -257,7 +257,7 @@ def _sentence(message: str) -> str:
     return message[:1].lower() + message[1:]
 
 
-def _line_map(text: str) -> list[tuple[str, int]]:
+def line_map(text: str) -> list[tuple[str, int]]:
     """File and line of each physical line of the preprocessed text."""
     out: list[tuple[str, int]] = []
     file, line = "", 1
@@ -274,7 +274,7 @@ def _line_map(text: str) -> list[tuple[str, int]]:
 
 def main_lines(text: str, name: str) -> list[tuple[int, str]]:
     """The lines of the preprocessed text that come from the file `name`, with their numbers in it."""
-    lines = zip(_line_map(text), text.split("\n"), strict=True)
+    lines = zip(line_map(text), text.split("\n"), strict=True)
     return [(line, content) for (file, line), content in lines if file == name and not content.startswith("#")]
 
 

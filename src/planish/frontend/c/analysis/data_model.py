@@ -1,0 +1,91 @@
+"""Whether a file means the same where `long` and addresses have 32 bits: it is read as where they have 64.
+
+>>> text = '# 1 "k.c"\\nvoid k(ptrdiff_t s, float *a)\\n{\\n  for (unsigned long i = 0; i < 4; i++) a[i] = s;\\n}\\n'
+>>> (found,) = wider_words(text, "/nowhere")
+>>> found.line, found.column, found.text
+(3, 8, 'unsigned long')
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.core.span import Source, Span
+from planish.frontend.c.text.lexer import CToken, tokenize
+from planish.frontend.c.text.syntax import line_map
+
+_UNSIGNED = ("size_t", "uintptr_t", "uint_fast16_t", "uint_fast32_t", "sizeof", "_Alignof", "__builtin_offsetof")
+"""What counts, or is made, modulo 2^32 there."""
+_SIGNED = ("ptrdiff_t", "intptr_t", "ssize_t", "int_fast16_t", "int_fast32_t")
+_LITERAL = re.compile(r"(?!0[xX]|.*[.]).*?\d(?:[uU]?[lL]|[lL][uU])|0[xX][\da-fA-F]+(?:[uU]?[lL]|[lL][uU])")
+_AFTER = (",", ")", "=", ";")
+
+
+@dataclass(frozen=True, slots=True)
+class WiderWord:
+    """Where a word stands that means less there: file, line and column from 1."""
+
+    file: str
+    line: int
+    column: int
+    text: str
+
+
+def check_data_model(preprocessed: str, own: str, source: Source, machine: str) -> None:
+    """PlanishError E0205 where what a file says of such types is not the same on a machine with 32 bits."""
+    for x in wider_words(preprocessed, own):
+        last = x.column + len(x.text)
+        message = f"`{x.text}` has 32 bits on {machine}, and is read with 64"
+        advice = "use int, or the types of stdint.h with a number in their name"
+        raise PlanishError(Diagnostic("E0205", message, Span(x.file, x.line, x.column, x.line, last), advice), source)
+
+
+def wider_words(preprocessed: str, own: str) -> Iterator[WiderWord]:
+    """The words of a preprocessed text, but for files below the folder `own`, whose meaning may differ. A number with a
+    sign that has a name of its own is the same: it does not overflow in a program that is correct there."""
+    lines = preprocessed.split("\n")
+    places = line_map(preprocessed)
+    plain = "\n".join(
+        "" if x.startswith("#") or place[0].startswith(own) else x for x, place in zip(lines, places, strict=True)
+    )
+    tokens = tokenize(plain).tokens
+    starts = [0]
+    for x in plain.split("\n"):
+        starts.append(starts[-1] + len(x) + 1)
+    at = 0
+    while at < len(tokens):
+        end = _end(tokens, at)
+        if end:
+            first = tokens[at]
+            file, line = places[first.line - 1]
+            text = " ".join(x.text for x in tokens[at:end])
+            yield WiderWord(file, line, first.start - starts[first.line - 1] + 1, text)
+        at = max(end, at + 1)
+
+
+def _end(tokens: Sequence[CToken], at: int) -> int:
+    """One past the last token of such a word that begins here; 0 where none does."""
+    word = tokens[at].text
+    if word in _UNSIGNED or _LITERAL.fullmatch(word):
+        return at + 1
+    if word in _SIGNED:
+        return 0 if _is_scalar(tokens, at + 1) else at + 1
+    if word not in ("long", "unsigned", "signed", "int"):
+        return 0
+    end = at
+    while end < len(tokens) and tokens[end].text in ("long", "unsigned", "signed", "int", "double"):
+        end += 1
+    words = [x.text for x in tokens[at:end]]
+    if words.count("long") != 1 or "double" in words:
+        return 0
+    return 0 if "unsigned" not in words and _is_scalar(tokens, end) else end
+
+
+def _is_scalar(tokens: Sequence[CToken], at: int) -> bool:
+    """Whether a name and the end of its declaration follow a type."""
+    while at < len(tokens) and tokens[at].text == "const":
+        at += 1
+    return at + 1 < len(tokens) and tokens[at].text.isidentifier() and tokens[at + 1].text in _AFTER
