@@ -19,6 +19,8 @@ from planish.run.toolchains.emulator import build_caller, find_emulator
 from planish.run.toolchains.toolchain import Compiler, choose_compiler, find_compilers, supports
 from planish.target.machine import Target
 
+_BY_CLANG = ("hexagon",)
+"""Processors that gcc makes no code for."""
 _HOSTS = {"amd64": "x86_64", "arm64": "aarch64"}
 """What some systems call a processor that Linux calls otherwise."""
 
@@ -61,7 +63,8 @@ def compiler_for(target: Target, preferred: str | None) -> Compiler:
         return choose_compiler(name)
     found = next((x for x in find_compilers() if x.kind == "clang" and takes(x, target)), None)
     if found is None:
-        advice = f"install {name} (Debian, Ubuntu: apt install {_package(target)}), or name one with --cc"
+        wanted = "clang and lld" if target.architecture in _BY_CLANG else name
+        advice = f"install {wanted} (Debian, Ubuntu: apt install {_package(target)}), or name one with --cc"
         raise PlanishError(Diagnostic("E0801", f"no C compiler for {target.name} found on the path", help=advice))
     return found
 
@@ -88,7 +91,9 @@ def _triple(target: Target) -> str:
 
 
 def _package(target: Target) -> str:
-    """Debian's package of gcc for a target's processor."""
+    """Debian's package of a compiler for a target's processor."""
+    if target.architecture in _BY_CLANG:
+        return "clang lld"
     return f"gcc-{_triple(target).replace('_', '-')}"
 
 
