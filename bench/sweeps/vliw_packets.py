@@ -76,6 +76,12 @@ def random_machine(seed: int) -> Machine:
     for x in ("A", "S"):
         lines += [f"[operations.PUT{x}]", f"definition = '(k: i64, d: i64[] @{x}) {{ d[] = k }}'"]
         lines += _taken(units, random)
+    if random.random() < 0.5:
+        lines += ["[transfers]", f"channels = {random.randint(1, 2)}", f"startup = {random.randint(0, 9)}"]
+        lines += [f"bytes_per_cycle = {random.choice((0.5, 1, 3, 8))}", "[files.T]", "count = 4", "bits = 64"]
+        lines += ["[operations.MOVE]", 'transfer = "start"', f'from = "{random.choice("MN")}"', 'counts = "T"']
+        lines += [f'to = "{random.choice("MN")}"', *_taken(units, random)[:2]]
+        lines += ["[operations.WAIT]", 'transfer = "wait"', *_taken(units, random)[:2]]
     lines += ["[operations.GO]", "branch = true", *_taken(units, random, 5)]
     return parse_machine(Source(f"random{seed}.toml", "\n".join(lines)))
 
@@ -168,7 +174,10 @@ class _Writer:
             if 0 < file.readers < sum(x.file == file.name for x in together):
                 return False
         latency = machine.operation(instr.operation).latency
-        if machine.kind(instr.operation) == "store" and cycle + latency in self.stores:
+        kind = machine.kind(instr.operation)
+        if machine.operation(instr.operation).transfer == "start" and self.random.random() < 0.5:
+            return False
+        if kind == "store" and cycle + latency in self.stores:
             return False
         for due, register in self.results(instr, cycle):
             landing = self.landing.get(due, [])
@@ -191,7 +200,7 @@ class _Writer:
     def results(self, instr: Instr, cycle: int) -> list[tuple[int, Register]]:
         """The registers that an operation writes, and when."""
         operation = self.machine.operation(instr.operation)
-        count = len(operation.definition.scalars)
+        count = len(operation.definition.scalars) + len(operation.definition.sizes)
         outputs = instr.operands[count : count + len(self.machine.written(operation.name))]
         found = [(cycle + operation.latency, x) for x in outputs if isinstance(x, Register)]
         moved = [x.base for x in instr.operands if isinstance(x, Address) and x.step != 0]
@@ -206,10 +215,11 @@ class _Writer:
         small = operation.name == "PUTA"
         numbers = (0, 64, 128) if small else (0, 1, -1, 8, 64, 100, -(2**62))
         operands: list[Operand] = [Immediate(random.choice(numbers)) for _ in operation.definition.scalars]
+        operands = [Immediate(random.randrange(2))] if operation.transfer else operands
         used: set[Register] = set()
         for array in operation.definition.arrays:
             if array.memory in ("M", "N"):
-                operands.append(self.address())
+                operands.append(self.address(bool(operation.transfer)))
                 continue
             file = array.memory
             free = [x for x in range(machine.file(file).count) if Register(file, str(x)) not in used]
@@ -218,7 +228,7 @@ class _Writer:
             operands.append(register)
         return Instr(operation.name, tuple(operands), guard)
 
-    def address(self) -> Address:
+    def address(self, still: bool) -> Address:
         """An address that lies in the memories for the most part."""
         random = self.random
         offsets = ["A", *(x.name for x in self.machine.files if x.offsets)] if random.random() < 0.01 else ["A"]
@@ -227,8 +237,8 @@ class _Writer:
             offset = random.randint(-8, _BYTES)
         if random.random() < 0.1:
             offset = self.register(random.choice(offsets))
-        step: int | Register = random.choice((0, 0, 0, 0, 64, -64))
-        if random.random() < 0.02:
+        step: int | Register = 0 if still else random.choice((0, 0, 0, 0, 64, -64))
+        if random.random() < 0.02 and not still:
             step = self.register("A")
         return Address(self.register("A"), offset, step)
 
@@ -247,7 +257,9 @@ def random_state(machine: Machine, seed: int) -> State:
         for number in range(file.count):
             register = Register(file.name, str(number))
             state.registers[register] = _bytes(numbers, file.bits // 8)
-            if file.addresses or (file.offsets and numbers.random() < 0.5):
+            if file.name == "T":
+                state.registers[register] = int(numbers.integers(-3, 20)).to_bytes(8, "little", signed=True)
+            elif file.addresses or (file.offsets and numbers.random() < 0.5):
                 state.registers[register] = int(numbers.choice([0, 0, 64, 128])).to_bytes(file.bits // 8, "little")
     return state
 
@@ -274,7 +286,7 @@ def differences(machine: Machine, code: Code, seed: int) -> str:
         return f"faults {slow.faults[:1]} and {fast.faults[:1]}"
     if slow.faults:
         return ""
-    if (slow.cycles, slow.counts) != (fast.cycles, fast.counts):
+    if (slow.cycles, slow.counts, slow.stalled) != (fast.cycles, fast.counts, fast.stalled):
         return f"{slow.cycles} and {fast.cycles} cycles"
     for name, held in slow.state.memories.items():
         if held != fast.state.memories[name]:

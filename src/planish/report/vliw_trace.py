@@ -75,9 +75,10 @@ def _lines_of(packet: Packet) -> str:
 def use_text(code: Code, machine: Machine, run: Run) -> Iterator[str]:
     """How many cycles had packets, and how busy sides and units were."""
     busy = sum(n for n, packet in zip(run.counts, code.packets, strict=True) if packet)
-    drained = run.cycles - sum(run.counts)
-    waiting = f", {drained} for what was under way at the end" if drained > 0 else ""
-    none = run.cycles - busy - max(drained, 0)
+    drained = max(0, run.cycles - run.stalled - sum(run.counts))
+    waiting = f", {run.stalled} held up until transfers were done" if run.stalled else ""
+    waiting += f", {drained} for what was under way at the end" if drained else ""
+    none = run.cycles - run.stalled - busy - drained
     yield f"{run.cycles} cycles: packets in {busy}, none in {none}{waiting}"
     issued = _issued(code, run)
     for side, slots in machine.sides.items():

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.span import Source
@@ -35,6 +35,7 @@ from planish.vliw.machine import (
     Unit,
     covers,
     operand_names,
+    transfer_kernel,
     written_arrays,
 )
 
@@ -240,6 +241,8 @@ class _Reader:
         memories: Iterable[Memory],
     ) -> list[Operation]:  # fmt: skip
         """An operation, and those of other types that have the same unit and latency (`also`)."""
+        if "transfer" in table:
+            return [self.transfer(table, units, files, memories)]
         table.known("definition", "text", "units", "latency", "busy", "branch", "assumed", "type", "also")
         name = _name_of(table)
         if not _NAME.fullmatch(name):
@@ -260,6 +263,39 @@ class _Reader:
             assumed = table.flag("assumed", False)
             made.append(Operation(variant, spelt, definition, where, latency, busy, branch, assumed))
         return made
+
+    def transfer(
+        self, table: Table, units: Mapping[str, tuple[Unit, ...]], files: Iterable[RegisterFile],
+        memories: Iterable[Memory],
+    ) -> Operation:  # fmt: skip
+        """An operation that starts a block transfer, `from` a memory `to` another one, the numbers in registers of the
+        file `counts`; or one that waits until that of a channel is done."""
+        table.known("transfer", "from", "to", "counts", "text", "units", "latency", "assumed")
+        name, kind = _name_of(table), table.text("transfer")
+        if kind not in ("start", "wait"):
+            raise table.error("transfer", f"'transfer' is to be \"start\" or \"wait\", not '{kind}'")
+        if not list(self.root.table("transfers")):
+            raise table.error("transfer", "the machine has no section [transfers]", "it says how fast they are")
+
+        def known(key: str, names: list[str]) -> str:
+            chosen = table.text(key)
+            if chosen not in names:
+                raise table.error(key, f"there is no '{chosen}'", f"there are {', '.join(names)}")
+            return chosen
+
+        if kind == "start":
+            every = [x.name for x in memories]
+            to, source = known("to", every), known("from", every)
+            definition = transfer_kernel(name, to, source, known("counts", [x.name for x in files]))
+        else:
+            definition = Kernel(name, ("channel",))
+        text = table.text("text", _default_text(name, definition, False))
+        _check_text(table, text, definition, False)
+        waits = tuple(x.name for x in memories) if kind == "wait" else ()
+        where, latency = self._units(table, units), self.number(table, "latency", 1, 1)
+        assumed = table.flag("assumed", False)
+        chosen: Literal["start", "wait"] = "start" if kind == "start" else "wait"
+        return Operation(name, text, definition, where, latency, 1, False, assumed, chosen, waits)
 
     def _units(self, table: Table, units: Mapping[str, tuple[Unit, ...]]) -> tuple[str, ...]:
         every = {y.name: (y,) for x in units.values() for y in x} | dict(units)

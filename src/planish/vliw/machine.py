@@ -19,9 +19,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal, TypeVar
 
+from planish.ir.expr import Binary, Const, Load, Var
 from planish.ir.index.evaluate import evaluate
 from planish.ir.nest import Array, Assign, Block, For, If, Kernel, Reduce, Stmt
 from planish.ir.traverse import expressions, loads, stored_arrays, walk
+from planish.ir.types import I64, U8
 
 Kind = Literal["compute", "load", "store", "branch"]
 """What an operation is to the scheduler: a value from registers, one from memory, one to memory, or a jump."""
@@ -64,7 +66,7 @@ class Memory:
 @dataclass(frozen=True, slots=True)
 class Transfers:
     """Block transfers (DMA) between memories beside the running code: `channels` at a time, each of which takes
-    `startup` cycles and then moves `bytes_per_cycle`."""
+    `startup` cycles and then moves `bytes_per_cycle`. What is moved may not be touched meanwhile."""
 
     channels: int
     startup: int
@@ -81,7 +83,9 @@ class Operation:
     keeps for `busy` cycles; a register that is written in cycle t holds the new value for packets from cycle
     t + `latency` on (and the old one until then: the pipeline is exposed); a load reads memory in the cycle in which
     it is issued, a store has written it at t + `latency`.
-    `assumed`: the latency is not published, but taken from like operations.
+    `assumed`: the latency is not published, but taken from like operations. `transfer`: it starts a block transfer on
+    a channel (its definition is `transfer_kernel`), or holds up everything until that of a channel is done; `waits` are
+    the memories that transfers touch, no access of which is moved across such a wait.
     """
 
     name: str
@@ -92,6 +96,8 @@ class Operation:
     busy: int = 1
     branch: bool = False
     assumed: bool = False
+    transfer: Literal["", "start", "wait"] = ""
+    waits: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +162,8 @@ class Machine:
         operation = self.operation(name)
         if operation.branch:
             return "branch"
+        if operation.transfer:
+            return "store"
         memories = {x.name for x in self.memories}
         written = self.written(name)
         if any(x.memory in memories for x in written):
@@ -170,6 +178,24 @@ class Machine:
         """The operands whose values an operation depends on: those that its definition loads, and those in registers
         that it may leave a part of as it was."""
         return read_arrays(self.operation(name).definition)
+
+
+def transfer_kernel(name: str, to: str, source: str, file: str) -> Kernel:
+    """What an operation does that starts a transfer: `rows` of `bytes` each, whose beginnings lie `d_step` and `s_step`
+    bytes apart; these numbers are in registers of a file.
+
+    >>> [x.name for x in transfer_kernel("GET", "AM", "GSM", "S").arrays]
+    ['d', 's', 'bytes', 'rows', 'd_step', 's_step']
+    """
+    numbers = tuple(Array(x, I64, (), memory=file) for x in ("bytes", "rows", "d_step", "s_step"))
+    bytes_, rows, d_step, s_step = (Load(x.name, (), I64) for x in numbers)
+    row, place = Var("r", I64), Var("i", I64)
+    read = Load("s", (Binary("add", Binary("mul", row, s_step), place),), U8)
+    stored = Assign("d", (Binary("add", Binary("mul", row, d_step), place),), read)
+    inner = For("i", Const(0, I64), bytes_, 1, Block((stored,)))
+    body = Block((For("r", Const(0, I64), rows, 1, Block((inner,))),))
+    blocks = (Array("d", U8, (None,), memory=to), Array("s", U8, (None,), memory=source))
+    return Kernel(name, ("channel",), (), (*blocks, *numbers), body)
 
 
 def written_arrays(definition: Kernel) -> tuple[Array, ...]:
@@ -199,7 +225,7 @@ def read_arrays(definition: Kernel) -> tuple[Array, ...]:
     written = {x.name for x in written_arrays(definition)}
     return tuple(
         x for x in definition.arrays
-        if x.name in loaded or (x.name in written and not covers(definition, x))
+        if x.name in loaded or (x.name in written and x.shape != (None,) and not covers(definition, x))
     )  # fmt: skip
 
 

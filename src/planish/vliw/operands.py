@@ -46,6 +46,8 @@ def check_operands(instr: Instr, machine: Machine) -> str:
             for x in (operand.offset, operand.step):
                 if isinstance(x, Register) and (x.file not in files or not files[x.file].offsets):
                     return f"{x} cannot be the offset or step of an address"
+    if operation.transfer and any(isinstance(x, Address) and x.step != 0 for x in instr.operands):
+        return f"{instr.operation} moves no address on"
     outputs = instr.operands[count : count + len(written_arrays(definition))]
     changed = [x for x in outputs if isinstance(x, Register)]
     changed += [x.base for x in instr.operands if isinstance(x, Address) and x.step != 0]

@@ -19,11 +19,11 @@ typedef struct {
 
 typedef struct {
   int32_t function, unit, latency, busy, guard, guard_bytes, negated, target;
-  int32_t first, operands, outputs, address, extends, moves;
+  int32_t first, operands, outputs, address, extends, moves, transfer, channel;
   int64_t immediates[4];
 } Issue;
 
-typedef struct { int32_t first, issues, ports, padding; } Packet;
+typedef struct { int32_t first, issues, ports, waits; } Packet;
 
 typedef struct {
   unsigned char *registers;
@@ -31,13 +31,17 @@ typedef struct {
   unsigned char *const *memories;
   const int64_t *sizes;
   int64_t register_count, file_count, unit_count, ring, room, wide, update_latency, has_writers;
+  int64_t channels, startup;
+  double bytes_per_cycle;
 } Machine;
 
 typedef struct { int32_t number, at, width, issue; unsigned char *value; } Write;
 typedef struct { int32_t memory, bytes, issue, padding; int64_t address; unsigned char *value; } Store;
+typedef struct { int32_t to, from; int64_t d, s, bytes, rows, d_step, s_step, done; } Block;
 typedef struct { int32_t writes, stores; int64_t target; Write *write; Store *store; unsigned char *value; } Slot;
 
-enum { OUTSIDE = 1, UNALIGNED, BUSY, WRITES, WRITE_PORTS, READ_PORTS, JUMPS, END, ENDLESS };
+enum { OUTSIDE = 1, UNALIGNED, BUSY, WRITES, WRITE_PORTS, READ_PORTS, JUMPS, END, ENDLESS, CHANNEL, MOVED };
+enum { START = 1, WAIT };
 
 static inline int64_t planish_number(const unsigned char *at, int32_t bytes)
 {
@@ -77,6 +81,49 @@ static inline int planish_holds(const unsigned char *at, int32_t bytes)
   return 0;
 }
 
+static inline int64_t planish_address(const Operand *o, const unsigned char *registers)
+{
+  const int64_t address = planish_number(registers + o->base, o->base_bytes) + o->offset;
+  return o->offset_at >= 0 ? address + planish_number(registers + o->offset_at, o->offset_bytes) : address;
+}
+
+/* Whether bytes are among those of rows. */
+static inline int planish_touches(const Block *b, int64_t base, int64_t step, int64_t start, int64_t count)
+{
+  if (step < 0) {
+    base += (b->rows - 1) * step;
+    step = -step;
+  }
+  const int64_t before = start - base - b->bytes;
+  const int64_t row = step && before >= 0 ? before / step + 1 : 0;
+  return row < b->rows && base + row * step < start + count && start < base + row * step + b->bytes;
+}
+
+/* Whether a transfer that is under way forbids an access. */
+static inline int planish_moved(
+    const Block *blocks, int64_t channels, int64_t now, int32_t memory, int64_t start, int64_t count, int is_store)
+{
+  for (int64_t i = 0; i < channels; i++) {
+    const Block *const b = blocks + i;
+    if (b->done <= now || b->bytes <= 0 || b->rows <= 0 || count <= 0) {
+      continue;
+    }
+    if (memory == b->to && planish_touches(b, b->d, b->d_step, start, count)) {
+      return 1;
+    }
+    if (is_store && memory == b->from && planish_touches(b, b->s, b->s_step, start, count)) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+static inline int planish_fits(int64_t base, int64_t step, int64_t rows, int64_t bytes, int64_t size)
+{
+  const int64_t last = base + (rows - 1) * step;
+  return base >= 0 && last >= 0 && base + bytes <= size && last + bytes <= size;
+}
+
 #define FAULT(kind, by, first_detail, second_detail)                                                                 \
   do {                                                                                                               \
     report[1] = (kind), report[2] = (by), report[3] = place, report[4] = cycle;                                      \
@@ -100,10 +147,12 @@ int64_t planish_simulate(
   int64_t *last = calloc((size_t)machine->register_count, sizeof(int64_t));
   int64_t *kept = calloc((size_t)machine->unit_count, sizeof(int64_t));
   int32_t *ports = calloc((size_t)machine->file_count, sizeof(int32_t));
-  int64_t cycle = 0, place = 0, landed = 0, end = 0, under_way = 0, jumps = 0;
+  Block *blocks = calloc((size_t)machine->channels + 1, sizeof(Block));
+  Block *started = calloc((size_t)machine->channels + 1, sizeof(Block));
+  int64_t cycle = 0, place = 0, landed = 0, end = 0, under_way = 0, jumps = 0, stalled = 0, moving = 0, starts = 0;
   int result = 1;
   _Alignas(128) unsigned char aligned[WIDE];
-  if (!ring || !write || !store || !block || !last || !kept || !ports) {
+  if (!ring || !write || !store || !block || !last || !kept || !ports || !blocks || !started) {
     goto none;
   }
   result = 0;
@@ -142,17 +191,33 @@ int64_t planish_simulate(
             FAULT(WRITES, s->issue, -1 - s->memory, s->address);
           }
         }
+        if (moving > cycle + stalled &&
+            planish_moved(blocks, machine->channels, cycle + stalled, s->memory, s->address, s->bytes, 1)) {
+          FAULT(MOVED, s->issue, s->address, s->memory);
+        }
         planish_copy(machine->memories[s->memory] + s->address, s->value, s->bytes);
       }
       under_way -= now->writes + now->stores;
       now->value -= (now->writes + now->stores) * WIDE;
       now->writes = now->stores = 0;
-      landed = cycle;
+      landed = cycle + stalled;
     }
     if (place < count) {
       const Packet *const packet = packets + place;
       const Issue *x = issues + packet->first;
       counts[place]++;
+      if (packet->waits) {
+        for (const Issue *y = x; y < x + packet->issues; y++) {
+          if (y->transfer == WAIT && !(y->guard >= 0 &&
+              planish_holds(registers + y->guard, y->guard_bytes) == y->negated)) {
+            if (y->channel < 0) {
+              FAULT(CHANNEL, y - issues, y->immediates[0], 0);
+            }
+            const int64_t done = blocks[y->channel].done;
+            stalled += done > cycle + stalled ? done - cycle - stalled : 0;
+          }
+        }
+      }
       for (const Issue *const stop = x + packet->issues; x < stop; x++) {
         if (kept[x->unit] > cycle) {
           FAULT(BUSY, x - issues, kept[x->unit], 0);
@@ -171,6 +236,46 @@ int64_t planish_simulate(
           jumps++;
           continue;
         }
+        if (x->transfer) {
+          if (x->transfer == WAIT) {
+            continue;
+          }
+          if (x->channel < 0) {
+            FAULT(CHANNEL, x - issues, x->immediates[0], 0);
+          }
+          const Operand *const o = operands + x->first;
+          int64_t n[4];
+          for (int i = 0; i < 4; i++) {
+            n[i] = planish_number(registers + o[2 + i].at, o[2 + i].width);
+          }
+          Block b = {o[0].number, o[1].number, planish_address(o, registers), planish_address(o + 1, registers), n[0],
+                     n[1], n[2], n[3], x->channel};
+          const int64_t rows = b.bytes > 0 ? b.rows : 0;
+          if (rows > 0 && !planish_fits(b.d, b.d_step, rows, b.bytes, machine->sizes[b.to])) {
+            FAULT(OUTSIDE, x - issues, b.d, b.to);
+          }
+          if (rows > 0 && !planish_fits(b.s, b.s_step, rows, b.bytes, machine->sizes[b.from])) {
+            FAULT(OUTSIDE, x - issues, b.s, b.from);
+          }
+          int taken = blocks[b.done].done > cycle + stalled;
+          for (int64_t i = 0; i < starts; i++) {
+            taken |= started[i].done == b.done;
+          }
+          if (taken) {
+            FAULT(CHANNEL, x - issues, b.done, 1);
+          }
+          for (int64_t i = 0; i < rows && moving > cycle + stalled; i++) {
+            const int64_t to = b.d + i * b.d_step, from = b.s + i * b.s_step;
+            if (planish_moved(blocks, machine->channels, cycle + stalled, b.to, to, b.bytes, 1)) {
+              FAULT(MOVED, x - issues, to, b.to);
+            }
+            if (planish_moved(blocks, machine->channels, cycle + stalled, b.from, from, b.bytes, 0)) {
+              FAULT(MOVED, x - issues, from, b.from);
+            }
+          }
+          started[starts++] = b;
+          continue;
+        }
         void *p[OPERANDS];
         const Operand *const operand = operands + x->first;
         for (int32_t i = 0; i < x->operands; i++) {
@@ -179,15 +284,16 @@ int64_t planish_simulate(
         int64_t address = 0;
         if (x->address >= 0) {
           const Operand *const o = operand + x->address;
-          address = planish_number(registers + o->base, o->base_bytes) + o->offset;
-          if (o->offset_at >= 0) {
-            address += planish_number(registers + o->offset_at, o->offset_bytes);
-          }
+          address = planish_address(o, registers);
           if (address < 0 || address > machine->sizes[o->number] - o->bytes) {
             FAULT(OUTSIDE, x - issues, address, o->number);
           }
           if (address % o->alignment) {
             FAULT(UNALIGNED, x - issues, address, o->number);
+          }
+          if (o->read && moving > cycle + stalled &&
+              planish_moved(blocks, machine->channels, cycle + stalled, o->number, address, o->bytes, 0)) {
+            FAULT(MOVED, x - issues, address, o->number);
           }
           p[x->address] = machine->memories[o->number] + address;
           if (o->copied) {
@@ -243,10 +349,33 @@ int64_t planish_simulate(
           under_way++;
         }
       }
+      for (int64_t i = 0; i < starts; i++) {
+        Block b = started[i];
+        const int64_t channel = b.done, total = b.bytes > 0 && b.rows > 0 ? b.bytes * b.rows : 0;
+        if (total) {
+          unsigned char *const rows = malloc((size_t)total);
+          if (!rows) {
+            result = 1;
+            goto none;
+          }
+          for (int64_t j = 0; j < b.rows; j++) {
+            memcpy(rows + j * b.bytes, machine->memories[b.from] + b.s + j * b.s_step, (size_t)b.bytes);
+          }
+          for (int64_t j = 0; j < b.rows; j++) {
+            memcpy(machine->memories[b.to] + b.d + j * b.d_step, rows + j * b.bytes, (size_t)b.bytes);
+          }
+          free(rows);
+        }
+        const double cycles = (double)total / machine->bytes_per_cycle;
+        b.done = cycle + stalled + machine->startup + (int64_t)cycles + ((double)(int64_t)cycles < cycles);
+        blocks[channel] = b;
+        moving = b.done > moving ? b.done : moving;
+      }
+      starts = 0;
       if (packet->ports) {
         FAULT(READ_PORTS, packet->first, packet->ports, 0);
       }
-      end = cycle + 1;
+      end = cycle + stalled + 1;
     } else if (jumps) {
       FAULT(END, -1, 0, 0);
     }
@@ -262,6 +391,8 @@ int64_t planish_simulate(
   }
 done:
   report[0] = end > landed ? end : landed;
+  report[0] = report[0] > moving ? report[0] : moving;
+  report[7] = stalled;
 none:
   free(ring);
   free(write);
@@ -270,6 +401,8 @@ none:
   free(last);
   free(kept);
   free(ports);
+  free(blocks);
+  free(started);
   return result;
 }
 """

@@ -48,7 +48,7 @@ def write_operations(machine: Machine) -> tuple[str, dict[str, int]]:
     known: dict[Kernel, int] = {}
     numbers: dict[str, int] = {}
     for operation in machine.operations:
-        if operation.branch:
+        if operation.branch or operation.transfer:
             continue
         plain = _in_plain_memory(operation.definition)
         numbers[operation.name] = known.setdefault(plain, len(known))

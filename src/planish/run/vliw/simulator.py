@@ -27,7 +27,7 @@ from planish.vliw.simulator.execution import Fault
 from planish.vliw.simulator.state import State
 
 _FLAGS = ("-O2", "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
-_KINDS = ("", "outside", "unaligned", "busy", "writes", "ports", "ports", "jumps", "end", "endless")
+_KINDS = ("", "outside", "unaligned", "busy", "writes", "ports", "ports", "jumps", "end", "endless", "channel", "moved")
 _ALIGNMENT = 128
 
 
@@ -74,7 +74,7 @@ def simulator_for(machine: Machine, compiler: Compiler | None = None, cache: Cac
 @lru_cache(maxsize=64)
 def _text_of(machine: _Same, wide: int) -> tuple[str, dict[str, int]]:
     operations, functions = write_operations(machine.machine)
-    most = max([1, *(len(x.definition.arrays) for x in machine.machine.operations)])
+    most = max([1, *(len(x.definition.arrays) for x in machine.machine.operations if not x.transfer)])
     return f"#define WIDE {wide}\n#define OPERANDS {most}\n{operations}{CORE}", functions
 
 
@@ -118,7 +118,9 @@ class _Machine(ctypes.Structure):
         ("memories", ctypes.c_void_p), ("sizes", ctypes.c_void_p),
         *((x, ctypes.c_int64) for x in (
             "register_count", "file_count", "unit_count", "ring", "room", "wide", "update_latency", "has_writers",
+            "channels", "startup",
         )),
+        ("bytes_per_cycle", ctypes.c_double),
     )  # fmt: skip
 
 
@@ -142,7 +144,8 @@ def _call(simulator: Simulator, code: Code, tables: Tables, state: State, most: 
         registers.ctypes.data, file_of.ctypes.data, writers.ctypes.data, places.ctypes.data, sizes.ctypes.data,
         sum(x.count for x in machine.files), len(machine.files), len(machine.units), 1 << longest.bit_length(),
         _room(machine), layout.wide, machine.update_latency,
-        int(bool(writers.any())),
+        int(bool(writers.any())), machine.transfers.channels, machine.transfers.startup,
+        machine.transfers.bytes_per_cycle,
     )  # fmt: skip
     counts = np.zeros(max(1, len(code.packets)), "int64")
     report = np.zeros(8, "int64")
@@ -155,7 +158,7 @@ def _call(simulator: Simulator, code: Code, tables: Tables, state: State, most: 
         raise MemoryError("the simulator has no memory for what is under way")
     _take_registers(registers, layout, state)
     faults = (_fault(report.tolist(), code, simulator, sizes),) if report[1] else ()
-    return Run(int(report[0]), state, faults, tuple(counts.tolist()[: len(code.packets)]))
+    return Run(int(report[0]), state, faults, tuple(counts.tolist()[: len(code.packets)]), int(report[7]))
 
 
 def _room(machine: Machine) -> int:
@@ -205,6 +208,10 @@ def _fault(report: list[int], code: Code, simulator: Simulator, sizes: np.ndarra
             message = f"more than {second} values are written to {machine.files[first].name}"
         case "ports":
             message = f"{first} values are read from a register file that has fewer ports"
+        case "channel":
+            message = f"channel {first} is still at work" if second else f"there is no channel {first}"
+        case "moved":
+            message = f"bytes at {first} of {machine.memories[second].name} are being moved by a transfer"
         case "jumps":
             message = "two jumps arrive in one cycle"
         case "end":

@@ -38,10 +38,11 @@ _ISSUE = np.dtype(
     [
         *((x, "i4") for x in ("function", "unit", "latency", "busy", "guard", "guard_bytes", "negated", "target")),
         *((x, "i4") for x in ("first", "operands", "outputs", "address", "extends", "moves")),
+        *((x, "i4") for x in ("transfer", "channel")),
         ("immediates", "i8", (IMMEDIATES,)),
     ]
 )  # fmt: skip
-_PACKET = np.dtype([(x, "i4") for x in ("first", "issues", "ports", "padding")])
+_PACKET = np.dtype([(x, "i4") for x in ("first", "issues", "ports", "waits")])
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ class Layout:
             starts[file.name], numbers[file.name] = place, number
             place += strides[file.name] * file.count
             number += file.count
-        operands = [size_of(x) for y in machine.operations for x in y.definition.arrays]
+        operands = [size_of(x) for y in machine.operations if not y.transfer for x in y.definition.arrays]
         wide = max([*strides.values(), *operands])
         return Layout(machine, starts, strides, numbers, place, 1 << (wide - 1).bit_length())
 
@@ -104,7 +105,8 @@ def make_tables(code: Code, layout: Layout, functions: Mapping[str, int]) -> Tab
     operands: list[tuple[int, ...]] = []
     inside: dict[tuple[str, tuple[int | float, ...]], bool] = {}
     for packet in code.packets:
-        packets.append((len(issues), len(packet), _read_ports(packet, machine), 0))
+        waits = any(machine.operation(x.instr.operation).transfer == "wait" for x in packet)
+        packets.append((len(issues), len(packet), _read_ports(packet, machine), int(waits)))
         for issue in packet:
             if not _is_inside(issue.instr, machine, inside):
                 return None
@@ -123,7 +125,8 @@ def _is_inside(instr: Instr, machine: Machine, known: dict[tuple[str, tuple[int 
     key = (instr.operation, numbers if operation.definition.sizes else ())
     if key not in known:
         sizes = dict(zip(operation.definition.sizes, map(int, key[1]), strict=False))
-        known[key] = operation.branch or stays_inside(operation.definition, sizes)
+        plain = not operation.branch and not operation.transfer
+        known[key] = not plain or stays_inside(operation.definition, sizes)
     return known[key]
 
 
@@ -141,13 +144,14 @@ def _issue(
     operation = layout.machine.operation(instr.operation)
     guard = instr.guard
     target = code.labels[str(target_of(instr))] if operation.branch else -1
-    types = [] if operation.branch else meaning_of(operation).immediates
+    types = (INDEX,) if operation.transfer else () if operation.branch else meaning_of(operation).immediates
     raw = [_bits(x.value, type) for x, type in zip(instr.operands, types, strict=False) if isinstance(x, Immediate)]
     return (
         functions.get(operation.name, -1), units[issue.unit], operation.latency, operation.busy,
         layout.place(guard.register) if guard else -1,
         layout.machine.file(guard.register.file).bits // 8 if guard else 0, int(guard.negated) if guard else 0,
-        target, first, *_kinds_of_operands(instr, layout.machine), raw + [0] * (IMMEDIATES - len(raw)),
+        target, first, *_kinds_of_operands(instr, layout.machine), *_transfer(instr, layout.machine),
+        raw + [0] * (IMMEDIATES - len(raw)),
     )  # fmt: skip
 
 
@@ -155,7 +159,7 @@ def _kinds_of_operands(instr: Instr, machine: Machine) -> tuple[int, ...]:
     """How many operands are not immediates, how many are written, which one is an address (-1: none), whether a value
     is narrower than its register, and whether a base moves on."""
     operation = machine.operation(instr.operation)
-    if operation.branch:
+    if operation.branch or operation.transfer:
         return (0, 0, -1, 0, 0)
     arrays = operation.definition.arrays
     operands = instr.operands[len(instr.operands) - len(arrays) :]
@@ -167,6 +171,17 @@ def _kinds_of_operands(instr: Instr, machine: Machine) -> tuple[int, ...]:
     )
     moves = any(isinstance(x, Address) and x.step != 0 for x in operands)
     return (len(arrays), len(outputs), address, int(narrow), int(moves))
+
+
+def _transfer(instr: Instr, machine: Machine) -> tuple[int, int]:
+    """Whether an operation starts a transfer (1) or waits for one (2), and on which channel (-1: there is none)."""
+    kind = machine.operation(instr.operation).transfer
+    if not kind:
+        return 0, -1
+    channel = instr.operands[0]
+    assert isinstance(channel, Immediate)
+    known = 0 <= channel.value < machine.transfers.channels
+    return 1 if kind == "start" else 2, int(channel.value) if known else -1
 
 
 def _bits(value: float, type: Type) -> int:
@@ -201,7 +216,8 @@ def _operands(instr: Instr, layout: Layout) -> list[tuple[int, ...]]:
 def _addressed(operand: Address, array: Array, is_read: int, layout: Layout) -> tuple[int, ...]:
     machine = layout.machine
     number = [x.name for x in machine.memories].index(array.memory)
-    alignment = min(machine.memories[number].alignment, size_of(array))
+    size = 1 if None in array.shape else size_of(array)
+    alignment = min(machine.memories[number].alignment, size)
 
     def amount(x: int | Register) -> tuple[int, int, int]:
         """Where an amount lies (-1: nowhere), its bytes, and the part of it that is known."""
@@ -211,7 +227,7 @@ def _addressed(operand: Address, array: Array, is_read: int, layout: Layout) -> 
 
     offset, step = amount(operand.offset), amount(operand.step)
     return (
-        number, 0, 0, size_of(array), 0, is_read,
+        number, 0, 0, size, 0, is_read,
         layout.place(operand.base), layout.number(operand.base), machine.file(operand.base.file).bits // 8,
         *offset[:2], *step[:2], alignment, int(alignment % array.type.size != 0), 0,
         offset[2], step[2],

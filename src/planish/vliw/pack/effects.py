@@ -143,6 +143,9 @@ class Described:
                         accesses.append(Access(role.array.memory, True, late, instr.place, operand, role.bytes))
                 case Immediate() | Label():
                     pass
+        # Nothing that a transfer may touch is moved across the end of one.
+        nowhere = Address(Register("", ""))
+        accesses += (Access(x, True, operation.latency, None, nowhere, 0) for x in operation.waits)
         if instr.guard is not None:
             reads.append(instr.guard.register)
         done = (tuple(reads), tuple(writes), tuple(accesses))

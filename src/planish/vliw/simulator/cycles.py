@@ -27,17 +27,20 @@ from planish.vliw.operands import check_operands
 from planish.vliw.program import Address, Code, Instr, Label, Packet, Register
 from planish.vliw.simulator.execution import Effect, Fault, MachineFault, execute, passes
 from planish.vliw.simulator.state import State
+from planish.vliw.simulator.transfers import Block, block_of, channel_of, duration, perform
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
     """What came of packets: the cycles until all is written, what the machine holds then, how often each packet was
-    issued, and the faults at which it stopped (none: it ran to its end)."""
+    issued, the faults at which it stopped (none: it ran to its end), and how many of the cycles everything was held up
+    until a transfer was done."""
 
     cycles: int
     state: State
     faults: tuple[Fault, ...]
     counts: tuple[int, ...]
+    stalled: int = 0
 
 
 def simulate(code: Code, machine: Machine, state: State, most: int = 10_000_000) -> Run:
@@ -59,8 +62,8 @@ def simulate(code: Code, machine: Machine, state: State, most: int = 10_000_000)
         if core.place < len(code.packets):
             last = core.cycle
         core.advance()
-    cycles = max(last + 1, core.landed)
-    return Run(cycles, core.state, tuple(core.faults), tuple(core.counts))
+    cycles = max(last + 1 + core.stalled, core.landed, *(done for _, done in core.blocks))
+    return Run(cycles, core.state, tuple(core.faults), tuple(core.counts), core.stalled)
 
 
 def check_code(code: Code, machine: Machine) -> list[Fault]:
@@ -150,6 +153,8 @@ class _Core:
     stores: dict[int, list[tuple[str, int, bytes, Instr, int]]] = field(default_factory=dict)
     jumps: dict[int, int] = field(default_factory=dict)
     kept: dict[str, int] = field(default_factory=dict)
+    blocks: list[tuple[Block, int]] = field(default_factory=list)
+    stalled: int = 0
     faults: list[Fault] = field(default_factory=list)
     counts: list[int] = field(default_factory=list)
 
@@ -167,6 +172,8 @@ class _Core:
 
     def land(self) -> None:
         """Write what is due in this cycle, before packets read."""
+        if self.blocks:
+            self.blocks = [(x, done) for x, done in self.blocks if done > self.cycle + self.stalled]
         due = self.writes.pop(self.cycle, [])
         ports: Counter[str] = Counter()
         seen: set[Register] = set()
@@ -183,15 +190,20 @@ class _Core:
         for i, (memory, address, raw, instr, packet) in enumerate(stores):
             if any(x == memory and y < address + len(raw) and address < y + len(z) for x, y, z, *_ in stores[:i]):
                 self.fault("writes", f"bytes of {memory} are written twice in one cycle", instr, packet)
+            self.check_moved(memory, address, len(raw), True, instr, packet)
             self.state.memories[memory][address : address + len(raw)] = raw
         if due or stores:
-            self.landed = self.cycle
+            self.landed = self.cycle + self.stalled
         if self.place >= len(self.code.packets) and self.jumps:
             self.fault("end", "the code ends while a jump is under way", None, len(self.code.packets) - 1)
 
     def issue(self, packet: Packet) -> None:
         """Issue a packet: all its operations read before any of them writes."""
         self.counts[self.place] += 1
+        started: list[Block] = []
+        for issue in packet:
+            if self.machine.operation(issue.instr.operation).transfer == "wait" and passes(issue.instr, self.state):
+                self.wait(issue.instr)
         read: set[Register] = set()
         for issue in packet:
             instr = issue.instr
@@ -201,14 +213,45 @@ class _Core:
             self.kept[issue.unit] = self.cycle + self.machine.operation(instr.operation).busy
             read |= read_registers(instr, self.machine)
             if passes(instr, self.state):
-                self.start(instr)
+                self.start(instr, started)
+        for block in started:
+            perform(block, self.state)
+            self.blocks.append((block, self.cycle + self.stalled + duration(block, self.machine)))
         files = Counter(x.file for x in read)
         for name, count in files.items():
             readers = self.machine.file(name).readers
             if readers and count > readers:
                 self.fault("ports", f"{count} values are read from {name}, which has {readers} ports", packet[0].instr)
 
-    def start(self, instr: Instr) -> None:
+    def wait(self, instr: Instr) -> None:
+        """Hold everything up, what is under way too, until a channel has done its transfer."""
+        try:
+            channel = channel_of(instr, self.machine)
+        except MachineFault as error:
+            self.fault(error.fault.kind, error.fault.message, instr)
+            return
+        for block, done in self.blocks:
+            if block.channel == channel:
+                self.stalled += max(0, done - self.cycle - self.stalled)
+        self.blocks = [(x, done) for x, done in self.blocks if done > self.cycle + self.stalled]
+
+    def begin(self, instr: Instr, started: list[Block]) -> None:
+        """A transfer begins behind the packet, which may still read what it moves."""
+        block = block_of(instr, self.machine, self.state)
+        if any(x.channel == block.channel for x in (*(y for y, _ in self.blocks), *started)):
+            self.fault("channel", f"channel {block.channel} is still at work", instr)
+            return
+        for i in range(block.rows if block.total else 0):
+            self.check_moved(block.to, block.d + i * block.d_step, block.bytes, True, instr, self.place)
+            self.check_moved(block.source, block.s + i * block.s_step, block.bytes, False, instr, self.place)
+        started.append(block)
+
+    def check_moved(self, memory: str, start: int, count: int, is_store: bool, instr: Instr, packet: int) -> None:
+        """A fault where an access meets a transfer that is under way."""
+        if any(x.meets(memory, start, count, is_store) for x, _ in self.blocks):
+            self.fault("moved", f"bytes at {start} of {memory} are being moved by a transfer", instr, packet)
+
+    def start(self, instr: Instr, started: list[Block]) -> None:
         """Start one operation: what it writes is under way."""
         operation = self.machine.operation(instr.operation)
         due = self.cycle + operation.latency
@@ -217,8 +260,16 @@ class _Core:
                 self.fault("jumps", "two jumps arrive in one cycle", instr)
             self.jumps[due] = self.code.labels[str(target_of(instr))]
             return
+        if operation.transfer == "wait":
+            return
         try:
-            self.enter(execute(instr, self.machine, self.state), instr, due)
+            if operation.transfer == "start":
+                self.begin(instr, started)
+                return
+            effect = execute(instr, self.machine, self.state)
+            if effect.loaded is not None:
+                self.check_moved(*effect.loaded, False, instr, self.place)
+            self.enter(effect, instr, due)
         except MachineFault as error:
             self.fault(error.fault.kind, error.fault.message, instr)
 

@@ -55,11 +55,13 @@ class MachineFault(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What an operation writes: registers, bytes of a memory, and the base of its address, which moves on."""
+    """What an operation writes: registers, bytes of a memory, and the base of its address, which moves on; and the
+    memory, the first byte and the number of bytes that it loads."""
 
     registers: tuple[tuple[Register, bytes], ...] = ()
     stored: tuple[str, int, bytes] | None = None
     update: tuple[Register, bytes] | None = None
+    loaded: tuple[str, int, int] | None = None
 
 
 def passes(instr: Instr, state: State) -> bool:
@@ -78,11 +80,14 @@ def execute(instr: Instr, machine: Machine, state: State) -> Effect:
     operands = instr.operands[count:]
     raws: list[bytes] = []
     address = -1
+    loaded: tuple[str, int, int] | None = None
     for array, operand in zip(meaning.arrays, operands, strict=True):
         if isinstance(operand, Address):
-            address = _place_of(operand, state)
+            address = place_of(operand, state)
             _check_access(instr, array, address, machine, state)
             raws.append(bytes(state.memories[array.memory][address : address + size_of(array)]))
+            if array in machine.read(instr.operation):
+                loaded = (array.memory, address, size_of(array))
         else:
             assert isinstance(operand, Register)
             raws.append(state.read(operand))
@@ -98,10 +103,11 @@ def execute(instr: Instr, machine: Machine, state: State) -> Effect:
         else:
             stored = (array.memory, address, raw)
     moved = next((x for x in operands if isinstance(x, Address) and x.step != 0), None)
-    return Effect(tuple(registers), stored, _moved(moved, state) if moved is not None else None)
+    return Effect(tuple(registers), stored, _moved(moved, state) if moved is not None else None, loaded)
 
 
-def _place_of(operand: Address, state: State) -> int:
+def place_of(operand: Address, state: State) -> int:
+    """The first byte that an address stands for."""
     return number_in(operand.base, state) + _amount(operand.offset, state)
 
 

@@ -17,15 +17,9 @@ from collections.abc import Iterable
 from planish.vliw.machine import Machine
 from planish.vliw.operands import check_operands, refuse
 from planish.vliw.program import Instr, Item, Loop, Program, Register
-from planish.vliw.simulator.execution import (
-    Effect,
-    Fault,
-    MachineFault,
-    execute,
-    number_in,
-    passes,
-)
+from planish.vliw.simulator.execution import Effect, Fault, MachineFault, execute, number_in, passes
 from planish.vliw.simulator.state import State
+from planish.vliw.simulator.transfers import block_of, channel_of, perform
 
 
 def interpret(program: Program, machine: Machine, state: State, most: int = 100_000_000) -> State:
@@ -71,7 +65,14 @@ class _Run:
         self.left -= 1
         if self.left < 0:
             raise MachineFault(Fault("endless", "the program does not end in as many operations as it may do", instr))
-        if passes(instr, self.state):
+        if not passes(instr, self.state):
+            return
+        kind = self.machine.operation(instr.operation).transfer
+        if kind == "start":
+            perform(block_of(instr, self.machine, self.state), self.state)
+        elif kind == "wait":
+            channel_of(instr, self.machine)
+        else:
             apply(execute(instr, self.machine, self.state), self.state)
 
 
