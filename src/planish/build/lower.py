@@ -23,6 +23,7 @@ from planish.core.progress import Progress, keep_quiet
 from planish.frontend.c.translation_unit import CFunction, Region
 from planish.ir.checker import check_kernel
 from planish.library.driver import make_versions
+from planish.library.loops.unit_stride import version_unit_strides
 from planish.library.parallel.thread_threshold import start_where_worth
 from planish.library.signal.fft_stages.stage_kernels import StageVersion
 from planish.library.strategy import AnyVersion
@@ -77,7 +78,8 @@ def lower_plan(plan: Plan, options: Options, most: int | None = None) -> RegionP
         remarks = (*remarks, tell_nothing_found(bool(prepared.scop.statements), region))
     elif not made.versions and not remarks:
         remarks = (Remark("schedule-none", "refused", "no legal schedule was found", region.span),)
-    return RegionPlan(region, prepared, made.versions, remarks)
+    versions = tuple(version_unit_strides(x) if isinstance(x, Version) else x for x in made.versions)
+    return RegionPlan(region, prepared, versions, remarks)
 
 
 def _follow_script(plan: RegionPlan, options: Options) -> RegionPlan:

@@ -383,6 +383,7 @@ DONE = {
     "size-specialise": "loops are unrolled for small sizes that calls are likely to have",
     "stencil-lanes": "repeated sweeps over a line have a segment of it in each lane",
     "transpose-inplace": "a square matrix is transposed in place, by register blocks",
+    "unit-stride": "a nest has a copy for a step of 1, where the elements that it walks over are neighbours",
     "vector-strips": "a nest of integers in strips of vectors, in instructions that are selected for it",
     "winograd": "a convolution by minimal filtering (Winograd)",
 }

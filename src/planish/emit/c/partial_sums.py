@@ -4,7 +4,7 @@
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.ir.types import F32
 >>> loop = parse_kernel("kernel k(n; x: f32[n], s: f32[]) { for i in 0 .. n simd { s[] += x[i] } }").body.body[0]
->>> own = [Partial(LaneSum("add", "s", F32), "s", "s_lanes", "s_lane", 64, 16)]
+>>> own = [Partial(LaneSum("add", "s", F32), "s", "s_lanes", "s_many", "s_lane", 64, 16)]
 >>> parts = [*Strips(loop, LoopBounds("0", "n"), own, "i", "i_first", "l", None).parts()]
 >>> print("\\n".join(x if isinstance(x, str) else "  " * x.depth + "..." for x in parts))
 if (n < 16) {
@@ -12,19 +12,25 @@ if (n < 16) {
     ...
   }
 } else {
-  float s_lanes[64];
-  for (int l = 0; l < 64; l++) {
+  float s_lanes[16];
+  for (int l = 0; l < 16; l++) {
     s_lanes[l] = 0;
   }
   ptrdiff_t i_first = 0;
-  for (; i_first <= n - 64; i_first += 64) {
-    planish_lanes
+  if (n >= 128) {
+    float s_many[64];
     for (int l = 0; l < 64; l++) {
-      const ptrdiff_t i = i_first + l;
-      ...
+      s_many[l] = 0;
     }
+    for (; i_first <= n - 64; i_first += 64) {
+      planish_lanes
+      for (int l = 0; l < 64; l++) {
+        const ptrdiff_t i = i_first + l;
+        ...
+      }
+    }
+    planish_fold_add_64_16_f32(s_many, s_lanes);
   }
-  planish_fold_add_64_16_f32(s_lanes);
   for (; i_first <= n - 16; i_first += 16) {
     planish_strip
     for (int l = 0; l < 16; l++) {
@@ -61,6 +67,9 @@ from planish.ir.nest import For, Reduce
 from planish.ir.passes.vector_loops import FEW
 from planish.ir.traverse import expressions, variables, walk, walk_expr
 from planish.ir.types import I32
+
+WORTH = 2
+"""Many lanes are worth their beginning and their end from so many iterations of a strip on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,31 +112,36 @@ class Strips:
             yield "} else {"
         else:
             yield "{"
-        yield from (f"  {x}" for x in clear(self.own, self.lane))
+        yield from (f"  {x}" for x in clear(self.own, self.lane, many=False))
         yield f"  ptrdiff_t {self.first} = {self.bounds.lower};"
-        if self.length is None or self.length >= count:
-            yield from self._strips(count)
-        yield from (f"  {x.folded}" for x in self.own if x.folded)
-        left = None if self.length is None else self.length % count
-        if count > few and (left is None or left >= few):
-            yield from self._strips(few)
+        worth = WORTH * count
+        if count > few and (self.length is None or self.length >= worth):
+            condition = "" if self.length is not None else f"if ({self.bounds.distance} >= {worth * step}) "
+            yield f"  {condition}{{"
+            yield from (f"    {x}" for x in clear(self.own, self.lane, many=True))
+            yield from self._strips(count, "    ", {x.sum.name: f"{x.many}[{self.lane}]" for x in self.own})
+            yield from (f"    {x.folded}" for x in self.own)
+            yield "  }"
+        left = self.length if self.length is None or self.length < worth or count == few else self.length % count
+        if left is None or left >= few:
+            yield from self._strips(few, "  ", {x.sum.name: f"{x.lanes}[{self.lane}]" for x in self.own})
         if left is None or left % few:
             yield from self._rest(few)
         yield from (f"  {x.added}" for x in self.own)
         yield "}"
 
-    def _strips(self, count: int) -> Iterator[Part]:
+    def _strips(self, count: int, indent: str, names: Mapping[str, str]) -> Iterator[Part]:
         """So many lanes at a time, as often as there are as many iterations."""
         step, strip = self.loop.step, count * self.loop.step
         last = strip - step + 1
-        yield f"  for (; {self.first} <= {self.bounds.upper} - {last}; {self.first} += {strip}) {{"
+        yield f"{indent}for (; {self.first} <= {self.bounds.upper} - {last}; {self.first} += {strip}) {{"
         # A compiler would write out as few as a register has before it looks for lanes.
-        yield f"    {'planish_lanes' if count > self.own[0].few else 'planish_strip'}"
-        yield f"    for (int {self.lane} = 0; {self.lane} < {count}; {self.lane}++) {{"
-        yield from (f"      {x}" for x in self._place())
-        yield StripBody(3, {x.sum.name: f"{x.lanes}[{self.lane}]" for x in self.own}, self.low)
-        yield "    }"
-        yield "  }"
+        yield f"{indent}  {'planish_lanes' if count > self.own[0].few else 'planish_strip'}"
+        yield f"{indent}  for (int {self.lane} = 0; {self.lane} < {count}; {self.lane}++) {{"
+        yield from (f"{indent}    {x}" for x in self._place())
+        yield StripBody(len(indent) // 2 + 2, names, self.low)
+        yield f"{indent}  }}"
+        yield f"{indent}}}"
 
     def _place(self) -> Iterator[str]:
         """The iteration of a lane, and its low bits by themselves: what is computed of them has lanes as short."""

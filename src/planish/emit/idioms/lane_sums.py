@@ -1,9 +1,9 @@
 """Vector reductions: a partial sum in each lane, written out, so that no compiler has to reassociate.
 
 >>> from planish.ir.types import F32
->>> added, most = (Partial(LaneSum(op, "s", F32), "s", "s_lanes", "s_lane", 64, 16) for op in ("add", "max"))
+>>> added, most = (Partial(LaneSum(op, "s", F32), "s", "s_lanes", "s_many", "s_lane", 64, 16) for op in ("add", "max"))
 >>> added.folded, added.added, most.first
-('planish_fold_add_64_16_f32(s_lanes);', 's = s + planish_add_16_f32(s_lanes);', 's')
+('planish_fold_add_64_16_f32(s_many, s_lanes);', 's = s + planish_add_16_f32(s_lanes);', 's')
 """
 
 from __future__ import annotations
@@ -70,21 +70,22 @@ class LaneSum:
 
 @dataclass(frozen=True, slots=True)
 class Partial:
-    """The partial sums of one sum, `count` of them in the array `lanes`, of which `few`, those of one register, take
-    what is left in the end, each by way of a variable `lane`; `cell` is C's name of the place."""
+    """The partial sums of one sum: `few` of them in the array `lanes`, those of one register; `count` in `many`, whose
+    sums they become where there are enough values. What is left in the end goes by way of a variable `lane`; `cell` is
+    C's name of the place."""
 
     sum: LaneSum
     cell: str
     lanes: str
+    many: str
     lane: str
     count: int
     few: int
 
     @property
     def folded(self) -> str:
-        """The statement that adds all lanes up in the first few; "" where these are all."""
-        op, type = self.sum.op, self.sum.type
-        return f"planish_fold_{op}_{self.count}_{self.few}_{type}({self.lanes});" if self.count > self.few else ""
+        """The statement that adds many lanes, which change, up in the few ones."""
+        return f"planish_fold_{self.sum.op}_{self.count}_{self.few}_{self.sum.type}({self.many}, {self.lanes});"
 
     @property
     def first(self) -> str:
@@ -121,11 +122,12 @@ def has_lanes(op: ReduceOp, type: Type) -> bool:
     return op in ("and", "or", "xor") if type == BOOL else type.kind == "float" and op in ("add", "mul", "min", "max")
 
 
-def clear(sums: Sequence[Partial], counter: str) -> list[str]:
-    """Statements that declare the lanes, and let them begin."""
-    names = [f"{c_type(x.sum.type)} {x.lanes}[{x.count}];" for x in sums]
-    loop = f"for (int {counter} = 0; {counter} < {sums[0].count}; {counter}++) {{"
-    return [*names, loop, *(f"  {x.lanes}[{counter}] = {x.first};" for x in sums), "}"]
+def clear(sums: Sequence[Partial], counter: str, many: bool) -> list[str]:
+    """Statements that declare the lanes, few or many, and let them begin."""
+    own = [(x, x.many if many else x.lanes, x.count if many else x.few) for x in sums]
+    names = [f"{c_type(x.sum.type)} {name}[{count}];" for x, name, count in own]
+    loop = f"for (int {counter} = 0; {counter} < {own[0][2]}; {counter}++) {{"
+    return [*names, loop, *(f"  {name}[{counter}] = {x.first};" for x, name, _ in own), "}"]
 
 
 def _name(op: ReduceOp, type: Type, count: int) -> str:
@@ -139,23 +141,26 @@ def _joined(op: ReduceOp, type: Type, a: str, b: str) -> str:
     return emit_expr(Binary(op, Var(a, type), Var(b, type)))
 
 
-def _write_halves(op: ReduceOp, type: Type, count: int, few: int) -> list[str]:
-    """Halves are added to each other, as registers are, until there are only a few lanes."""
-    halves = [x for i in range(1, count.bit_length()) if (x := count >> i) >= few]
-    joined = {half: _joined(op, type, f"lanes[l + {half}]", "lanes[l]") for half in halves}
-    loops = {half: f"  for (int l = 0; l < {half}; l++) {{ lanes[l] = {joined[half]}; }}" for half in halves}
-    return [x for half, loop in loops.items() for x in (*["  planish_strip"][: half > 2], loop)]
+def _write_half(op: ReduceOp, type: Type, half: int, few: int, to: str = "lanes") -> list[str]:
+    """Half of the lanes are added to the other half, as registers are."""
+    joined = _joined(op, type, f"lanes[l + {half}]", "lanes[l]")
+    loop = f"  for (int l = 0; l < {half}; l++) {{ {to}[l] = {joined}; }}"
+    return ["  planish_strip", loop] if 2 < half <= few else [loop]
 
 
 def _write_sum(op: ReduceOp, type: Type, count: int) -> str:
+    halves = [x for i in range(1, count.bit_length()) for x in _write_half(op, type, count >> i, count)]
     spelt = c_type(type)
     head = f"planish_spare planish_inside {spelt} {_name(op, type, count)}({spelt} *lanes)"
-    return "\n".join([head, "{", *_write_halves(op, type, count, 1), "  return lanes[0];", "}"])
+    return "\n".join([head, "{", *halves, "  return lanes[0];", "}"])
 
 
 def _write_fold(name: str, op: ReduceOp, type: Type, count: int, few: int) -> str:
-    head = f"planish_spare planish_inside void {name}({c_type(type)} *lanes)"
-    return "\n".join([head, "{", *_write_halves(op, type, count, few), "}"])
+    halves = [count >> i for i in range(1, count.bit_length()) if count >> i > few]
+    lines = [y for x in halves for y in _write_half(op, type, x, few)]
+    spelt = c_type(type)
+    head = f"planish_spare planish_inside void {name}({spelt} *lanes, {spelt} *few)"
+    return "\n".join([head, "{", *lines, *_write_half(op, type, few, few, "few"), "}"])
 
 
 def _write_sums() -> dict[str, str]:

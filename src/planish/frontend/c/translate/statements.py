@@ -7,7 +7,6 @@ where no store appears that the user's program does not make.
 from __future__ import annotations
 
 from pycparser import c_ast
-from pycparser.c_generator import CGenerator
 
 from planish.frontend.c.analysis.assertions import asserted, assumed
 from planish.frontend.c.analysis.scope import Symbol
@@ -16,10 +15,20 @@ from planish.frontend.c.idioms.data_dependent_rows import search_statement, sear
 from planish.frontend.c.idioms.histogram import count_statement, counted
 from planish.frontend.c.idioms.memory_calls import is_block_call, run_block_call
 from planish.frontend.c.idioms.modular_subscripts import choose_index, may_choose
+from planish.frontend.c.idioms.single_store import flat, stores_of
+from planish.frontend.c.idioms.switch_cases import as_branches
 from planish.frontend.c.translate.addresses import call_name
 from planish.frontend.c.translate.arithmetic import conjunction, negation
-from planish.frontend.c.translate.assignments import assign, convert_stored, declare, step_statement, target_of, write
-from planish.frontend.c.translate.expressions import choose, condition_of, value_of
+from planish.frontend.c.translate.assignments import (
+    StoreTarget,
+    assign,
+    convert_stored,
+    declare,
+    step_statement,
+    target_of,
+    write,
+)
+from planish.frontend.c.translate.expressions import choose, condition_of, operate, value_of
 from planish.frontend.c.translate.loops import run_loop
 from planish.frontend.c.translate.state import Address, CTranslation, KnownInteger, LostValue, Refused, Value
 from planish.frontend.c.types.constants import walk_tree
@@ -64,6 +73,8 @@ def execute(node: c_ast.Node, cx: CTranslation) -> None:
             execute(operand, cx)
         case c_ast.Break() | c_ast.Continue() | c_ast.Return() | c_ast.Goto():
             raise Refused("scop-jump", f"a {_JUMPS[type(node)]}", node)
+        case c_ast.Switch() if (branches := as_branches(node, cx.bound.kept)) is not None:
+            execute(branches, cx)
         case c_ast.Label() | c_ast.Switch():
             raise Refused("scop-jump", f"a {type(node).__name__.lower()}", node)
         case c_ast.FuncCall() if is_block_call(node, cx):
@@ -154,12 +165,11 @@ def _branch_on_data(node: c_ast.If, test: Expr, cx: CTranslation) -> None:
 
 
 def _choose_by_data(node: c_ast.If, test: Expr, cx: CTranslation) -> None:
-    then, otherwise = _flat(node.iftrue), _flat(node.iffalse)
-    if _same_target(then, otherwise, cx):
-        symbol = cx.bound.symbol(then[0].lvalue)
-        target = target_of(then[0].lvalue, symbol, cx)
-        a, b = (convert_stored(value_of(x.rvalue, cx), target.type) for x in (then[0], otherwise[0]))
-        write(target, choose(test, a, b), node, cx)
+    then, otherwise = flat(node.iftrue), flat(node.iffalse)
+    stores = stores_of(node)
+    if stores and _is_one_place(stores, cx):
+        target = target_of(stores[0].lvalue, cx.bound.symbol(stores[0].lvalue), cx)
+        write(target, _chosen(node, test, target, cx), node, cx)
         return
     single = [*then, *otherwise]
     if len(single) > 1 or not isinstance(single[0] if single else None, (c_ast.Assignment, c_ast.UnaryOp)):
@@ -174,31 +184,25 @@ def _choose_by_data(node: c_ast.If, test: Expr, cx: CTranslation) -> None:
     cx.guards = outer
 
 
-def _flat(node: c_ast.Node | None) -> list[c_ast.Node]:
-    """The statements of a branch."""
-    match node:
-        case None | c_ast.EmptyStatement():
-            return []
-        case c_ast.Compound(block_items=items):
-            return [x for item in items or [] for x in _flat(item)]
-        case _:
-            return [node]
+def _is_one_place(stores: list[c_ast.Assignment], cx: CTranslation) -> bool:
+    """Whether assignments are to one element or cell; variables that are added to are sums, of which each has its
+    own."""
+    symbols = [cx.bound.symbol(x.lvalue) for x in stores]
+    if any(x is not None and not cx.is_cell(x) for x in symbols):
+        return False
+    return all(x.op == "=" or isinstance(x.lvalue, c_ast.ArrayRef) for x in stores)
 
 
-def _same_target(then: list[c_ast.Node], otherwise: list[c_ast.Node], cx: CTranslation) -> bool:
-    """Whether both branches are one plain assignment to one and the same place in memory."""
-    if len(then) != 1 or len(otherwise) != 1:
-        return False
-    a, b = then[0], otherwise[0]
-    if not (isinstance(a, c_ast.Assignment) and isinstance(b, c_ast.Assignment) and a.op == b.op == "="):
-        return False
-    if isinstance(a.rvalue, c_ast.Assignment) or isinstance(b.rvalue, c_ast.Assignment):
-        return False
-    symbol = cx.bound.symbol(a.lvalue)
-    if symbol is not None and not cx.is_cell(symbol):
-        return False
-    parts = [x for x in (*walk_tree(a), *walk_tree(b)) if isinstance(x, (c_ast.UnaryOp, c_ast.Assignment))]
-    if any(isinstance(x, c_ast.UnaryOp) and ("++" in x.op or "--" in x.op) for x in parts):
-        return False
-    generator = CGenerator()
-    return str(generator.visit(a.lvalue)) == str(generator.visit(b.lvalue))
+def _chosen(node: c_ast.If, test: Expr, target: StoreTarget, cx: CTranslation) -> Expr:
+    """The value that the branches of a condition store."""
+    values = []
+    for branch in (node.iftrue, node.iffalse):
+        match flat(branch)[0]:
+            case c_ast.If() as inner:
+                values.append(_chosen(inner, condition_of(inner.cond, cx), target, cx))
+            case store:
+                value = value_of(store.rvalue, cx)
+                if store.op != "=":
+                    value = operate(store.op.removesuffix("="), target.load, value, store)
+                values.append(convert_stored(value, target.type))
+    return choose(test, *values)

@@ -13,7 +13,7 @@
     for i_lane in first .. end simd reduce(max: place) {
       place[] max= select(x[i_lane] < 0.0:f32, i32(i_lane - first), -1:i32)
     }
-    if place[] >= 0:i32 {
+    if place[] > -1:i32 {
       k[] = i32(first + i64(place[]))
     }
   }
@@ -29,8 +29,8 @@ from planish.core.names import take_name
 from planish.ir.expr import Binary, Cast, Compare, Const, Expr, Load, Select, Var, index
 from planish.ir.index.polynomial import add, extremum, floordiv, mul, sub
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Let, LoopFacts, Reduce, ReduceOp, Stmt
-from planish.ir.traverse import substitute, variables
-from planish.ir.types import I32, INDEX, Type
+from planish.ir.traverse import loads, substitute, variables
+from planish.ir.types import I32, I64, INDEX, Type
 from planish.library.loops.cell_reduction.cell_update import Affine, CellUpdate, Location, Match, find_update, is_exact
 
 __all__ = ["BLOCK", "find_update", "in_blocks"]
@@ -60,7 +60,11 @@ class _Blocks:
     def __init__(self, found: Location | Match, taken: set[str]) -> None:
         self.found, self.loop, self.taken = found, found.loop, taken
         self.first, self.end = take_name("first", taken), take_name("end", taken)
-        self.place = Array(take_name("place", taken), I32, memory="register")
+        self.where = any(self.loop.var in variables(x) for x in found.values.values())
+        # Where no iteration has to be known, the answers are as wide as what is asked, and need not be narrowed.
+        wide = isinstance(found, Match) and any(x.type.size == 8 for x in loads(found.condition))
+        self.type = I64 if wide and not self.where else I32
+        self.place = Array(take_name("place", taken), self.type, memory="register")
 
     def location(self, found: Location) -> Stmt:
         """The extremum of a block first; where it is beyond the cell, the first (or last) iteration that has it."""
@@ -80,9 +84,10 @@ class _Blocks:
 
     def match(self, found: Match) -> Stmt:
         """The last iteration of a block of which the condition holds."""
-        seek = self._seek("max", -1, found.condition)
-        here = Load(self.place.name, (), I32)
-        return self._blocks(*seek, If(Compare("ge", here, _number(0)), self._changed()))
+        none = -1 if self.where else 0
+        seek = self._seek("max" if self.where else "or", none, found.condition)
+        here = Load(self.place.name, (), self.type)
+        return self._blocks(*seek, If(Compare("gt", here, Const(none, self.type)), self._changed()))
 
     def _blocks(self, *body: Stmt) -> Stmt:
         end = Let(self.end, extremum("min", self.loop.upper, add(index(self.first), index(BLOCK))))
@@ -97,14 +102,14 @@ class _Blocks:
 
     def _seek(self, op: ReduceOp, none: int, condition: Expr) -> list[Stmt]:
         """The least or the greatest iteration of a block of which the condition holds, `none` where it holds of none;
-        0 for any where it is no matter which."""
-        which = any(self.loop.var in variables(x) for x in self.found.values.values())
+        1 for any where it is no matter which."""
+        is_none = Const(none, self.type)
 
         def value(i: Expr) -> Expr:
-            here = Cast(sub(i, index(self.first)), I32) if which else _number(0)
-            return Select(substitute(condition, {self.loop.var: i}), here, _number(none))
+            here = Const(1, self.type) if op == "or" else Cast(sub(i, index(self.first)), self.type)
+            return Select(substitute(condition, {self.loop.var: i}), here, is_none)
 
-        return [Alloc(self.place), Assign(self.place.name, (), _number(none)), self._over(self.place, op, value)]
+        return [Alloc(self.place), Assign(self.place.name, (), is_none), self._over(self.place, op, value)]
 
     def _changed(self) -> Block:
         """The cells as the iteration that was found leaves them."""

@@ -1,0 +1,62 @@
+"""Switches as branches: `switch` is the same as comparisons one after the other, where each case ends with `break`.
+
+>>> from pycparser.c_generator import CGenerator
+>>> from pycparser.c_parser import CParser
+>>> text = "void f() { switch (k) { case 1: case 2: x = 1; break; default: x = 3; } }"
+>>> node = CParser().parse(text).ext[0].body.block_items[0]
+>>> print(" ".join(CGenerator().visit(as_branches(node, [])).split()))
+if ((k == 1) || (k == 2)) { x = 1; } else { x = 3; }
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from pycparser import c_ast
+
+from planish.frontend.c.types.constants import walk_tree
+
+_JUMPS = (c_ast.Break, c_ast.Continue, c_ast.Return, c_ast.Goto, c_ast.Label, c_ast.Case, c_ast.Default)
+MOST = 16
+"""The cases of a switch that are worth as many comparisons."""
+
+
+def as_branches(node: c_ast.Switch, kept: list[c_ast.Node]) -> c_ast.Node | None:
+    """The same as an `if` with an `else if` for each further case; None where a case goes on into the next one, holds
+    another jump, or where what is looked at is more than a value. New nodes are appended to `kept`."""
+    if any(isinstance(x, c_ast.FuncCall | c_ast.Assignment | c_ast.UnaryOp) for x in walk_tree(node.cond)):
+        return None
+    items = list(node.stmt.block_items or []) if isinstance(node.stmt, c_ast.Compound) else []
+    cases: list[tuple[list[c_ast.Node], c_ast.Node]] = []
+    otherwise: c_ast.Node | None = None
+    labels: list[c_ast.Node] = []
+    for n, item in enumerate(items):
+        if not isinstance(item, c_ast.Case | c_ast.Default) or (isinstance(item, c_ast.Default) and labels):
+            return None
+        stmts = list(item.stmts or [])
+        if isinstance(item, c_ast.Case):
+            labels.append(item.expr)
+            if not stmts and n + 1 < len(items):
+                continue
+        ends = bool(stmts) and isinstance(stmts[-1], c_ast.Break)
+        body = stmts[:-1] if ends else stmts
+        if not (ends or n + 1 == len(items)) or any(isinstance(y, _JUMPS) for x in body for y in walk_tree(x)):
+            return None
+        block = _keep(c_ast.Compound(body, item.coord), kept)
+        if isinstance(item, c_ast.Default):
+            otherwise = block
+        else:
+            cases.append((labels, block))
+            labels = []
+    if not cases or sum(len(x) for x, _ in cases) > MOST:
+        return None
+    for labels, block in reversed(cases):
+        tests = [_keep(c_ast.BinaryOp("==", node.cond, x, node.coord), kept) for x in labels]
+        test = reduce(lambda a, b: _keep(c_ast.BinaryOp("||", a, b, node.coord), kept), tests)
+        otherwise = _keep(c_ast.If(test, block, otherwise, node.coord), kept)
+    return otherwise
+
+
+def _keep(node: c_ast.Node, kept: list[c_ast.Node]) -> c_ast.Node:
+    kept.append(node)
+    return node
