@@ -15,7 +15,8 @@ from planish.pipeline import build_file
 TAKEN = {
     "chain": "if (k[i] < -9) a[i] += b[i]; else if (k[i] < 9) { a[i] = b[i] * 2; } else a[i] -= 1;",
     "nested": "if (k[i] < 0) { if (b[i] > 3) a[i] = 1; else a[i] = b[i]; } else a[i] = k[i];",
-    "cases": "switch (k[i] & 3) { case 0: a[i] += b[i]; break; case 1: case 2: a[i] = k[i]; break; default: a[i] = 7; }",
+    "cases": "switch (k[i] & 3) {"
+    " case 0: a[i] += b[i]; break; case 1: case 2: a[i] = k[i]; break; default: a[i] = 7; }",
     "early_default": "switch (k[i] % 3) { default: a[i] = 7; break; case 2: a[i] = b[i]; break; case -1: a[i] = 5; }",
     "bytes": "if (k[i] == 3) c[i] += 200; else if (b[i] == 2) c[i] = 300; else c[i] *= k[i];",
     "sums": "if (k[i] < 0) s += b[i]; else if (k[i] < 20) s += 2; else s -= k[i];",
@@ -45,7 +46,8 @@ def write_main() -> str:
         "#include <stdio.h>\nstatic int a[300], b[300], k[300];\nstatic unsigned char c[300];\n"
         "static void fill(void) { for (int i = 0; i < 300; i++)"
         " { a[i] = i % 11; b[i] = i * 7 % 13 - 4; c[i] = (unsigned char)i; k[i] = i * 41 % 67 - 33; } }\n"
-        f"int main(void)\n{{\n    unsigned r;\n    for (int n = 0; n < 290; n += n < 40 ? 1 : 83) {{\n{calls}    }}\n}}\n"
+        "int main(void)\n{\n    unsigned r;\n"
+        f"    for (int n = 0; n < 290; n += n < 40 ? 1 : 83) {{\n{calls}    }}\n}}\n"
     )
 
 

@@ -111,7 +111,7 @@ def test_reductions_have_a_variable_of_their_own() -> None:
     text = emit(SUM)
     assert "double s_add = *s;" in text
     assert "s_add_lanes[l] += x[i];" in text
-    assert "planish_fold_add_32_8_f64(s_add_lanes);" in text
+    assert "planish_fold_add_32_8_f64(s_add_many, s_add_lanes);" in text
     assert "s_add = s_add + planish_add_8_f64(s_add_lanes);" in text
     assert "{ planish_sum s_add += x[i]; }" in text
     assert "*s = s_add;" in text

@@ -479,8 +479,10 @@ class _Function:
             self.lines.append("#else")
         names = [(x, context.names.get(x.name, x.name)) for x in sums]
         count, few = count_lanes(sums, self.accumulators)
-        fresh = (tuple(self.fresh(f"{y}_{z}") for z in ("lanes", "many", "lane")) for _, y in names)
-        own = [Partial(x, y, *z, count, few) for (x, y), z in zip(names, fresh, strict=True)]
+        own = [
+            Partial(x, y, self.fresh(f"{y}_lanes"), self.fresh(f"{y}_many"), self.fresh(f"{y}_lane"), count, few)
+            for x, y in names
+        ]
         first, lane = self.fresh(f"{self.spelt[loop.var]}_first"), self.fresh("l")
         low = self.fresh(f"{self.spelt[loop.var]}_low") if needs_low_bits(loop) else ""
         strips = Strips(loop, bounds, own, self.spelt[loop.var], first, lane, length_of(loop), low)
