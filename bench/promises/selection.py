@@ -1,17 +1,20 @@
-"""The claims `selection`: strips of image and network kernels are selected and proven, and how long that takes.
+"""The claims `selection`: strips of image and network kernels are selected and proven, how long that takes, and how fast
+the image kernels are beside compilers and Halide.
 
     for item in examine(quick=True, stored=False): print(item)
 """
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
+from statistics import geometric_mean, median
 from time import perf_counter
 
 from bench.promises.claim import Claim, Note, at_least, at_most
+from bench.races.images import KERNELS, NOT_INSTALLED, NotRun, race
 from planish.build.plan import plan_region
 from planish.build.read import read_file
 from planish.core.diagnostic import PlanishError
@@ -28,7 +31,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "programs" / "kernels33"
 TARGETS = ("x86-avx512", "x86-avx2", "aarch64-neon")
 SAMPLE = 4
 """With `quick`: one file of so many."""
-MEDIAN_BAR, WORST_BAR = 1.0, 5.0
+MEDIAN_BAR, WORST_BAR, HALIDE_BAR = 1.0, 5.0, 1.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,30 @@ def examine(quick: bool, stored: bool) -> Iterator[Claim | Note]:
         if tried:
             yield at_most(f"selection.{short}.median_seconds", median(tried), MEDIAN_BAR)
             yield at_most(f"selection.{short}.worst_seconds", max(tried), WORST_BAR)
+    if not stored:
+        yield from race_images(quick)
+
+
+def race_images(quick: bool) -> Iterator[Claim | Note]:
+    """The drop-ins of the image kernels for this machine, built without a clock, beside the better compiler and the best
+    schedule of Halide: geometric means, and the worst of each."""
+    raced = []
+    with tempfile.TemporaryDirectory(prefix="planish-images-") as folder:
+        for kernel in KERNELS[:: SAMPLE if quick else 1]:
+            try:
+                raced.append(race(kernel, Path(folder)))
+                yield Note(str(raced[-1]))
+            except NotRun as reason:
+                yield Note(f"{kernel}: {reason}")
+    if not raced:
+        return
+    yield at_least("selection.images.worst_over_compilers", min(x.compilers for x in raced), 1.0)
+    over = [x.over_halide for x in raced if x.over_halide]
+    if not over:
+        yield Note(NOT_INSTALLED)
+        return
+    yield at_least("selection.images.over_halide", geometric_mean(over), HALIDE_BAR)
+    yield at_least("selection.images.worst_over_halide", min(over), 1.0)
 
 
 def select_kernel(path: Path, target: str) -> Outcome:

@@ -15,7 +15,7 @@ call('vrhaddq_u8', ())(load('p', 0)(), load('p', 8)())
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import fsum
 
@@ -93,23 +93,24 @@ class Cover:
         return self.asked >= self.steps or self.lanes.asked >= MOST_TERMS
 
     def _is_worth(self, demand: Demand) -> bool:
-        """Whether most of a register matters: a few lanes waste the rest. Of what is only moved it may be half."""
+        """Whether most of a register matters: a few lanes waste the rest. Of what is only moved it may be half, and of
+        what is half of a register that is asked for anyway."""
         empty = len(demand.lanes) - demand.filled
         if demand.width == 1:
             return empty <= demand.filled
-        return empty < demand.filled or (empty == demand.filled and all(map(self.body.is_leaf, demand.terms)))
+        if empty == demand.filled:
+            return all(map(self.body.is_leaf, demand.terms)) or self._completed(demand) is not None
+        return empty < demand.filled
 
     def _completed(self, demand: Demand) -> Demand | None:
         """The whole register of which a demand has some lanes in place; None where it has all, or is none."""
         if demand.filled == len(demand.lanes) or len(demand.terms) > 1 or self.body.is_leaf(demand.terms[0]):
             return None
-        starts = {x[1] - at for at, x in enumerate(demand.lanes) if x is not None}
-        if len(starts) > 1 or min(starts) % len(demand.lanes):
+        term, given = demand.terms[0], [None if x is None else x[1] for x in demand.lanes]
+        whole = extended(given)
+        if whole is None or not 0 <= min(whole) <= max(whole) < self.body.lanes:
             return None
-        first, term = starts.pop(), demand.terms[0]
-        if first + len(demand.lanes) > self.body.lanes:
-            return None
-        return Demand.of(demand.bits, demand.width, [(term, first + at) for at in range(len(demand.lanes))])
+        return Demand.of(demand.bits, demand.width, [(term, x) for x in whole])
 
     def _direct(self, demand: Demand) -> Solution | None:
         """A constant, a broadcast, or a load."""
@@ -352,7 +353,7 @@ class Cover:
         values |= {made_value}
         return Solution(made_value, values, self.cost(values))
 
-    def cost(self, values: frozenset[Value]) -> float:
+    def cost(self, values: Collection[Value]) -> float:
         """What some values cost together. Of pairs half, while one half alone is asked for."""
         halves = {x.detail for x in values if x.kind == "part"}
         share = 1.0 if not self.pairs or len(halves) == 2 else 0.5
@@ -438,6 +439,32 @@ def _joined(demand: Demand) -> Demand | None:
         return None
     wide = [None if x is None else (build.wrap(x[0], demand.width), x[1]) for x in lanes]
     return Demand.of(demand.bits, 2 * demand.width, wide)
+
+
+def extended(lanes: Sequence[int | None]) -> list[int] | None:
+    """The numbers of a whole register of which some are given: each run of neighbours is half of a block that goes on
+    as it does, so that the lower and the upper halves of blocks (of what is unpacked, say) are of one register; or all
+    is one run. None where they are not.
+
+    >>> extended([0, 1, None, None, 8, 9, None, None]), extended([None, None, 2, 3, None, None, 10, 11])
+    ([0, 1, 2, 3, 8, 9, 10, 11], [0, 1, 2, 3, 8, 9, 10, 11])
+    >>> extended([0, None, None, None]), extended([0, None, 7, None, None, 9])
+    ([0, 1, 2, 3], None)
+    """
+    starts = {x - at for at, x in enumerate(lanes) if x is not None}
+    if len(starts) == 1:
+        start = starts.pop()
+        return None if start % len(lanes) else [start + at for at in range(len(lanes))]
+    half = next((n for n in range(1, len(lanes)) if (lanes[n] is None) != (lanes[0] is None)), len(lanes))
+    made: list[int] = []
+    for first in range(0, len(lanes), 2 * half):
+        block = lanes[first : first + 2 * half]
+        inside = {x - at for at, x in enumerate(block) if x is not None}
+        if len(block) < 2 * half or len(inside) != 1:
+            return None
+        start = inside.pop()
+        made += range(start, start + 2 * half)
+    return made if len(set(made)) == len(made) else None
 
 
 def periodic(lanes: tuple[object, ...]) -> tuple[object, ...]:

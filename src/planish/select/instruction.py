@@ -34,6 +34,7 @@ from planish.select.cover import Cover
 from planish.select.demand import Demand
 from planish.select.factored.lane_functions import usable
 from planish.select.lane_table import LaneTable
+from planish.select.program import Value
 from planish.select.proof import Proof
 from planish.select.strip import Strip, read_strip
 from planish.target.machine import Target
@@ -122,7 +123,7 @@ def cover_strip(strip: Strip, registers: VectorExtension) -> tuple[tuple[Store, 
     cover = Cover(body, _table(registers), registers.widths, narrowest=narrowest, pairs=registers.pairs)
     proof = Proof(body, registers.isa)
     stores: list[Store] = []
-    cost = 0.0
+    values: set[Value] = set()
     for output in body.outputs:
         if output.step != output.width:
             raise NoCover(f"lanes of `{output.row}` are not written one after another")
@@ -139,8 +140,8 @@ def cover_strip(strip: Strip, registers: VectorExtension) -> tuple[tuple[Store, 
             if wrong is not None:
                 raise NoCover(f"the instructions for `{output.row}` are not proven at iteration {wrong}")
             stores.append((found.value, output.row, output.offset + output.step * first))
-            cost += found.cost
-    return tuple(stores), cost
+            values |= found.values
+    return tuple(stores), cover.cost(values)
 
 
 @cache

@@ -24,7 +24,7 @@ from math import prod
 from planish.isa.collection import load_collection
 from planish.isa.semantics import build
 from planish.isa.semantics.definition import Definition
-from planish.isa.semantics.node import Node, const, rebuild, scaled
+from planish.isa.semantics.node import Node, const, rebuild, scaled, terms_of
 from planish.isa.semantics.scalarised import ordered, puts_of, specialise
 from planish.select import cases, exhaustive
 from planish.select.body import LaneBody, Output
@@ -158,6 +158,8 @@ def in_chains(*values: Node) -> list[Node]:
             width = int(old.attr[0])
             kept_bits = build.low_bits(inner, width + by.low)
             made = build.wrap(build.shift_right(kept_bits, by), width, bool(old.attr[1]))
+        elif old.op == "shr" and args[0].op in ("mul", "add") and args[1].op == "const":
+            made = _shifted(*args)
         else:
             made = build.construct(old.op, args, old.attr)
         if made.op in CHAINED:
@@ -172,6 +174,23 @@ def _product(args: tuple[Node, ...]) -> Node:
     """A product with its constant factors behind all others."""
     bases, factors = zip(*map(scaled, args), strict=True)
     return build.multiply(build.construct("mul", bases, ()), const(prod(factors)))
+
+
+def _shifted(x: Node, by: Node) -> Node:
+    """A shifted sum: of each factor what is a multiple of the power of two stays, the rest where it may reach that."""
+    above, below = [], []
+    for y in terms_of(x):
+        base, factor = (build.ONE, y.low) if y.op == "const" else scaled(y)
+        above.append(build.multiply(base, const(factor >> by.low)))
+        below.append(build.multiply(base, const(factor % (1 << by.low))))
+    rest = build.add(*below)
+    if rest.low >= 0 and rest.high >> by.low == 0:
+        return build.add(*above)
+    if len(below) > 1:
+        return build.construct("shr", (x, by), ())
+    base, factor = scaled(x)
+    common = min((factor & -factor).bit_length() - 1, by.low)
+    return build.shift_right(build.multiply(base, const(factor >> common)), const(by.low - common))
 
 
 def same(a: Node, b: Node, width: int) -> bool:

@@ -357,6 +357,25 @@ def _match_taps(taps: list[Node], left: _Open, ring: int, b: Binding) -> Iterato
     if not taps:
         yield left, b
         return
+    rows = sums_of_rows(left)
+    if len(rows) < len(left):
+        # Rows are summed before their sums are: neighbouring rows of a strip share them.
+        for rest, found in _match_first(taps, rows, ring, b):
+            yield [y for x in rest for y in terms_of(x)], found
+    else:
+        yield from _match_first(taps, left, ring, b)
+
+
+def sums_of_rows(addends: Sequence[Node]) -> list[Node]:
+    """Addends, those that read one row summed; as they are, where all read the same."""
+    rows: dict[object, list[Node]] = {}
+    for x in addends:
+        rows.setdefault(row_of(x), []).append(x)
+    return [build.add(*x) for x in rows.values()] if len(rows) > 1 else list(addends)
+
+
+def _match_first(taps: list[Node], left: _Open, ring: int, b: Binding) -> Iterator[tuple[_Open, Binding]]:
+    """Products of slots: the first takes the first addend that it can."""
     for first, x in enumerate(left):
         starts = list(_match_tap(taps[0], x, ring, b, len(taps) > 1))
         if not starts:

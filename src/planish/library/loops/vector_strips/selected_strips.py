@@ -39,7 +39,7 @@ MOST_ROWS = 16
 """The most rows of a strip, where neighbouring ones share what they read."""
 _MOST_AGAIN = 1.25
 """So many times as many rows as it makes may be read, and worked on, by a strip."""
-_GROUPS = (4, 2, 1)
+_GROUPS = (4, 1)
 """The rows that instructions are selected for: the first that some are found for. Further rows are copies."""
 _WIDEST, _NARROW = 32, 16
 """The widest integers that strips are made of, and the narrowest that one of them has to have: wider ones gain nothing
