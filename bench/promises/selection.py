@@ -1,5 +1,5 @@
-"""The claims `selection`: strips of image and network kernels are selected and proven, how long that takes, and how fast
-the image kernels are beside compilers and Halide.
+"""The claims `selection`: strips of image and network kernels are selected and proven, how long that takes, and how
+fast the image kernels are beside compilers and Halide.
 
     for item in examine(quick=True, stored=False): print(item)
 """
@@ -66,8 +66,8 @@ def examine(quick: bool, stored: bool) -> Iterator[Claim | Note]:
 
 
 def race_images(quick: bool) -> Iterator[Claim | Note]:
-    """The drop-ins of the image kernels for this machine, built without a clock, beside the better compiler and the best
-    schedule of Halide: geometric means, and the worst of each."""
+    """The drop-ins of the image kernels for this machine, built without a clock, beside the better compiler and the
+    best schedule of Halide: geometric means, and the worst of each."""
     raced = []
     with tempfile.TemporaryDirectory(prefix="planish-images-") as folder:
         for kernel in KERNELS[:: SAMPLE if quick else 1]:
