@@ -172,7 +172,8 @@ class Cover:
         """The cheapest lane functions for which registers are found: what others share is known to these only."""
         best: Solution | None = None
         for way in self.lanes.best(demand.terms[0], demand.width).ways:
-            if best is not None and best.cost <= way.cost * demand.filled * _NEAR:
+            # Where terms are shared, what lanes do at least is told with their parts of that: it is no measure.
+            if best is not None and (self.lanes.shared or best.cost <= way.cost * demand.filled * _NEAR):
                 break
             for row in way.lanes.rows:
                 answer = self._called(row, demand, way) if row.instruction.result == demand.bits else None

@@ -34,7 +34,7 @@ LOAD = 0.5
 """Cycles of a load, two of which start in each."""
 CONSTANT = 0.05
 """Cycles of a register that is made once, before the loop: of ways that cost the same the one with fewer is taken."""
-MOST_TERMS = 2_000
+MOST_TERMS = 3_000
 """So many terms are looked at for one strip."""
 _BINDINGS = 16
 _KEPT, _SLACK = 10, 2.0

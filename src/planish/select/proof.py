@@ -163,11 +163,24 @@ def in_chains(*values: Node) -> list[Node]:
         else:
             made = build.construct(old.op, args, old.attr)
         if made.op in CHAINED:
-            made = join_chain(made.op, sorted(chain_of(made), key=id))
+            made = _saturated(made) or join_chain(made.op, sorted(chain_of(made), key=id))
         kept.append(made)
         return made
 
     return [rebuild(x, change) for x in values]
+
+
+def _saturated(x: Node) -> Node | None:
+    """The least of values that are not negative and of the greatest one of some bits, as what is saturated to these."""
+    if x.op != "min":
+        return None
+    members = sorted(chain_of(x), key=id)
+    ends = [y.low for y in members if y.op == "const"]
+    rest = [y for y in members if y.op != "const"]
+    bits = ends[0].bit_length() if len(ends) == 1 else 0
+    if bits not in (8, 16, 32) or ends[0] != (1 << bits) - 1 or any(y.low < 0 for y in rest):
+        return None
+    return build.saturate(join_chain("min", rest), bits, False)
 
 
 def _product(args: tuple[Node, ...]) -> Node:
