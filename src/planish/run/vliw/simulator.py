@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from planish.core.cache import Cache, key
-from planish.run.toolchains.toolchain import Compiler, choose_compiler, compile_library, supports
+from planish.run.toolchains.toolchain import Compiler, choose_compiler, compile_library, host_features, supports
 from planish.run.vliw.core_text import CORE
 from planish.run.vliw.operations_text import write_operations
 from planish.run.vliw.tables import Layout, Tables, make_tables
@@ -67,7 +67,7 @@ def simulator_for(machine: Machine, compiler: Compiler | None = None, cache: Cac
     layout = Layout.of(machine)
     text, functions = _text(machine, layout)
     flags = (*_FLAGS, *(("-march=native",) if supports(compiler, "native") else ()))
-    address = key("vliw simulator", compiler.stamp, flags, text)
+    address = key("vliw simulator", compiler.stamp, host_features(), flags, text)
     return Simulator(machine, layout, functions, _library(address, compiler, flags, text, cache or Cache()))
 
 
