@@ -89,12 +89,12 @@ def test_what_is_read_under_a_condition_only_is_not_read_by_an_instruction(value
 def test_rows_are_summed_before_their_sums():
     """Of a window whose weights are a column times a row, each row is summed once: in 16 bits where the sums of these
     need 32, with the halves of one register unpacked for them."""
-    weights = (1, 6, 15, 20, 15, 6, 1)
+    weights = (21, 38, 21)
     taps = [f"{a * b}:i32 * i32(A[{y}, l + {x}])" for y, a in enumerate(weights) for x, b in enumerate(weights)]
-    statement = f"for l in 0 .. 64 {{ B[0, l] = u8({' + '.join(taps)} >> 12:i32) }}"
+    statement = f"for l in 0 .. 64 {{ B[0, l] = u8({' + '.join(taps)} >> 13:i32) }}"
     kernel = parse_kernel(f"kernel k(n; A: u8[n, n], B: u8[n, n]) {{ {statement} }}")
     strip = read_strip(kernel.body.body[0], {x.name: x for x in kernel.arrays})
     stores, _ = cover_strip(strip, extension_of(load_target("x86-avx512")))
     names = [str(x.detail[0]) for x in in_order([x for x, _, _ in stores]) if x.kind == "call"]
-    assert any(x.endswith(("dpwssd_epi32", "madd_epi16")) for x in names)
-    assert names.count("_mm512_maddubs_epi16") >= 7 and "_mm512_mullo_epi32" not in names
+    assert any("maddubs" in x for x in names) and any(x.endswith(("dpwssd_epi32", "madd_epi16")) for x in names)
+    assert "_mm512_mullo_epi32" not in names
