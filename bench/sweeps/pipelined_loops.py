@@ -61,7 +61,7 @@ def bodies(first: int, count: int, exact: float) -> None:
     found: Counter[str] = Counter()
     for seed in range(first, first + count):
         random = Random(seed)
-        machine = random_machine(random)
+        machine = random_machine(random, slow=0.1)
         # What registers cost is another question: these are enough.
         machine = replace(machine, files=tuple(replace(x, count=512) for x in machine.files))
         described = Described(machine)

@@ -11,14 +11,14 @@ from planish.vliw.machine import Machine
 from planish.vliw.program import Address, Guard, Immediate, Instr, Item, Loop, Parameter, Place, Program, Register
 
 
-def random_machine(random: Random) -> Machine:
-    """A made-up machine with other latencies, units that are kept longer, and ports."""
+def random_machine(random: Random, slow: float = 0.33) -> Machine:
+    """A made-up machine with other latencies, ports, and units that a part of the operations keep for longer."""
     base = random.choice([wide, narrow])()
     operations = tuple(
         replace(
             x,
             latency=max(1, x.latency + random.randint(-2, 3)),
-            busy=1 if x.branch else random.choice([1, 1, 1, 1, 2, 3]),
+            busy=1 if x.branch or random.random() >= slow else random.choice([2, 3]),
         )
         for x in base.operations
     )

@@ -93,6 +93,10 @@ def find_conflicts(code: Code, machine: Machine) -> dict[Register, set[Register]
     described = Described(machine)
     effects = [[described.effects(x.instr) for x in packet] for packet in code.packets]
     after = successors(code, machine)
+    # What is under way when the packets end still lands, a register at a time.
+    late = max((y.latency for packet in effects for x in packet for y in x.writes), default=0)
+    after += [[i + 1] for i in range(len(effects), len(effects) + late)]
+    effects += [[] for _ in range(late)]
     numbers: dict[Register, int] = {}
     for register in _mentioned(effects, code):
         numbers.setdefault(register, len(numbers))
