@@ -34,7 +34,7 @@ from planish.vliw.simulator.cycles import Run
 from planish.vliw.streams.image import Values, fill_state, read_arrays
 from planish.vliw.streams.lower import Lowered
 from planish.vliw.streams.oracle import difference, draw_values, sizes_for, with_room
-from planish.vliw.streams.plan import Planned, plan, plan_scalar
+from planish.vliw.streams.plan import Planned, plain_vectors, plan, plan_scalar
 from planish.vliw.streams.stream import RefusedError
 
 MOST_CYCLES = 200_000_000
@@ -120,11 +120,28 @@ def _naive(result: PacketResult, kernel: Kernel, machine: Machine, contract: boo
     """What the nest takes as it is written, one by one, in memories in which all has room."""
     roomy = with_room(machine)
     try:
-        plain = plan_scalar(result.region.kernel, roomy, result.sizes, contract, PackOptions(pipeline=False))
+        plain = plan_scalar(result.region.kernel, roomy, result.sizes, contract, PackOptions(pipeline=False, unroll=0))
     except (RefusedError, PlanishError):
         return 0
     run = _run(plain.packed.code, plain.lowered, roomy, values)
     found = read_arrays(plain.lowered, roomy, values, run.state)
+    return 0 if run.faults or difference(kernel, values, found) else run.cycles
+
+
+def naive_vector(result: PacketResult, machine: Machine, options: Options | None = None) -> int:
+    """What the nest takes in vectors, one at a time, list-scheduled: the same loop in lanes as in its packets, nothing
+    pipelined; 0 where it has none, or that is not right."""
+    planned, asked = result.planned, options or Options()
+    if planned is None or not planned.tiles:
+        return 0
+    try:
+        made = plain_vectors(planned, machine, asked.fp != "strict", PackOptions(pipeline=False, unroll=0))
+    except (RefusedError, PlanishError):
+        return 0
+    kernel = planned.source
+    values = draw_values(kernel, result.sizes)
+    run = _run(made.packed.code, made.lowered, machine, values)
+    found = read_arrays(made.lowered, machine, values, run.state)
     return 0 if run.faults or difference(kernel, values, found) else run.cycles
 
 

@@ -26,18 +26,30 @@ from planish.schedule.program import Cursor, Program
 from planish.schedule.steps.bands import Reorder
 from planish.vliw.machine import Machine
 from planish.vliw.pack.packing import Options, Packed, pack
-from planish.vliw.program import Address, Instr, Item, Loop, Register
+from planish.vliw.program import Address, Instr, Register
+from planish.vliw.streams.cost import GUESS, cycles_of, innermost
 from planish.vliw.streams.lower import Lowered, lower, patterns_of
 from planish.vliw.streams.shapes import promote, unroll_short, with_extrema, with_own_names
+from planish.vliw.streams.split_sums import split_sums
 from planish.vliw.streams.stream import RefusedError
 from planish.vliw.streams.tiles import Legal, Tile, Tiled, loops_of, reductions_of, tile
 
-GRID = ((1, 1), (1, 2), (1, 3), (1, 4), (1, 6), (1, 8), (2, 2), (3, 2), (4, 1), (4, 2), (6, 1), (6, 2), (6, 3),
-        (8, 1), (8, 2), (16, 1))  # fmt: skip
+GRID = ((1, 1), (1, 2), (1, 4), (1, 8), (2, 2), (3, 2), (4, 1), (4, 2), (6, 2), (6, 3), (8, 1), (8, 2), (16, 1))
 """Rows and vectors of the tiles that are looked at."""
+
+Grid = Sequence[tuple[int, int]]
+
+PROBES = ((1, 1), (1, 2), (4, 1), (4, 2))
+"""Those with which the forms of a nest are compared."""
+
+FORMS = 2
+"""So many forms are looked at closely."""
 
 SHORT = 81
 """Assignments up to which loops of few iterations are written out."""
+
+PARTS = (4,)
+"""In so many parts sums are made, besides in one."""
 
 MOST_COPIES = 160
 """Assignments of a tile: larger ones are not looked at."""
@@ -47,12 +59,6 @@ PACKED = 3
 
 MOST_PACKED = 6
 """So many are tried to be packed at most."""
-
-_DEPTH = 24
-"""About how many cycles an iteration takes from its first operation to its last."""
-
-GUESS = 64
-"""What a size is taken to be that is not given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +73,12 @@ class Planned:
     estimate: float
     described: str = "one by one"
     remarks: tuple[Remark, ...] = ()
+    program: Program | None = None
+
+    @property
+    def source(self) -> Kernel:
+        """The kernel whose tiles these are."""
+        return self.program.kernel if self.program is not None else self.kernel
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,17 +115,11 @@ class _Search:
             remark = Remark("vliw-pack", "refused", crowded, form.program.kernel.span)
             self.remarks.setdefault(remark.message, remark)
             return None
-        bounds = {x.name: least_interval(x, self.machine) for x in _innermost(lowered.program.body)}
-        return _Draft(
-            form.program,
-            lowered,
-            tiles,
-            _total({n: (x, -(-_DEPTH // x)) for n, x in bounds.items()}, lowered, self.sizes),
-        )
+        return _Draft(form.program, lowered, tiles, cycles_of(lowered, self.machine, {}, self.sizes))
 
     def crowded(self, lowered: Lowered) -> str | None:
         """Which registers a loop names more of than there are, all at once: those that live through it."""
-        for loop in _innermost(lowered.program.body):
+        for loop in innermost(lowered.program.body):
             named: dict[str, set[str]] = {}
             for x in loop.body:
                 assert isinstance(x, Instr)
@@ -134,9 +140,9 @@ class _Search:
             remark = Remark("vliw-pack", "refused", error.diagnostic.message, draft.program.kernel.span)
             self.remarks.setdefault(remark.message, remark)
             return None
-        cycles = estimate(packed, draft.lowered, self.sizes)
+        cycles = estimate(packed, draft.lowered, self.machine, self.sizes)
         words = "; ".join(x.describe(draft.program.kernel) for x in draft.tiles) or "one by one"
-        return Planned(draft.lowered.kernel, draft.lowered, packed, draft.tiles, cycles, words)
+        return Planned(draft.lowered.kernel, draft.lowered, packed, draft.tiles, cycles, words, (), draft.program)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,32 +153,6 @@ class _Form:
     legal: Legal
 
 
-def least_interval(loop: Loop, machine: Machine) -> int:
-    """The least interval of an innermost loop: by the units that its operations take, and by those that change what
-    they read."""
-    work: dict[frozenset[str], int] = {}
-    longest = 1
-    for x in loop.body:
-        assert isinstance(x, Instr)
-        operation = machine.operation(x.operation)
-        units = frozenset(operation.units)
-        work[units] = work.get(units, 0) + operation.busy
-        named = [y for y in x.operands if isinstance(y, Register)]
-        if len(named) != len(set(named)):
-            longest = max(longest, operation.latency)
-    shared = [(units, sum(n for other, n in work.items() if other <= units)) for units in work]
-    return max(longest, *(-(-n // len(units)) for units, n in shared)) if shared else 1
-
-
-def _innermost(items: Sequence[Item]) -> Iterator[Loop]:
-    for x in items:
-        if isinstance(x, Loop):
-            if x.is_innermost:
-                yield x
-            else:
-                yield from _innermost(x.body)
-
-
 def plan_scalar(
     kernel: Kernel, machine: Machine, sizes: Mapping[str, int] | None = None, contract: bool = True,
     options: Options | None = None,
@@ -180,7 +160,17 @@ def plan_scalar(
     """The nest one by one, as it is written; RefusedError where the machine cannot do it."""
     lowered = lower(kernel, machine, contract)
     packed = pack(lowered.program, machine, options or Options())
-    return Planned(kernel, lowered, packed, (), estimate(packed, lowered, sizes or {}))
+    return Planned(kernel, lowered, packed, (), estimate(packed, lowered, machine, sizes or {}))
+
+
+def plain_vectors(planned: Planned, machine: Machine, contract: bool, options: Options) -> Planned:
+    """The same loops in lanes, one vector and one row at a time; RefusedError where that is not possible."""
+    assert planned.program is not None
+    tiles = tuple(Tile(x.lane, x.lanes) for x in planned.tiles)
+    made = tile(planned.program, *tiles)
+    lowered = lower(made.kernel, machine, contract, made.sizes, made.plain)
+    packed = pack(lowered.program, machine, options)
+    return Planned(made.kernel, lowered, packed, tiles, estimate(packed, lowered, machine, {}))
 
 
 def plan(
@@ -190,25 +180,30 @@ def plan(
     """The quickest of the tiles that are tried, for some sizes; one by one where there is none such. RefusedError where
     the machine cannot do it at all."""
     search = _Search(machine, sizes or {}, contract, reassociate, options or Options())
+    probed: list[tuple[float, _Form]] = []
     drafts: list[_Draft] = []
     for form in _forms(kernel, search):
-        drafts += _drafts(form, search)
+        found = _drafts(form, search, PROBES)
+        if found:
+            probed.append((min(x.least for x in found), form))
         plain = search.draft(form, ())
-        drafts += [plain] if plain is not None else []
+        drafts += found + ([plain] if plain is not None else [])
+    for _, form in sorted(probed, key=lambda x: x[0])[:FORMS]:
+        drafts += _drafts(form, search, tuple(x for x in GRID if x not in PROBES))
     drafts.sort(key=lambda x: x.least)
-    found: list[Planned] = []
+    packed: list[Planned] = []
     for draft in drafts[:MOST_PACKED]:
         made = search.packed(draft)
-        found += [made] if made is not None else []
-        if len(found) >= PACKED:
+        packed += [made] if made is not None else []
+        if len(packed) >= PACKED:
             break
-    if not found:
+    if not packed:
         plain = next((x for x in drafts if not x.tiles), None)
-        found += [x for x in (search.packed(plain) if plain else None,) if x is not None]
-    if not found:
+        packed += [x for x in (search.packed(plain) if plain else None,) if x is not None]
+    if not packed:
         lower(kernel, machine, contract)
         raise RefusedError(next(iter(search.remarks), "it does not become packets"), kernel.span)
-    quickest = min(found, key=lambda x: x.estimate)
+    quickest = min(packed, key=lambda x: x.estimate)
     return replace(quickest, remarks=tuple(search.remarks.values()))
 
 
@@ -221,7 +216,10 @@ def _forms(kernel: Kernel, search: _Search) -> Iterator[_Form]:
         program = Program.of(promote(form), fp)
         legal = {x.label: reductions_of(program, x.label) for x in loops_of(program.kernel)}
         short = replace(program, kernel=promote(_unrolled(program.kernel)))
-        for made in (program, short):
+        forms = [program, short]
+        if search.reassociate and form is named:
+            forms += [replace(x, kernel=split_sums(x.kernel, parts)) for x in (program, short) for parts in PARTS]
+        for made in forms:
             if made.kernel not in seen:
                 seen.append(made.kernel)
                 yield _Form(made, legal)
@@ -242,11 +240,16 @@ def _orders(kernel: Kernel) -> Iterator[Kernel]:
     names = tuple(x.var for x in loops)
     orders = [x for x in permutations(names) if x != names]
     program = Program.of(kernel)
-    for order in orders[:5]:
+    for order in _inner_first(names, orders):
         try:
             yield program.apply(Reorder(Cursor(program, _band_label(program)), order)).kernel
         except (PlanishError, NotAffineError):
             continue
+
+
+def _inner_first(names: tuple[str, ...], orders: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Of some orders one for each loop that is not the innermost one yet: with that one there."""
+    return [next(x for x in orders if x[-1] == name) for name in names[:-1]]
 
 
 def _band(kernel: Kernel) -> Iterator[For]:
@@ -262,12 +265,12 @@ def _band_label(program: Program) -> int:
     return first.label
 
 
-def _drafts(form: _Form, search: _Search) -> list[_Draft]:
+def _drafts(form: _Form, search: _Search, grid: Grid) -> list[_Draft]:
     """The streams of a form in tiles; where it has several nests, those of each beside the best ones of those before it
     and the plainest of those behind it, without which arrays would be used by single elements, too."""
     nests = [x for x in form.program.kernel.body.body if isinstance(x, For)]
-    tiles = {x.label: list(_tiles(form, x, search)) for x in nests}
-    chosen = {label: [y for y in found if (y.vectors, y.rows) == (1, ())][-1:] for label, found in tiles.items()}
+    tiles = {x.label: list(_tiles(form, x, search, grid)) for x in nests}
+    chosen = {label: [Tile(y.lane, y.lanes) for y in found[-1:]] for label, found in tiles.items()}
     drafts: list[_Draft] = []
     for label, choices in tiles.items():
         found: list[tuple[_Draft, Tile]] = []
@@ -284,7 +287,7 @@ def _drafts(form: _Form, search: _Search) -> list[_Draft]:
     return drafts
 
 
-def _tiles(form: _Form, nest: For, search: _Search) -> Iterator[Tile]:
+def _tiles(form: _Form, nest: For, search: _Search, grid: Grid) -> Iterator[Tile]:
     """The tiles of a nest that are looked at."""
     for loop in (x for x in walk(nest) if isinstance(x, For)):
         if loop.step != 1 or form.legal.get(loop.label) is None:
@@ -292,7 +295,7 @@ def _tiles(form: _Form, nest: For, search: _Search) -> Iterator[Tile]:
         around = [x for x in _around(nest, loop) if x.step == 1 and form.legal.get(x.label) == ()]
         row = next((x for x in around if not _bounds_use(x, x.var)), None)
         size = sum(isinstance(x, Assign | Reduce) for x in walk(loop))
-        for rows, vectors in GRID:
+        for rows, vectors in grid:
             if rows > 1 and row is None or rows * vectors > 1 and rows * vectors * size > MOST_COPIES:
                 continue
             if _fits(search, loop, row, (rows, vectors)):
@@ -336,47 +339,9 @@ def _number(x: Expr, sizes: Mapping[str, int]) -> int:
     return evaluate(x, {**dict.fromkeys(variables(x), GUESS), **sizes})
 
 
-def estimate(packed: Packed, lowered: Lowered, sizes: Mapping[str, int]) -> float:
-    """About how many cycles packets take: those of innermost loops by their interval, what is around by its operations,
-    as many at a time as there are issue slots for."""
-    return _total({x.name: (x.interval, x.stages) for x in packed.loops}, lowered, sizes)
-
-
-def _total(intervals: Mapping[str, tuple[int, int]], lowered: Lowered, sizes: Mapping[str, int]) -> float:
-    known = {**dict.fromkeys(lowered.kernel.sizes, GUESS), **sizes}
-    for name, value in lowered.sizes.items():
-        known[name] = evaluate(value, known)
-    return _cycles(lowered.program.body, intervals, lowered, known)
-
-
-def _cycles(
-    items: Sequence[Item], intervals: Mapping[str, tuple[int, int]], lowered: Lowered, known: Mapping[str, int]
-) -> float:
-    total, block = 0.0, 0
-    for item in items:
-        if isinstance(item, Instr):
-            block += 1
-            continue
-        total += _block(block)
-        block = 0
-        trips = max(0, _trips(item, lowered, known))
-        if item.name in intervals:
-            interval, stages = intervals[item.name]
-            total += (trips + stages - 1) * interval + 12 if trips else 2
-        else:
-            total += trips * (_cycles(item.body, intervals, lowered, known) + 8)
-    return total + _block(block)
-
-
-def _block(operations: int) -> float:
-    return 0.0 if not operations else 15 + operations / 2
-
-
-def _trips(loop: Loop, lowered: Lowered, known: Mapping[str, int]) -> int:
-    if isinstance(loop.count, int):
-        return loop.count
-    trip = lowered.trips.get(loop.name)
-    if trip is None:
-        return GUESS // 2
-    guessed = dict.fromkeys(variables(trip) - known.keys(), GUESS // 2)
-    return evaluate(trip, {**known, **guessed})
+def estimate(packed: Packed, lowered: Lowered, machine: Machine, sizes: Mapping[str, int]) -> float:
+    """About how many cycles packets take: as many as there are where nothing is done again, else by the intervals of
+    innermost loops."""
+    if all(x.method == "flat" for x in packed.loops) and not packed.code.labels:
+        return len(packed.code.packets)
+    return cycles_of(lowered, machine, {x.name: x.interval for x in packed.loops}, sizes)

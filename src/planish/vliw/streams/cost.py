@@ -1,0 +1,138 @@
+"""About how many cycles a stream takes, before and after it is packed: units, sums that wait, chains of operations.
+
+>>> from planish.vliw.description import load_machine
+>>> from planish.vliw.program import Immediate
+>>> a, b = Register("S", "a"), Register("S", "b")
+>>> body = (Instr("SMOVIF", (Immediate(1.0), a)), Instr("SFMULS32", (b, a, a)), Instr("SFADDS32", (b, b, a)))
+>>> depth_of(body, load_machine("ftmatrix")), least_interval(body, load_machine("ftmatrix"))
+(13, 6)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from planish.ir.expr import Expr
+from planish.ir.index.evaluate import evaluate
+from planish.ir.traverse import variables
+from planish.vliw.machine import Machine, operand_names
+from planish.vliw.program import Address, Instr, Item, Loop, Register
+from planish.vliw.streams.lower import Lowered
+
+GUESS = 64
+"""What a size is taken to be that is not given."""
+
+_CONTROL = 8
+"""Cycles that the control of a loop takes each time."""
+
+Intervals = Mapping[str, float]
+"""The cycles from one iteration of an innermost loop to the next, by its name."""
+
+
+def _written(machine: Machine, name: str) -> tuple[int, ...]:
+    """The places among an operation's operands of what it writes."""
+    known = _WRITTEN.get((id(machine), name))
+    if known is None:
+        own = {x.name for x in machine.written(name)}
+        names = operand_names(machine.operation(name).definition)
+        known = _WRITTEN[id(machine), name] = tuple(n for n, x in enumerate(names) if x in own)
+    return known
+
+
+_WRITTEN: dict[tuple[int, str], tuple[int, ...]] = {}
+
+
+def depth_of(items: Sequence[Item], machine: Machine) -> int:
+    """The longest chain of operations, each of which waits for one before."""
+    ready: dict[Register, int] = {}
+    longest = 0
+    for x in items:
+        if not isinstance(x, Instr):
+            continue
+        written = _written(machine, x.operation)
+        start = max((ready.get(r, 0) for r in _read(x, written)), default=0)
+        end = start + machine.operation(x.operation).latency
+        longest = max(longest, end)
+        for n in written:
+            operand = x.operands[n]
+            if isinstance(operand, Register):
+                ready[operand] = end
+    return longest
+
+
+def _read(x: Instr, written: Sequence[int]) -> Iterator[Register]:
+    if x.guard is not None:
+        yield x.guard.register
+    for n, operand in enumerate(x.operands):
+        if isinstance(operand, Address):
+            yield operand.base
+        elif isinstance(operand, Register) and n not in written:
+            yield operand
+
+
+def least_interval(items: Sequence[Item], machine: Machine) -> int:
+    """The least cycles by the units that operations take, and by those that change what they read."""
+    work: dict[frozenset[str], int] = {}
+    longest = 1
+    for x in items:
+        if not isinstance(x, Instr):
+            continue
+        operation = machine.operation(x.operation)
+        units = frozenset(operation.units)
+        work[units] = work.get(units, 0) + operation.busy
+        named = [y for y in x.operands if isinstance(y, Register)]
+        if len(named) != len(set(named)):
+            longest = max(longest, operation.latency)
+    shared = [(units, sum(n for other, n in work.items() if other <= units)) for units in work]
+    return max(longest, *(-(-n // len(units)) for units, n in shared)) if shared else longest
+
+
+def innermost(items: Sequence[Item]) -> Iterator[Loop]:
+    """The loops in which there are none."""
+    for x in items:
+        if isinstance(x, Loop):
+            if x.is_innermost:
+                yield x
+            else:
+                yield from innermost(x.body)
+
+
+def cycles_of(lowered: Lowered, machine: Machine, intervals: Intervals, sizes: Mapping[str, int]) -> float:
+    """About how many cycles a stream takes; of innermost loops that `intervals` does not name, the least."""
+    known = {**dict.fromkeys(lowered.kernel.sizes, GUESS), **sizes}
+    for name, value in lowered.sizes.items():
+        known[name] = evaluate(value, known)
+    return _cycles(lowered.program.body, machine, intervals, (lowered.trips, known))
+
+
+def _cycles(
+    items: Sequence[Item], machine: Machine, intervals: Intervals, sizes: tuple[Mapping[str, Expr], Mapping[str, int]]
+) -> float:
+    total = 0.0
+    block: list[Item] = []
+    for item in (*items, None):
+        if isinstance(item, Instr):
+            block.append(item)
+            continue
+        if block:
+            total += max(depth_of(block, machine), least_interval(block, machine))
+            block = []
+        if item is None:
+            break
+        trips = max(0, _trips(item, *sizes))
+        if item.is_innermost:
+            interval = intervals.get(item.name) or least_interval(item.body, machine)
+            total += (trips - 1) * interval + depth_of(item.body, machine) + _CONTROL if trips else 2
+        else:
+            total += trips * (_cycles(item.body, machine, intervals, sizes) + _CONTROL)
+    return total
+
+
+def _trips(loop: Loop, trips: Mapping[str, Expr], known: Mapping[str, int]) -> int:
+    if isinstance(loop.count, int):
+        return loop.count
+    trip = trips.get(loop.name)
+    if trip is None:
+        return GUESS // 2
+    guessed = dict.fromkeys(variables(trip) - known.keys(), GUESS // 2)
+    return evaluate(trip, {**known, **guessed})
