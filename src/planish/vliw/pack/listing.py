@@ -20,10 +20,15 @@ from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 
 from planish.vliw.machine import Machine
+from planish.vliw.pack.beam import search
+from planish.vliw.pack.bounds import resource_bound
 from planish.vliw.pack.dependence import Edge, graph, longest_to_end, needed_delay
 from planish.vliw.pack.effects import Effects, Pointer
 from planish.vliw.pack.reservation import Table
 from planish.vliw.program import Register
+
+_MOST_BEAM = 64
+"""Operations of the largest block that a beam is tried on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +62,13 @@ def schedule_block(
     loops: bool = False,
     lands: bool = False,
     ordered: bool = False,
+    width: int = 0,
 ) -> Schedule:
     """A schedule of a block in order of its critical paths. Its last operation may be a jump, which takes effect
     where the block ends. `pointers` are those of `fold_steps`. `loops`: it jumps to the start of the block, so that the
     next iteration follows at once; `lands`: all that is under way is done where the block ends; `ordered`: operations
-    are issued in the order in which they stand, which takes the fewest registers."""
+    are issued in the order in which they stand, which takes the fewest registers. `width`: where the schedule is longer
+    than its bound, a beam of so many is tried."""
     jumps = bool(nodes) and nodes[-1].kind == "branch"
     edges = graph(nodes, loops, (), pointers)
     straight = [x for x in edges if x.distance == 0]
@@ -69,32 +76,54 @@ def schedule_block(
     heights = longest_to_end(len(nodes), straight, lengths)
     earliest = [_earliest(x, flying) for x in nodes]
     placed = nodes[: len(nodes) - jumps]
+    least = max((x + y for x, y in zip(heights, earliest, strict=True)), default=0)
+    if nodes:
+        # All are issued in the block; units may be kept, and results land, behind its end.
+        issued = [replace(x, busy=1, writes=()) for x in nodes]
+        least = max(least, resource_bound(machine, issued).interval)
+    ends = _Ends(edges, earliest, flying, jumps=jumps, loops=loops, lands=lands, least=least)
     table = _table_of(machine, flying)
     if ordered:
-        cycles = _place_in_order(table, placed, straight, earliest)
-    else:
-        cycles = _place_all(table, placed, straight, heights, earliest)
-    length = max((x + 1 for x in cycles), default=0)
-    if lands:
-        ends = [x + node.span for x, node in zip(cycles, placed, strict=True)]
-        length = max([length, *ends, *(x.cycle + x.effects.span for x in flying)])
-    if jumps:
-        at = max([0, earliest[-1], *(cycles[x.first] + x.delay for x in straight if x.second == len(placed))])
-        length = max(length, at + nodes[-1].latency)
-        cycles.append(length - nodes[-1].latency)
-    if loops:
-        needed = [
-            -(-(cycles[x.first] + x.delay - cycles[x.second]) // x.distance)
-            for x in edges
-            if x.distance and x.second < len(placed) and x.first < len(placed)
-        ]
-        length = max([length, *needed])
-    units: list[str] | None = None
-    while units is None:
-        units = _finish(table, nodes, cycles, length, jumps=jumps, loops=loops)
-        length += units is None
-    least = max((x + y for x, y in zip(heights, earliest, strict=True)), default=0)
-    return Schedule(tuple(cycles), tuple(units), length, least)
+        return ends.schedule(table, nodes, _place_in_order(table, placed, straight, earliest))
+    found = ends.schedule(table, nodes, _place_all(table, placed, straight, heights, earliest))
+    if width and found.length > least and len(nodes) <= _MOST_BEAM:
+        better = search(_table_of(machine, flying), placed, straight, heights, earliest, width)
+        found = min(found, ends.schedule(better.table, nodes, better.cycles), key=lambda x: x.length)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Ends:
+    """What the length of a block depends on, once its operations have their cycles."""
+
+    edges: Sequence[Edge]
+    earliest: Sequence[int]
+    flying: Sequence[Flying]
+    jumps: bool
+    loops: bool
+    lands: bool
+    least: int
+
+    def schedule(self, table: Table, nodes: Sequence[Effects], cycles: list[int]) -> Schedule:
+        """The schedule of a block, all of whose operations but a jump at its end are in the table."""
+        last = len(cycles)
+        length = max((x + 1 for x in cycles), default=0)
+        if self.lands:
+            ends = [x + node.span for x, node in zip(cycles, nodes, strict=False)]
+            length = max([length, *ends, *(x.cycle + x.effects.span for x in self.flying)])
+        if self.loops:
+            inside = [x for x in self.edges if x.distance and x.second < last and x.first < last]
+            gaps = ((cycles[x.first] + x.delay - cycles[x.second], x.distance) for x in inside)
+            length = max([length, *(-(-gap // distance) for gap, distance in gaps)])
+        if self.jumps:
+            waits = (cycles[x.first] + x.delay for x in self.edges if x.second == last and not x.distance)
+            length = max(length, max([0, self.earliest[last], *waits]) + nodes[last].latency)
+            cycles.append(length - nodes[last].latency)
+        units: list[str] | None = None
+        while units is None:
+            units = _finish(table, nodes, cycles, length, jumps=self.jumps, loops=self.loops)
+            length += units is None
+        return Schedule(tuple(cycles), tuple(units), length, self.least)
 
 
 def _earliest(node: Effects, flying: Sequence[Flying]) -> int:

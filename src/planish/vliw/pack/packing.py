@@ -51,11 +51,13 @@ _MOST_FLAT = 600
 @dataclass(frozen=True, slots=True)
 class Options:
     """How packets are made. `pipeline`: iterations of innermost loops overlap; `unroll`: loops whose iterations come to
-    so many operations or fewer, for certain, become straight code; `exact`: deterministic seconds that the exact solver
-    has for each interval of each loop, to prove or improve it (0: it is not asked)."""
+    so many operations or fewer, for certain, become straight code; `beam`: how many partial schedules of a block are
+    followed where list scheduling misses its lower bound (0: none); `exact`: deterministic seconds that the exact
+    solver has for each interval of each loop, to prove or improve it (0: it is not asked)."""
 
     pipeline: bool = True
     unroll: int = 96
+    beam: int = 4
     exact: float = 0.0
 
 
@@ -104,11 +106,22 @@ class LoopReport:
 
 
 @dataclass(frozen=True, slots=True)
+class BlockReport:
+    """A straight block from packet `start` on; no schedule of it has fewer packets than `least`."""
+
+    start: int
+    operations: int
+    length: int
+    least: int
+
+
+@dataclass(frozen=True, slots=True)
 class Packed:
-    """The packets of a program, and what became of its loops, in the order in which they stand."""
+    """The packets of a program, and what became of its loops and blocks, in the order in which they stand."""
 
     code: Code
     loops: tuple[LoopReport, ...]
+    blocks: tuple[BlockReport, ...] = ()
 
 
 def pack(program: Program, machine: Machine, options: Options | None = None) -> Packed:
@@ -126,7 +139,7 @@ def pack(program: Program, machine: Machine, options: Options | None = None) -> 
         builder.items(name_values(body, frozenset(), described), frozenset())
         code = Code(program.name, tuple(builder.packets), dict(builder.labels), program.parameters)
         try:
-            return Packed(allocate(code, machine), tuple(builder.reports))
+            return Packed(allocate(code, machine), tuple(builder.reports), tuple(builder.blocks))
         except TooFewRegisters as few:
             calmer = plan.calmer(few.file, builder.reports)
             if calmer is None:
@@ -179,6 +192,7 @@ class _Builder:
     labels: dict[str, int] = field(default_factory=dict)
     flying: list[Flying] = field(default_factory=list)
     reports: list[LoopReport] = field(default_factory=list)
+    blocks: list[BlockReport] = field(default_factory=list)
     made: int = 0
 
     def fresh(self, file: str) -> Register:
@@ -407,8 +421,15 @@ class _Builder:
         folded, pointers = fold_steps(instrs, self.control, self.described)
         nodes = [self.described.effects(x) for x in folded]
         schedule = schedule_block(
-            self.machine, nodes, self.flying, pointers=pointers, lands=lands, ordered=self.plan.ordered
+            self.machine,
+            nodes,
+            self.flying,
+            pointers=pointers,
+            lands=lands,
+            ordered=self.plan.ordered,
+            width=self.options.beam,
         )
+        self.blocks.append(BlockReport(len(self.packets), len(nodes), schedule.length, schedule.least))
         self.emit(schedule, folded)
 
     def listed(self, loop: Loop, counter: Register, report: bool = True) -> None:
@@ -416,7 +437,9 @@ class _Builder:
         head = self.label(loop, "loop")
         instrs, pointers = fold_steps([*_instrs(loop), *self.count_down(counter, head)], self.control, self.described)
         nodes = [self.described.effects(x) for x in instrs]
-        schedule = schedule_block(self.machine, nodes, pointers=pointers, loops=True, ordered=self.plan.ordered)
+        schedule = schedule_block(
+            self.machine, nodes, pointers=pointers, loops=True, ordered=self.plan.ordered, width=self.options.beam
+        )
         self.idle(gap_before(self.machine, nodes, schedule, self.flying))
         self.labels[head] = len(self.packets)
         self.emit(schedule, instrs, again=True)
