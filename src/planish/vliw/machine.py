@@ -140,10 +140,15 @@ class Machine:
     description: str = ""
     constants: Mapping[str, int] = field(default_factory=dict)
     assembly: Assembly = Assembly()
+    _known: Mapping[str, Operation] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # There are hundreds of operations, and each step of packing and simulating asks for one.
+        object.__setattr__(self, "_known", {x.name: x for x in self.operations})
 
     def operation(self, name: str) -> Operation:
         """The operation of that name; KeyError where there is none."""
-        return _by_name(self.operations, name)
+        return self._known[name]
 
     def file(self, name: str) -> RegisterFile:
         """The register file of that name; KeyError where there is none."""
@@ -254,7 +259,7 @@ def _always_written(stmt: Stmt, array: str, values: Mapping[str, int]) -> frozen
         return frozenset()  # it depends on a value
 
 
-_Named = TypeVar("_Named", Unit, RegisterFile, Memory, Operation)
+_Named = TypeVar("_Named", Unit, RegisterFile, Memory)
 
 
 def _by_name(items: tuple[_Named, ...], name: str) -> _Named:

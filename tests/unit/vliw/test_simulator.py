@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -164,7 +165,7 @@ def test_two_jumps_that_arrive_together_and_code_without_an_end() -> None:
 
 
 def test_slots_of_a_side() -> None:
-    few = Machine(**{**{f: getattr(NARROW, f) for f in Machine.__dataclass_fields__}, "sides": {"one": 1}})
+    few = replace(NARROW, sides={"one": 1})
     packet = (on("LEFT", "COPYP", p(1), p(2)), on("RIGHT", "COPYP", p(3), p(2)))
     assert kinds(run(packet, machine=few)) == ["slots"]
 

@@ -13,6 +13,7 @@ are Python integers within the limits of their type.
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -105,14 +106,23 @@ def nearest(exact: Fraction) -> float:
 
 
 def fused_narrow(a: float, b: float, c: float) -> float:
-    """a * b + c as a double that rounds to a narrower type as the exact value would (rounded to odd)."""
-    near = fused(a, b, c)
-    if not math.isfinite(near) or near == 0.0:
+    """a * b + c, of values of a narrower type, as a double that rounds to that type as the exact value would (rounded to
+    odd).
+
+    >>> one_less = float(np.float32(1) - np.float32(2.0**-24))
+    >>> float(np.float32(fused_narrow(2.0**-30, 2.0**-30, one_less))), float(np.float32(2.0**-60 + one_less)) == one_less
+    (0.9999999403953552, True)
+    """
+    product = a * b  # exact: it has twice the bits of a narrower type
+    near = product + c
+    if not math.isfinite(near):
         return near
-    exact = Fraction(a) * Fraction(b) + Fraction(c)
-    if Fraction(near) == exact or int(np.float64(near).view(np.int64)) & 1:
+    # What the sum lost is a double, too.
+    added = near - product
+    lost = (product - (near - added)) + (c - added)
+    if lost == 0.0 or struct.unpack("<q", struct.pack("<d", near))[0] & 1:
         return near
-    return math.nextafter(near, math.inf if exact > Fraction(near) else -math.inf)
+    return math.nextafter(near, math.inf if lost > 0 else -math.inf)
 
 
 def round_bf16(value: float) -> float:
