@@ -106,12 +106,11 @@ def nearest(exact: Fraction) -> float:
 
 
 def fused_narrow(a: float, b: float, c: float) -> float:
-    """a * b + c, of values of a narrower type, as a double that rounds to that type as the exact value would (rounded to
-    odd).
+    """a * b + c, of values of a narrower type, as a double that rounds to it as the exact value would (rounded to odd).
 
-    >>> one_less = float(np.float32(1) - np.float32(2.0**-24))
-    >>> float(np.float32(fused_narrow(2.0**-30, 2.0**-30, one_less))), float(np.float32(2.0**-60 + one_less)) == one_less
-    (0.9999999403953552, True)
+    >>> a, b, c = 2.0**-12 * (1 + 2.0**-18), 2.0**-12 * (1 - 2.0**-18), 1 + 2.0**-23
+    >>> [float(np.float32(x)) - 1 for x in (a * b + c, fused_narrow(a, b, c))]
+    [2.384185791015625e-07, 1.1920928955078125e-07]
     """
     product = a * b  # exact: it has twice the bits of a narrower type
     near = product + c
