@@ -28,6 +28,7 @@ from planish.vliw.pack.effects import Described
 from planish.vliw.pack.exact import Proof, refine
 from planish.vliw.pack.expand import Parts, Rolled, expand
 from planish.vliw.pack.induction import fold_steps
+from planish.vliw.pack.invariants import hoist
 from planish.vliw.pack.lifetimes import pressure
 from planish.vliw.pack.listing import Flying, Schedule, gap_before, schedule_block
 from planish.vliw.pack.pipelining import (
@@ -150,11 +151,12 @@ def pack(program: Program, machine: Machine, options: Options | None = None) -> 
 @dataclass(frozen=True, slots=True)
 class _Plan:
     """How much is done at once: with fewer registers, loops get longer intervals (`longer` than these), then none is
-    unrolled, then operations are issued in the order in which they stand."""
+    unrolled and nothing moved out of them, then operations are issued in the order in which they stand."""
 
     unroll: int
     longer: Mapping[str, int] = field(default_factory=dict)
     ordered: bool = False
+    hoists: bool = True
 
     def calmer(self, file: str, reports: Sequence[LoopReport]) -> _Plan | None:
         """A plan that takes fewer registers of a file; None where there is none."""
@@ -162,9 +164,9 @@ class _Plan:
         pressed = {x.name: x.interval + 1 for x in reports if x.method != "list" and file in x.registers}
         if pressed:
             return replace(self, longer={**self.longer, **pressed})
-        if self.unroll:
-            return _Plan(0)
-        return None if self.ordered else _Plan(0, {}, True)
+        if self.unroll or self.hoists:
+            return _Plan(0, hoists=False)
+        return None if self.ordered else _Plan(0, ordered=True, hoists=False)
 
 
 def _too_few(program: Program, machine: Machine, few: TooFewRegisters) -> PlanishError:
@@ -217,6 +219,12 @@ class _Builder:
     def loop(self, loop: Loop, block: list[Instr], after: Registers) -> None:
         """A loop, with the operations directly before it."""
         wanted = after | live_at_head(loop, after, self.described)
+        if self.plan.hoists:
+            invariant, loop = hoist(loop, wanted, self.described)
+            block = [*block, *invariant]
+        if not loop.body:
+            self.block(block)
+            return
         if isinstance(loop.count, int) and loop.count < 2:
             if loop.count == 1:
                 self.items([*block, *loop.body], after)
