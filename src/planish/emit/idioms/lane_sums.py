@@ -17,8 +17,12 @@ from planish.ir.nest import ReduceOp
 from planish.ir.types import ALL_TYPES, BOOL, I32, I64, Type
 
 SUM = """\
-/* What stands in these braces may be added in another order. */
-#define planish_sum _Pragma("clang fp reassociate(on)")"""
+/* What stands in these braces may be added in another order: older compilers cannot be told. */
+#if defined(__clang__) && __clang_major__ > 12
+#define planish_sum _Pragma("clang fp reassociate(on)")
+#else
+#define planish_sum
+#endif"""
 
 LANES = """\
 /* The iterations of the loop below may run in lanes: none needs what another one stores. */

@@ -31,7 +31,15 @@ from planish.ir.index.polynomial import add, extremum, floordiv, mul, sub
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Let, LoopFacts, Reduce, ReduceOp, Stmt
 from planish.ir.traverse import loads, substitute, variables
 from planish.ir.types import I32, I64, INDEX, Type
-from planish.library.loops.cell_reduction.cell_update import Affine, CellUpdate, Location, Match, find_update, is_exact
+from planish.library.loops.cell_reduction.cell_update import (
+    Affine,
+    CellUpdate,
+    Location,
+    Match,
+    Unrolled,
+    find_update,
+    is_exact,
+)
 
 __all__ = ["BLOCK", "find_update", "in_blocks"]
 
@@ -50,8 +58,20 @@ def in_blocks(found: CellUpdate, taken: set[str]) -> Iterator[Stmt]:
             yield _Blocks(found, taken).match(found)
         case Affine():
             yield from _AffineLanes(found, taken).stmts()
+        case Unrolled():
+            yield _one_by_one(found)
         case _:
             assert_never(found)
+
+
+def _one_by_one(found: Unrolled) -> Stmt:
+    """A sum that was unrolled by hand, a term at a time."""
+    loop = found.loop
+    rounds = floordiv(add(sub(loop.upper, loop.lower), index(loop.step - 1)), index(loop.step))
+    upper = add(loop.lower, mul(extremum("max", rounds, index(0)), index(loop.step)))
+    facts = LoopFacts(simd=True, reductions=(("add", found.cell.array),))
+    body = Block((Reduce(found.cell.array, (), "add", found.term),))
+    return For(loop.var, loop.lower, upper, 1, body, facts, loop.span)
 
 
 class _Blocks:

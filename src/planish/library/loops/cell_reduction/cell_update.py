@@ -3,6 +3,7 @@
 Location: for i { if (e(i) > m) { m = e(i);  k = v(i) } }      the place of an extremum (MAXLOC), the first or the last
 Match:    for i { if (c(i)) { k = v(i) } }                      the last iteration of which something holds
 Affine:   for i { s = s * f + e(i) }                            the value of a polynomial, a hash
+Unrolled: for i by 4 { s += e(i) + e(i + 1) + e(i + 2) + e(i + 3) }   a sum that is unrolled by hand
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.ir.text.printer import print_expr
@@ -19,10 +20,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from planish.ir.expr import Binary, Cast, Compare, CompareOp, Const, Expr, Load, Select, Unary, type_of
+from planish.ir.expr import Binary, Cast, Compare, CompareOp, Const, Expr, Load, Select, Unary, index, type_of
+from planish.ir.index.polynomial import add, normal
 from planish.ir.nest import Alloc, Assign, For, Kernel, Let, Reduce, Stmt
 from planish.ir.passes.update_idioms import updated
-from planish.ir.traverse import expressions, loads, map_expr, substitute, variables, walk, walk_expr
+from planish.ir.traverse import chained, expressions, loads, map_expr, substitute, variables, walk, walk_expr
 from planish.schedule.auto.recurrence import linear
 
 LARGEST = 100
@@ -62,15 +64,26 @@ class Affine:
     rest: Expr
 
 
-CellUpdate = Location | Match | Affine
+@dataclass(frozen=True, slots=True)
+class Unrolled:
+    """The `term` of each iteration, and of as many after it as the loop steps over, is added to the `cell`."""
+
+    loop: For
+    cell: Load
+    term: Expr
+
+
+CellUpdate = Location | Match | Affine | Unrolled
 
 
 def find_update(stmt: Stmt, scratch: Collection[str] = ()) -> CellUpdate | None:
     """What a loop does with scalar cells; None where it does anything else, or what is a plain sum. `scratch`: cells
     that nothing else reads."""
-    if not isinstance(stmt, For) or stmt.step != 1 or stmt.facts.simd or loads(stmt.lower) or loads(stmt.upper):
+    if not isinstance(stmt, For) or stmt.facts.simd or loads(stmt.lower) or loads(stmt.upper):
         return None
     values = final_values(stmt, scratch)
+    if stmt.step > 1:
+        return _unrolled(stmt, values or {})
     if not values or any(sum(1 for _ in walk_expr(x)) > LARGEST for x in values.values()):
         return None
     return _conditional(stmt, values) or _affine(stmt, values)
@@ -173,6 +186,36 @@ def _affine(loop: For, values: Mapping[str, Expr]) -> Affine | None:
     known = factor.operand if isinstance(factor, Unary) and factor.op == "neg" else factor
     small = isinstance(known, Const) and abs(known.value) <= 1
     return Affine(loop, cell, factor, rest) if cell.type.is_int or small else None
+
+
+def _unrolled(loop: For, values: Mapping[str, Expr]) -> Unrolled | None:
+    """One cell to which as many terms are added as the loop steps over, each the one before an iteration later."""
+    match [*values.items()]:
+        case [(name, value)]:
+            cell = Load(name, (), type_of(value))
+        case _:
+            return None
+    terms = [_normal(x) for x in chained(value, "add")]
+    if len(terms) != loop.step + 1 or cell not in terms or not (cell.type.is_int or cell.type.kind == "float"):
+        return None
+    terms.remove(cell)
+    if any(_reads(x, values) or loop.var not in variables(x) for x in terms):
+        return None
+
+    def later(term: Expr, k: int) -> Expr:
+        return _normal(substitute(term, {loop.var: add(index(loop.var), index(k))}))
+
+    first = (x for x in terms if all(terms.count(later(x, k)) == 1 for k in range(loop.step)))
+    return next((Unrolled(loop, cell, x) for x in first), None)
+
+
+def _normal(expr: Expr) -> Expr:
+    """An expression in which the same places are spelt alike."""
+
+    def spell(x: Expr) -> Expr:
+        return Load(x.array, tuple(map(normal, x.index)), x.type) if isinstance(x, Load) else x
+
+    return map_expr(spell, expr)
 
 
 def _reads(expr: Expr, cells: Mapping[str, Expr]) -> bool:

@@ -24,6 +24,7 @@ from planish.library.loops.cell_reduction.cell_update import (
     CellUpdate,
     Location,
     Match,
+    Unrolled,
     find_update,
     scratch_cells,
 )
@@ -45,7 +46,7 @@ def _found(stmt: Stmt, kernel: Kernel, reassociate: bool) -> CellUpdate | None:
     match found:
         case None | Match():
             return found
-        case Location(cell=cell) | Affine(cell=cell):
+        case Location(cell=cell) | Affine(cell=cell) | Unrolled(cell=cell):
             return found if cell.type.is_int or reassociate else None
         case _:
             assert_never(found)
@@ -74,6 +75,8 @@ def _describe(found: CellUpdate) -> str:
             return f"{cells}: blocks of {BLOCK} iterations are searched in lanes for the last one that counts"
         case Affine(cell=cell):
             return f"{cell.array}: an affine recurrence of which {LANES} lanes have every {LANES}th term"
+        case Unrolled(cell=cell, loop=loop):
+            return f"{cell.array}: a sum that is unrolled by {loop.step} is rerolled, and made in lanes"
         case _:
             assert_never(found)
 
@@ -86,6 +89,6 @@ def _cost(cx: Context, kernel: Kernel) -> float:
 
 
 CELL_REDUCTION = Strategy(
-    NAME, "finds the place of an extremum, or the last match, by blocks in lanes; splits affine recurrences into lanes",
+    NAME, "finds the place of an extremum, or the last match, by blocks; splits affine recurrences; rerolls sums",
     _match, _apply, share(0.5), _cost,
 )  # fmt: skip
