@@ -45,7 +45,8 @@ def check_data_model(preprocessed: str, own: str, source: Source, machine: str) 
 
 def wider_words(preprocessed: str, own: str) -> Iterator[WiderWord]:
     """The words of a preprocessed text, but for files below the folder `own`, whose meaning may differ. A number with a
-    sign that has a name of its own is the same: it does not overflow in a program that is correct there."""
+    sign that has a name of its own is the same, and so is an int as such a number: these do not overflow in a program
+    that is correct there."""
     lines = preprocessed.split("\n")
     places = line_map(preprocessed)
     plain = "\n".join(
@@ -55,9 +56,10 @@ def wider_words(preprocessed: str, own: str) -> Iterator[WiderWord]:
     starts = [0]
     for x in plain.split("\n"):
         starts.append(starts[-1] + len(x) + 1)
+    integers = _integers(tokens)
     at = 0
     while at < len(tokens):
-        end = _end(tokens, at)
+        end = _end(tokens, at, integers)
         if end:
             first = tokens[at]
             file, line = places[first.line - 1]
@@ -66,13 +68,23 @@ def wider_words(preprocessed: str, own: str) -> Iterator[WiderWord]:
         at = max(end, at + 1)
 
 
-def _end(tokens: Sequence[CToken], at: int) -> int:
+def _integers(tokens: Sequence[CToken]) -> frozenset[str]:
+    """The names that are declared as `int`, and as nothing else."""
+    found: dict[str, bool] = {}
+    for before, word, name in zip(["", *(x.text for x in tokens)], tokens, tokens[1:], strict=False):
+        if name.text.isidentifier() and word.text.isidentifier() and word.text != "return":
+            plain = word.text == "int" and before not in ("unsigned", "long", "short")
+            found[name.text] = found.get(name.text, True) and plain
+    return frozenset(x for x, y in found.items() if y)
+
+
+def _end(tokens: Sequence[CToken], at: int, integers: frozenset[str]) -> int:
     """One past the last token of such a word that begins here; 0 where none does."""
     word = tokens[at].text
     if word in _UNSIGNED or _LITERAL.fullmatch(word):
         return at + 1
     if word in _SIGNED:
-        return 0 if _is_scalar(tokens, at + 1) else at + 1
+        return 0 if _is_scalar(tokens, at + 1) or _is_cast(tokens, at + 1, integers) else at + 1
     if word not in ("long", "unsigned", "signed", "int"):
         return 0
     end = at
@@ -81,7 +93,14 @@ def _end(tokens: Sequence[CToken], at: int) -> int:
     words = [x.text for x in tokens[at:end]]
     if words.count("long") != 1 or "double" in words:
         return 0
-    return 0 if "unsigned" not in words and _is_scalar(tokens, end) else end
+    if "unsigned" in words:
+        return end
+    return 0 if _is_scalar(tokens, end) or _is_cast(tokens, end, integers) else end
+
+
+def _is_cast(tokens: Sequence[CToken], at: int, integers: frozenset[str]) -> bool:
+    """Whether the end of a cast of an int follows a type."""
+    return at + 1 < len(tokens) and tokens[at].text == ")" and tokens[at + 1].text in integers
 
 
 def _is_scalar(tokens: Sequence[CToken], at: int) -> bool:
