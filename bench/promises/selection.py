@@ -14,6 +14,7 @@ from statistics import geometric_mean, median
 from time import perf_counter
 
 from bench.promises.claim import Claim, Note, at_least, at_most
+from bench.promises.hvx_packets import ANCHORS, count_packets, missing_tools
 from bench.races.images import KERNELS, NOT_INSTALLED, NotRun, race
 from planish.build.plan import plan_region
 from planish.build.read import read_file
@@ -28,10 +29,12 @@ from planish.select.instruction import VectorExtension, extension_of, select_str
 from planish.target.load import load_target
 
 FOLDER = Path(__file__).resolve().parents[1] / "programs" / "kernels33"
-TARGETS = ("x86-avx512", "x86-avx2", "aarch64-neon")
+TARGETS = ("x86-avx512", "x86-avx2", "aarch64-neon", "hexagon-hvx")
 SAMPLE = 4
 """With `quick`: one file of so many."""
 MEDIAN_BAR, WORST_BAR, HALIDE_BAR = 1.0, 5.0, 1.3
+ALIGNED_BAR, UNALIGNED_BAR = 0.75, 0.45
+"""Packets of Hexagon, of what Halide takes where it knows that rows are aligned, and where it does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,7 @@ def examine(quick: bool, stored: bool) -> Iterator[Claim | Note]:
         if tried:
             yield at_most(f"selection.{short}.median_seconds", median(tried), MEDIAN_BAR)
             yield at_most(f"selection.{short}.worst_seconds", max(tried), WORST_BAR)
+    yield from examine_packets(quick)
     if not stored:
         yield from race_images(quick)
 
@@ -85,6 +89,25 @@ def race_images(quick: bool) -> Iterator[Claim | Note]:
         return
     yield at_least("selection.images.over_halide", geometric_mean(over), HALIDE_BAR)
     yield at_least("selection.images.worst_over_halide", min(over), 1.0)
+
+
+def examine_packets(quick: bool) -> Iterator[Claim | Note]:
+    """Packets for 128 bytes of output of drop-ins for Hexagon, beside clang's code and what Halide 21 takes."""
+    missing = missing_tools()
+    if missing:
+        yield Note(f"packets of Hexagon: {missing}")
+        return
+    known, unknown = [], []
+    for name, (unaligned, aligned) in list(ANCHORS.items())[: 2 if quick else None]:
+        found = count_packets(name)
+        counted = f"{found.ours:.1f} packets ({found.version}), clang {found.clang:.1f}, autohvx {found.autohvx:.1f}"
+        yield Note(f"hexagon-hvx {name}: {counted}, Halide {unaligned}, {aligned} where rows are aligned")
+        if found.ours:
+            known.append(found.ours / aligned)
+            unknown.append(found.ours / unaligned)
+    if known:
+        yield at_most("selection.hvx.packets_of_aligned_halide", geometric_mean(known), ALIGNED_BAR)
+        yield at_most("selection.hvx.packets_of_halide", geometric_mean(unknown), UNALIGNED_BAR)
 
 
 def select_kernel(path: Path, target: str) -> Outcome:

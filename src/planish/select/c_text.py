@@ -31,7 +31,7 @@ class IntrinsicDialect:
     """The intrinsics of an architecture that are no instructions of a library: `types` by bits; `load` and `store` by
     bits, of an address and a register; `splat` by bits and width, of a number; `widen` by bits before and after, of a
     register, whose new bits are anything; `part` by bits before and after and the first bit, of a register;
-    `intrinsic` says what an instruction is called."""
+    `intrinsic` says what an instruction is called; `ordered`: compilers leave loads in the order of the text."""
 
     isa: str
     types: Mapping[int, str]
@@ -41,6 +41,7 @@ class IntrinsicDialect:
     widen: Mapping[tuple[int, int], str] = field(default_factory=dict)
     part: Mapping[tuple[int, int, int], str] = field(default_factory=dict)
     intrinsic: Callable[[Entry], str | None] = lambda entry: entry.name
+    ordered: bool = False
 
 
 def _x86() -> IntrinsicDialect:
@@ -83,6 +84,7 @@ def _hvx() -> IntrinsicDialect:
          for bits in types for width, text in splat.items()},
         part={(2048, 1024, 0): "Q6_V_lo_W({})", (2048, 1024, 1024): "Q6_V_hi_W({})"},
         intrinsic=lambda entry: intrinsic_of(entry.mnemonic),
+        ordered=True,
     )  # fmt: skip
 
 
@@ -120,8 +122,14 @@ class _Writer:
         later = Counter(str(x.detail[0]) for x in registers if x.kind == "load")
         waiting: list[Store] = []
         made: set[Value] = set()
-        for store in stores:
-            fresh = [x for x in in_order([store[0]]) if x.kind != "scalar" and x not in made]
+        for at, store in enumerate(stores):
+            # Where loads keep their place in the text, those of the next store begin before what this one waits for.
+            ahead = stores[at + 1][:1] if self.dialect.ordered and at + 1 < len(stores) else ()
+            early = [x for x in in_order(ahead) if x.kind == "load"]
+            fresh = [x for x in (*early, *in_order([store[0]])) if x.kind != "scalar" and x not in made]
+            fresh = list(dict.fromkeys(fresh))
+            if self.dialect.ordered:
+                fresh.sort(key=lambda x: x.kind != "load")
             made.update(fresh)
             lines += [f"const {self.kind(x)} {texts[x]} = {self.value(x, texts)};" for x in fresh]
             later.subtract(str(x.detail[0]) for x in fresh if x.kind == "load")

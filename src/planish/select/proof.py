@@ -28,7 +28,7 @@ from planish.isa.semantics.node import Node, const, rebuild, scaled, terms_of
 from planish.isa.semantics.scalarised import ordered, puts_of, specialise
 from planish.select import cases, exhaustive
 from planish.select.body import LaneBody, Output
-from planish.select.factored.lane_terms import cut
+from planish.select.factored.lane_terms import choose, cut
 from planish.select.program import Value
 from planish.select.unify import CHAINED, chain_of, join_chain
 
@@ -128,6 +128,8 @@ def substitute(x: Node, operands: Mapping[str, Segments]) -> Node:
     def change(old: Node, args: tuple[Node, ...]) -> Node:
         if old.op == "bits" and str(old.attr[0]) in operands and args[0].op == "const":
             return read(operands[str(old.attr[0])], args[0].low, int(old.attr[1]), bool(old.attr[2]))
+        if old.op == "select":
+            return choose(*args)
         return build.construct(old.op, args, old.attr)
 
     return rebuild(x, change)

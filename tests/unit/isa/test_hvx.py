@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
+from planish.isa.collection import load_collection
 from planish.isa.vendors.hvx.entries import entry_of
+from planish.isa.vendors.hvx.intrinsics import HEADER, intrinsic_of
 from planish.isa.vendors.hvx.listing import ListedInstruction, read_listing
 
 
@@ -64,3 +69,15 @@ def test_what_is_not_understood_is_refused_with_a_reason(syntax: str, body: str,
 def test_a_text_that_is_no_list_is_refused() -> None:
     with pytest.raises(PlanishError, match="E0650"):
         read_listing(Source("list", "nothing"))
+
+
+def test_intrinsics_have_the_names_that_clang_gives_them() -> None:
+    roots = (Path("/usr/lib"), Path("/usr/local/lib"), Path("/opt"))
+    places = [x for root in roots for x in root.glob(f"llvm*/lib/clang/*/include/{HEADER}")]
+    if not places:
+        pytest.skip(f"there is no {HEADER} here")
+    text = max(places).read_text()
+    known = dict(re.findall(r"#define (Q6_\w+)\([^)]*\) (.*)", text))
+    found = {x.name: y for x in load_collection("hvx") if x.status == "verified" and (y := intrinsic_of(x.mnemonic))}
+    assert len(found) > 300
+    assert {x: y for x, y in found.items() if f"HEXAGON_{x})" not in known.get(y, "")} == {}

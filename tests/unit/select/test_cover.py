@@ -98,3 +98,12 @@ def test_rows_are_summed_before_their_sums():
     names = [str(x.detail[0]) for x in in_order([x for x, _, _ in stores]) if x.kind == "call"]
     assert any("maddubs" in x for x in names) and any(x.endswith(("dpwssd_epi32", "madd_epi16")) for x in names)
     assert "_mm512_mullo_epi32" not in names
+
+
+def test_pairs_of_registers_are_used_by_halves() -> None:
+    statement = "B[l] = u8(i32(A[l]) + 2:i32 * i32(A[l + 1]) + i32(A[l + 2]) + 2:i32 >> 2:i32)"
+    stores, _ = cover_strip(read_strip(*strip_of(statement, 128)), extension_of(load_target("hexagon-hvx")))
+    values = list(in_order([x for x, _, _ in stores]))
+    pairs = {x for x in values if x.kind == "call" and x.bits == 2048}
+    assert {y.detail for y in values if y.kind == "part"} == {(0,), (1024,)}
+    assert len(pairs) < 4, "both halves are of the same pair"

@@ -33,11 +33,26 @@ def _shift_right(x: Node, by: Node) -> Node:
     return build.shift_right(x, by)
 
 
+def choose(condition: Node, then: Node, otherwise: Node) -> Node:
+    """A choice; where it leaves the bits of the greater or the lesser one of two numbers with a sign, that one."""
+    made = build.select(condition, then, otherwise)
+    if made.op != "select" or condition.op not in ("lt", "le") or then.op not in ("bits", "wrap"):
+        return made
+    width = int(then.attr[1 if then.op == "bits" else 0])
+    first, second = (build.wrap(y, width) for y in condition.args)
+    match then is first, otherwise is second, then is second, otherwise is first:
+        case True, True, *_:
+            return build.wrap(build.minimum(*condition.args), width)
+        case _, _, True, True:
+            return build.wrap(build.maximum(*condition.args), width)
+    return made
+
+
 _FOLDED: Mapping[str, Callable[..., Node]] = {
     "add": build.add, "mul": build.multiply, "quo": build.quotient, "mod": build.modulo, "shl": build.shift_left,
     "shr": _shift_right, "and": build.conjoin, "or": build.disjoin, "xor": build.exclude, "invert": build.invert,
     "not": build.negation, "eq": build.equal, "lt": build.less, "le": build.at_most, "min": build.minimum,
-    "max": build.maximum, "abs": build.absolute, "select": build.select,
+    "max": build.maximum, "abs": build.absolute, "select": choose,
 }  # fmt: skip
 
 
@@ -98,8 +113,7 @@ def cut(x: Node, offset: int, width: int) -> Node:
         case "wrap" if offset + width <= int(x.attr[0]):
             return cut(x.args[0], offset, width)
         case "select":
-            made = build.select(x.args[0], cut(x.args[1], offset, width), cut(x.args[2], offset, width))
-            return _extremum(made, width) if offset == 0 else made
+            return build.select(x.args[0], cut(x.args[1], offset, width), cut(x.args[2], offset, width))
         case "and" | "or" | "xor":
             return _FOLDED[x.op](*(cut(y, offset, width) for y in x.args))
         case "invert":
@@ -118,20 +132,6 @@ def cut(x: Node, offset: int, width: int) -> Node:
                 if part is not x and start <= offset and offset + width <= start + size:
                     return cut(part, offset - start, width)
     return build.piece(x, offset, width)
-
-
-def _extremum(x: Node, width: int) -> Node:
-    """The greater or the lesser one of two numbers, where a choice leaves the bits of that one."""
-    if x.op != "select" or x.args[0].op not in ("lt", "le"):
-        return x
-    compared = x.args[0].args
-    first, second = (cut(y, 0, width) for y in compared)
-    match x.args[1] is first, x.args[2] is second, x.args[1] is second, x.args[2] is first:
-        case True, True, *_:
-            return build.wrap(build.minimum(*compared), width)
-        case _, _, True, True:
-            return build.wrap(build.maximum(*compared), width)
-    return x
 
 
 def _cut_copies(x: Node, offset: int, width: int) -> Node:

@@ -1,0 +1,115 @@
+"""Packets of Hexagon for 128 bytes of output, counted in the emulator: our drop-in, clang's code, and Halide's.
+
+    for name in ANCHORS: print(count_packets(name))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from planish.core.span import Source
+from planish.options import Options
+from planish.pipeline import build_file
+from planish.run.processes.process import Limits, run_process
+from planish.run.toolchains.cross import compiler_for
+from planish.run.toolchains.emulator import find_emulator
+from planish.run.toolchains.hexagon_system import BEGIN, RUNTIME, SYSTEM_CALLS
+from planish.target.load import load_target
+
+FOLDER = Path(__file__).resolve().parents[1] / "programs" / "kernels33"
+TARGET = "hexagon-hvx"
+ANCHORS: Mapping[str, tuple[float, float]] = {
+    "gaussian3x3": (14.9, 8.5), "dilate3x3": (9.0, 4.7), "median3x3": (17.3, 10.4), "sobel3x3": (16.8, 11.6),
+    "conv3x3a16": (15.0, 6.1), "dilate5x5": (12.3, 7.3), "dilate7x7": (15.5, 10.8),
+}  # fmt: skip
+"""What Halide 21 takes, where it does not know that rows begin at multiples of 128 bytes, and where it does."""
+_WIDTH, _HEIGHT, _ROOM = 1024, 64, 128
+_LIMITS = Limits(seconds=120)
+_VARIANTS = {"ours": (), "clang": (), "autohvx": ("-mllvm", "-hexagon-autohvx")}
+
+_DRIVER = """
+static unsigned packets(void) {
+  unsigned found;
+  __asm__ volatile(".word 0x6a14c000\\n  %%0 = r0" : "=r"(found) : : "r0");  /* r0 = c20 */
+  return found;
+}
+static void tell(unsigned x) {
+  char text[12], *at = text + 12;
+  *--at = 32;
+  do *--at = 48 + x %% 10; while (x /= 10);
+  write(1, at, text + 12 - at);
+}
+static unsigned char in[%(bytes)d] __attribute__((aligned(128))), out[%(bytes)d] __attribute__((aligned(128)));
+static const signed char mask[9] = {1, 2, 1, 2, 4, 2, 1, 2, 1};
+void %(name)s();
+int main(int argc, char **argv) {
+  unsigned seed = 1, sum = 0;
+  for (int i = 0; i < %(bytes)d; i++) in[i] = (seed = seed * 1664525 + 1013904223) >> 24;
+  const unsigned before = packets();
+  %(name)s(%(width)d, %(height)d, in, %(pitch)d, out, %(pitch)d, mask);
+  const unsigned after = packets();
+  for (int i = 0; i < %(bytes)d; i++) sum = sum * 31 + out[i];
+  tell(after - before);
+  tell(sum);
+  return 0;
+}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Packets:
+    """For 128 bytes of output: what the drop-in takes, what clang makes of the original alone and with its vectoriser,
+    and the version that was chosen; 0 where a program does not run, or its output differs."""
+
+    name: str
+    ours: float
+    clang: float
+    autohvx: float
+    version: str
+
+
+def missing_tools() -> str:
+    """Why nothing can be counted; "" where it can."""
+    emulator = find_emulator("hexagon")
+    return emulator if isinstance(emulator, str) else ""
+
+
+def count_packets(name: str) -> Packets:
+    """What a kernel takes; PlanishError where there is no compiler."""
+    path = FOLDER / f"{name}.c"
+    source = Source(path.name, path.read_text())
+    made = build_file(source, Options(target=TARGET, measure=False))
+    (function,) = made.functions
+    version = function.selection.version.label if function.selection and function.selection.version else "as written"
+    found = {
+        variant: _run(made.text if variant == "ours" else source.text, name, flags)
+        for variant, flags in _VARIANTS.items()
+    }
+    wanted = found["clang"][1]
+    counts = {x: count if output == wanted else 0.0 for x, (count, output) in found.items()}
+    return Packets(name, counts["ours"], counts["clang"], counts["autohvx"], version)
+
+
+def _run(text: str, name: str, more: tuple[str, ...]) -> tuple[float, str]:
+    """The packets of a function for 128 bytes, and what it leaves."""
+    target, emulator = load_target(TARGET), find_emulator("hexagon")
+    assert not isinstance(emulator, str)
+    compiler = compiler_for(target, None)
+    pitch = _WIDTH + _ROOM
+    numbers = {"bytes": pitch * (_HEIGHT + 8), "width": _WIDTH, "height": _HEIGHT, "pitch": pitch, "name": name}
+    with TemporaryDirectory(prefix="planish-packets-") as folder:
+        kernel, driver, program = (Path(folder, x) for x in ("kernel.c", "driver.c", "program"))
+        kernel.write_text(text)
+        driver.write_text(SYSTEM_CALLS + RUNTIME + BEGIN + _DRIVER % numbers)
+        flags = [str(compiler.path), *target.flags_for("clang"), "-w"]
+        made = run_process([*flags, "-O3", *more, "-c", str(kernel), "-o", f"{kernel}.o"], _LIMITS)
+        plain = ["-O1", "-ffreestanding", "-fno-builtin", "-static"]
+        linked = run_process([*flags, *plain, str(driver), f"{kernel}.o", "-o", str(program)], _LIMITS)
+        done = run_process([*emulator, str(program)], _LIMITS)
+        if made.code or linked.code or done.code:
+            return 0.0, ""
+        packets, output = done.stdout.split()
+        return int(packets) * 128 / (_WIDTH * _HEIGHT), output
