@@ -253,7 +253,8 @@ class _Reader:
         return replace(parameter, type=BY_NAME[name], value=value)
 
     def number(self) -> int | float:
-        text = self.take("number", "a number")
+        named = self.sees("inf") or self.sees("nan")
+        text = self.word("a number") if named else self.take("number", "a number")
         return int(text) if re.fullmatch(r"[+-]?\d+", text) else float(text)
 
     def program(self) -> Program:

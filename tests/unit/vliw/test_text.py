@@ -103,6 +103,11 @@ items = st.recursive(
 )  # fmt: skip
 
 
+def test_infinities_and_what_is_no_number() -> None:
+    text = "program p\n\nZERO #inf, X.a\nZERO #-inf, X.a\nZERO #nan, X.a\n"
+    assert print_program(parse_program(Source("a.sa", text), NARROW)) == text
+
+
 @settings(max_examples=60, deadline=None)
 @given(names, st.lists(items, max_size=5))
 def test_any_program_round_trips(name: str, body: list[Item]) -> None:
