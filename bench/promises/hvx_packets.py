@@ -16,7 +16,7 @@ from planish.pipeline import build_file
 from planish.run.processes.process import Limits, run_process
 from planish.run.toolchains.cross import compiler_for
 from planish.run.toolchains.emulator import find_emulator
-from planish.run.toolchains.hexagon_system import BEGIN, RUNTIME, SYSTEM_CALLS
+from planish.run.toolchains.hexagon_system import BEGIN, RUNTIME, SYSTEM_CALLS, put_headers
 from planish.target.load import load_target
 
 FOLDER = Path(__file__).resolve().parents[1] / "programs" / "kernels33"
@@ -104,7 +104,7 @@ def _run(text: str, name: str, more: tuple[str, ...]) -> tuple[float, str]:
         kernel, driver, program = (Path(folder, x) for x in ("kernel.c", "driver.c", "program"))
         kernel.write_text(text)
         driver.write_text(SYSTEM_CALLS + RUNTIME + BEGIN + _DRIVER % numbers)
-        flags = [str(compiler.path), *target.flags_for("clang"), "-w"]
+        flags = [str(compiler.path), *target.flags_for("clang"), "-w", *put_headers(Path(folder))]
         made = run_process([*flags, "-O3", *more, "-c", str(kernel), "-o", f"{kernel}.o"], _LIMITS)
         plain = ["-O1", "-ffreestanding", "-fno-builtin", "-static"]
         linked = run_process([*flags, *plain, str(driver), f"{kernel}.o", "-o", str(program)], _LIMITS)

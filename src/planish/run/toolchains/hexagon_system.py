@@ -9,6 +9,7 @@ True
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 _ASK = """\
 typedef unsigned long size_t;
@@ -96,7 +97,47 @@ __asm__(".global _start\\n_start:\\n  r0 = r29\\n  r29 = and(r29, #-256)\\n  cal
 _ENDS = """\
 long write(int file, const void *data, unsigned long size) { return ask(64, file, (long)data, size, 0, 0, 0); }
 void abort(void) { __builtin_trap(); }
+int abs(int x) { return x < 0 ? -x : x; }
+long labs(long x) { return x < 0 ? -x : x; }
+long long llabs(long long x) { return x < 0 ? -x : x; }
+void *malloc(size_t size) {
+  size_t *block = size > 0x40000000 ? (size_t *)-1 : (size_t *)ask(222, 0, size + 128, 3, 0x22, -1, 0);
+  if ((unsigned long)block > -4096ul) return 0;
+  *block = size + 128;
+  return (char *)block + 128;
+}
+void free(void *at) {
+  if (at) ask(215, (long)at - 128, *(size_t *)((char *)at - 128), 0, 0, 0, 0);
+}
 """
+
+HEADERS = {
+    "stdlib.h": """\
+#include <stddef.h>
+int abs(int);
+long labs(long);
+long long llabs(long long);
+void *malloc(size_t);
+void free(void *);
+void abort(void);
+""",
+    "string.h": """\
+#include <stddef.h>
+void *memcpy(void *, const void *, size_t);
+void *memmove(void *, const void *, size_t);
+void *memset(void *, int, size_t);
+""",
+}
+"""Headers that clang does not bring, with what a library is linked with."""
+
+
+def put_headers(folder: Path) -> tuple[str, ...]:
+    """Writes the headers below a folder; the flags by which they are found where there are no others."""
+    place = folder / "include"
+    place.mkdir(exist_ok=True)
+    for name, text in HEADERS.items():
+        (place / name).write_text(text)
+    return "-idirafter", str(place)
 
 
 def library_runtime(flags: Sequence[str]) -> str | None:

@@ -23,7 +23,7 @@ from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.types import BF16, F16, Type
 from planish.run.processes.process import Limits, run_process
 from planish.run.toolchains.c_type_names import c_name
-from planish.run.toolchains.hexagon_system import library_runtime
+from planish.run.toolchains.hexagon_system import library_runtime, put_headers
 from planish.run.toolchains.link_stubs import stub_text, undefined_names
 
 CompilerKind = Literal["gcc", "clang"]
@@ -158,6 +158,7 @@ def compile_library(
             output = out_dir / f"planish-{key(compiler.stamp, tuple(flags), identity)[:24]}.so"
             part = Path(folder) / "library.so"
             includes = [f"-I{directory}" for directory in include_dirs]
+            includes += put_headers(Path(folder)) if library_runtime(flags) is not None else ()
             objects = []
             for number, source in enumerate(inputs):
                 objects.append(Path(folder) / f"{number}.o")
