@@ -131,13 +131,15 @@ class _Case:
             case "xor":
                 return _different(args)
             case "add":
-                return _halved(_joined(build.add(*args)))
+                parts = (y for x in args for y in terms_of(x))
+                return _halved(_joined(build.add(*sorted(parts, key=lambda y: id(scaled(y)[0])))))
             case "shr" if args[1].op == "const":
                 return _shifted(*args)
             case _:
                 return build.construct(old.op, args, old.attr)
 
     def _wrapped(self, x: Node, width: int, signed: bool) -> Node:
+        x = _low_bits(x, width)
         low, high = self.bounds(x)
         least = -(1 << (width - 1)) if signed else 0
         block = (low - least) >> width
@@ -195,6 +197,18 @@ class _Case:
                 first, last = ((y - least) >> width for y in (low, high))
                 if last - first < _BLOCKS:
                     yield from ((x.args[0], ((block + 1) << width) + least - 1) for block in range(first, last))
+
+
+def _low_bits(x: Node, width: int) -> Node:
+    """A value whose low bits are the same: of what is shifted right only some bits above these are kept."""
+    if x.op == "add":
+        return build.add(*(_low_bits(y, width) for y in x.args))
+    base, factor = scaled(x)
+    if factor != 1:
+        return build.multiply(_low_bits(base, width), const(factor))
+    if x.op == "shr" and x.args[1].op == "const":
+        return build.shift_right(build.low_bits(x.args[0], width + x.args[1].low), x.args[1])
+    return build.low_bits(x, width)
 
 
 def _equal(x: Node, y: Node) -> Node:

@@ -32,8 +32,9 @@ from planish.select.program import Kind, RegisterProgram, Value
 from planish.select.rules import mask_of
 
 _LEAST = 0.1
-_NEAR = 1.5
-"""Registers that cost no more than so many times what lanes do at least are taken; else other ways are looked at."""
+_NEAR, _FEW = 1.5, 300
+"""Registers that cost no more than so many times what lanes do at least are taken; else other ways are looked at, as
+long as few demands were."""
 _NOWHERE = np.iinfo(np.int64).min
 
 
@@ -173,7 +174,8 @@ class Cover:
         best: Solution | None = None
         for way in self.lanes.best(demand.terms[0], demand.width).ways:
             # Where terms are shared, what lanes do at least is told with their parts of that: it is no measure.
-            if best is not None and (self.lanes.shared or best.cost <= way.cost * demand.filled * _NEAR):
+            near = best is not None and best.cost <= way.cost * demand.filled * _NEAR
+            if best is not None and (near or self.lanes.shared or self.asked > _FEW):
                 break
             for row in way.lanes.rows:
                 answer = self._called(row, demand, way) if row.instruction.result == demand.bits else None

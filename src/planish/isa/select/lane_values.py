@@ -422,7 +422,10 @@ def _uncut(x: Node) -> tuple[Node, ...]:
 
 def _most(parts: Sequence[Node]) -> int | None:
     """The greatest value of a sum with a blend in it; None where it has none, or something in it may be less than 0."""
-    for first, second in permutations(parts, 2):
+    products = [y for y in parts if y.op == "mul" and y.args[1].op != "const"]
+    if not any(z.op == "add" for y in products for z in y.args):
+        return None
+    for first, second in permutations(products, 2):
         most = _blend(first, second)
         rest = [y for y in parts if y is not first and y is not second]
         if most is not None and all(y.low >= 0 for y in rest):
@@ -432,8 +435,6 @@ def _most(parts: Sequence[Node]) -> int | None:
 
 def _blend(first: Node, second: Node) -> int | None:
     """The greatest value of p*t + q*(c - t); None where two terms are not that."""
-    if first.op != "mul" or second.op != "mul":
-        return None
     for p, t in (first.args, first.args[::-1]):
         for q, left in (second.args, second.args[::-1]):
             total = build.add(t, left)

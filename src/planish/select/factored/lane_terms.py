@@ -12,11 +12,10 @@ wrap(8, False, add(bits('0', 8, False, const(0)), mul(bits('1', 8, False, const(
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from itertools import pairwise
 
 from planish.isa.semantics import build
-from planish.isa.semantics.build import ZERO
-from planish.isa.semantics.node import COMMUTE, Node, const, node, walk
+from planish.isa.semantics.build import ONE, ZERO
+from planish.isa.semantics.node import COMMUTE, Node, const, node, scaled, terms_of, walk
 
 Counter = tuple[str, int]
 Read = Callable[[str, Node, int, bool], Node]
@@ -125,25 +124,29 @@ def cut(x: Node, offset: int, width: int) -> Node:
             if offset >= shift:
                 return cut(x.args[0], offset - shift, width)
             return ZERO if offset + width <= shift else build.piece(x, offset, width)
-        case "mul" if x.args[1].op == "const" and x.args[1].low > 0 and x.args[0].low >= 0:
-            return _cut_copies(x, offset, width)
+        case "mul" if x.args[1].op == "const":
+            return _cut_sum(x, offset, width)
         case "add" if x.low >= 0:
             for start, size, part in build.parts_of(x, max(x.high.bit_length(), offset + width)):
                 if part is not x and start <= offset and offset + width <= start + size:
                     return cut(part, offset - start, width)
+            return _cut_sum(x, offset, width)
     return build.piece(x, offset, width)
 
 
-def _cut_copies(x: Node, offset: int, width: int) -> Node:
-    """Some bits of a number that a factor has put side by side several times."""
-    inner, factor = x.args[0], x.args[1].low
-    size = inner.high.bit_length()
-    starts = [at for at in range(factor.bit_length()) if factor >> at & 1]
-    if all(b - a >= size for a, b in pairwise(starts)):
-        for start in starts:
-            if start <= offset and offset + width <= start + size:
-                return cut(inner, offset - start, width)
-    return build.piece(x, offset, width)
+def _cut_sum(x: Node, offset: int, width: int) -> Node:
+    """Some bits of a sum, of which its terms' factors have digits: those below add up to less than these bits."""
+    below, inside = [], []
+    for term in terms_of(x):
+        base, factor = (ONE, term.low) if term.op == "const" else scaled(term)
+        if factor < 0:
+            return build.piece(x, offset, width)
+        below.append(build.multiply(base, const(factor & ((1 << offset) - 1))))
+        inside.append(build.multiply(base, const(factor >> offset & ((1 << width) - 1))))
+    rest = build.add(*below)
+    if rest.low < 0 or rest.high >> offset:
+        return build.piece(x, offset, width)
+    return build.wrap(build.add(*inside), width)
 
 
 def slotted(
