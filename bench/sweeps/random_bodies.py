@@ -13,8 +13,11 @@ from random import Random
 NARROW = ("u8", "i8", "u16", "i16")
 KINDS = (*NARROW, "u8", "i16", "u32", "i32")
 _DIVISORS = (2, 3, 5, 7, 9, 10, 16, 25, 100, 255)
-_PLAIN = ("sum", "sum", "sum", "difference", "weighted", "min", "max", "abs", "average", "taps", "shr", "select")
-_ALL = (*_PLAIN, "product", "shl", "quotient", "bitwise", "mixed", "not")
+_PLAIN = (
+    "sum", "sum", "sum", "difference", "weighted", "min", "max", "abs", "average", "taps", "shr", "select", "choice",
+    "apart",
+)  # fmt: skip
+_ALL = (*_PLAIN, "product", "shl", "quotient", "bitwise", "mixed", "not", "blend", "turned", "counted")
 """What expressions are of: in programs of filters, and in all others."""
 
 
@@ -189,6 +192,19 @@ class _Writer:
                 other = r.choice((kind, *self.inputs.values()))
                 left, right = self.leaf(other), self.leaf(other)
                 return f"select({left} {r.choice(('<', '<=', '>', '>=', '==', '!='))} {right}, {a}, {self.leaf(kind)})"
+            case "choice":
+                return f"select({self.condition(2)}, {a}, {self.leaf(kind)})"
+            case "counted":
+                return self.joined(a, f"{kind}({self.condition(1)})", "+")
+            case "apart":
+                b = self.leaf(kind)
+                op, other = r.choice(((">", f"({b} - {a})"), (">=", f"({b} - {a})"), (">", f"0:{kind}")))
+                return f"select({a} {op} {b}, ({a} - {b}), {other})"
+            case "blend":
+                by = f"({self.leaf(kind)} & 15:{kind})"
+                return f"(({a} * {by} + {self.leaf(kind)} * (15:{kind} - {by}) + 7:{kind}) >> 4:{kind})"
+            case "turned":
+                return f"({a} {r.choice(('<<', '>>'))} ({self.leaf(kind)} & {bits_of(kind) - 1}:{kind}))"
             case "average":
                 total = self.joined(self.joined(a, self.leaf(kind), "+"), f"1:{kind}", "+")
                 return self.joined(total, f"1:{kind}", ">>")
@@ -211,6 +227,18 @@ class _Writer:
                     parts.append(self.joined(weight, self.leaf(kind), "*"))
                 return f"({' + '.join(parts)})"
         return f"max({a}, {self.leaf(kind)})"
+
+    def condition(self, depth: int) -> str:
+        """A comparison of numbers of any type, a bit of one, or several of these."""
+        r = self.random
+        if depth and r.random() < 0.3:
+            return f"({self.condition(depth - 1)} {r.choice(('&&', '||'))} {self.condition(depth - 1)})"
+        kind = r.choice((*self.inputs.values(), "i32"))
+        if r.random() < 0.2:
+            return f"(({self.leaf(kind)} & {1 << r.randrange(bits_of(kind) - 1)}:{kind}) != 0:{kind})"
+        op = r.choice(("<", "<=", ">", ">=", "==", "!="))
+        right = self.constant(kind, (0, 0, 1, 7, 100, 127, -1, -128)) if r.random() < 0.4 else self.leaf(kind)
+        return f"({self.leaf(kind)} {op} {right})"
 
     def narrowed(self, kind: str, depth: int) -> str:
         """A wider value, perhaps rounded, shifted, clamped, and cut."""

@@ -254,15 +254,17 @@ def _halved(x: Node) -> Node:
         inner, factor = scaled(part)
         if inner.op == "and":
             both = build.multiply(build.shift_right(_pair("xor", inner), ONE), const(factor))
-        elif inner.op == "wrap" and int(inner.attr[0]) == 1 and inner.args[0].op == "xor":
-            inner = inner.args[0]
-            both = build.multiply(build.shift_right(build.add(*inner.args, ONE), ONE), const(-factor))
-            factor = -factor
-        else:
-            continue
-        if both in parts:
-            half = build.multiply(build.shift_right(build.add(*inner.args), ONE), const(factor))
-            return build.add(half, *(y for y in parts if y is not part and y is not both))
+            if both in parts:
+                half = build.multiply(build.shift_right(build.add(*inner.args), ONE), const(factor))
+                return build.add(half, *(y for y in parts if y is not part and y is not both))
+        elif inner.op == "shr" and inner.args[1] is ONE and inner.args[0].op == "add":
+            *pair, up = inner.args[0].args
+            if up is not ONE or len(pair) != 2:
+                continue
+            odd = build.multiply(_different(tuple(build.wrap(y, 1) for y in pair)), const(-factor))
+            if odd in parts:
+                half = build.multiply(build.shift_right(build.add(*pair), ONE), const(factor))
+                return build.add(half, *(y for y in parts if y is not part and y is not odd))
     return x
 
 

@@ -118,7 +118,7 @@ class LaneCover:
         if cost < _NOTHING and whole is term:
             return LaneAnswer(cost)
         found = self._computed(whole, width, False)
-        if not found.ways and cost == _NOTHING:
+        if not found.ways and cost == _NOTHING and _uncut(whole).op in _WIDENED:
             found = self._computed(whole, width, True)
         return LaneAnswer(min(cost, found.cost), found.ways)
 
@@ -234,6 +234,16 @@ def _work(x: Node) -> float:
         return sum(1.0 if y.op != "const" else 0.5 for y in x.args)
     amount = x.args[1].constant if x.op == "shr" else 128 - int(x.attr[0]) if x.op == "sat" else 0
     return len(x.args) + _MORE_WORK.get(x.op, 0) + _unrounded(x) + (amount or 0) / 256
+
+
+_WIDENED = ("shr", "shl", "mul")
+"""What there may be in wider lanes alone, though narrow ones hold it."""
+
+
+def _uncut(x: Node) -> Node:
+    while x.op == "wrap":
+        x = x.args[0]
+    return x
 
 
 def _unrounded(x: Node) -> int:

@@ -22,6 +22,8 @@ from planish.isa.semantics.node import Node, const, node, scaled, terms_of
 from planish.select.unify import fits
 
 _ONES = const(-1)
+_NARROWED = ("bits", "mul", "shr", "shl", "select")
+"""What may be cut to the bits of a lane before it is packed; sums are made in narrow lanes."""
 _COMPARED = ("lt", "le", "eq")
 _TRUTHS = (*_COMPARED, "not", "and", "or", "xor")
 
@@ -79,7 +81,7 @@ def alternatives(x: Node, width: int) -> Iterator[Node]:
     rules = _RULES.get(x.op)
     if rules is not None:
         yield from rules(x, width)
-    if not fits(x, width, False) and not fits(x, width, True):
+    if x.op in _NARROWED and not fits(x, width, False) and not fits(x, width, True):
         yield node("wrap", (x,), (width, False))
 
 
@@ -186,6 +188,8 @@ def _masks(condition: Node, width: int) -> Iterator[Node]:
 def _magnitudes(x: Node, width: int) -> Iterator[Node]:
     """|a - b| by differences that saturate, or by the greater and the lesser."""
     inner = x.args[0]
+    if len(terms_of(inner)) > 3:
+        return  # the sides of a long sum are not had more cheaply than the sum
     opposed = build.negate(inner)
     yield node("or", (build.maximum(inner, ZERO), build.maximum(opposed, ZERO)))
     pair = _difference(inner)

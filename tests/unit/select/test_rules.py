@@ -1,0 +1,74 @@
+"""Rules are equalities: each way to write a term gives its low bits, for all values of two numbers of 8 bits."""
+
+from itertools import product
+
+import pytest
+
+from planish.isa.semantics import build
+from planish.isa.semantics.node import const, node
+from planish.select import cases, exhaustive
+from planish.select.rules import alternatives, mask_of, opposite
+
+
+def read(name, signed=False, width=8):
+    return build.bits(name, const(0), width, signed)
+
+
+def terms(x, y):
+    """Terms of two numbers to which rules apply."""
+    difference = build.subtract(x, y)
+    yield build.absolute(difference)
+    yield from (build.shift_right(build.add(x, y, const(up)), const(1)) for up in (0, 1))
+    yield from (build.shift_right(build.add(x, const(1 << by - 1)), const(by)) for by in (1, 3))
+    yield build.saturate(build.add(x, y), 8, x.low < 0)
+    for condition in (build.less(x, y), build.at_most(x, y), build.equal(x, y), build.less(x, const(7))):
+        for found in (condition, opposite(condition)):
+            yield mask_of(found)
+            yield found
+            yield build.select(found, x, y)
+            yield build.select(found, x, build.ZERO)
+            yield build.select(found, const(9), const(4))
+            yield build.add(x, found)
+    both = build.conjoin(build.less(x, y), build.less(const(3), x))
+    yield mask_of(both)
+    yield build.select(both, y, x)
+    yield mask_of(build.truth(build.wrap(build.shift_right(x, const(2)), 1)))
+    yield node("shl", (x, build.wrap(y, 2)))
+    yield node("shr", (x, build.wrap(y, 2)))
+
+
+@pytest.mark.parametrize("signed", list(product((False, True), repeat=2)))
+def test_each_way_to_write_a_term_is_that_term(signed):
+    x, y = (read(name, kind) for name, kind in zip("xy", signed, strict=True))
+    seen = 0
+    for term in terms(x, y):
+        for other in alternatives(term, 8):
+            assert exhaustive.are_equal(term, other, 8), (term, other)
+            seen += 1
+    assert seen > 60
+
+
+@pytest.mark.parametrize("width", [16, 32])
+def test_what_rules_say_is_shown_by_cases_in_wider_numbers(width):
+    x, y = read("x", width=width), read("y", width=width)
+    shown = [build.absolute(build.subtract(x, y)), build.select(build.less(x, y), x, y), mask_of(build.less(x, y))]
+    for term in (*shown, build.shift_right(build.add(x, y), const(1))):
+        for other in alternatives(term, width):
+            assert cases.are_equal(term, other, width), (term, other)
+
+
+def test_what_is_not_the_same_is_not_shown():
+    x, y = read("x", width=16), read("y", width=16)
+    up = build.maximum(build.subtract(x, y), build.ZERO)
+    assert not cases.are_equal(build.absolute(build.subtract(x, y)), up, 16)
+    assert not cases.are_equal(mask_of(build.less(x, y)), mask_of(build.at_most(x, y)), 16)
+    assert not cases.are_equal(build.wrap(build.add(x, y), 16), build.minimum(build.add(x, y), const(65535)), 16)
+    assert exhaustive.are_equal(read("x"), read("y"), 8) is False
+
+
+def test_halves_are_shown_only_of_the_same_two_numbers():
+    x, y, z = (read(name, width=16) for name in "xyz")
+    half = build.shift_right(build.add(x, y), const(1))
+    for a, b, same in ((x, y, True), (x, z, False)):
+        made = build.add(build.conjoin(a, b), build.shift_right(build.exclude(x, y), const(1)))
+        assert cases.are_equal(half, made, 16) is same
