@@ -26,7 +26,7 @@ from planish.isa.semantics.node import Node, const
 from planish.select.body import LaneBody
 from planish.select.demand import Demand, Lane
 from planish.select.factored.lane_functions import LaneOperand
-from planish.select.lane_cover import CONSTANT, LOAD, MOST_TERMS, LaneCover, Way, slot_widths
+from planish.select.lane_cover import CONSTANT, LOAD, MOST_TERMS, LaneCover, Way, is_kept, slot_widths
 from planish.select.lane_table import LaneRow, LaneTable
 from planish.select.program import Kind, RegisterProgram, Value
 from planish.select.rules import mask_of
@@ -297,7 +297,11 @@ class Cover:
             if lane is None:
                 continue
             if function is not way.function:
-                return None
+                if function is None or not is_kept(function, demand.width):
+                    return None
+                at, offset = places[0]
+                wanted[at][offset] = lane, demand.width
+                continue
             widths = slot_widths(function)
             for name, term in way.binding.items():
                 if not name.isdigit():
@@ -332,7 +336,7 @@ class Cover:
                 inner.append(value)
                 continue
             loose = together == 0 and not all(self._is_read(*x) for x in lanes.values())
-            made = _operand_demand(operand, lanes, loose, self.narrowest)
+            made = _operand_demand(operand, lanes, loose, self.narrowest if together <= 1 else operand.bits)
             if made is None or made == demand:
                 return None
             if lanes and made.runs > len(made.terms) * max(2, made.bits // 128):

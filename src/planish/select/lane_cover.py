@@ -294,16 +294,25 @@ def classes_of(table: LaneTable, registers: tuple[int, ...], width: int) -> Mapp
     for bits in sizes:
         for row in table.of(bits, width).computing:
             functions = {x for x in row.functions if x is not None and x is not build.ZERO}
+            if len(functions) == 2:
+                # Lanes that are made beside lanes that stay as they are.
+                functions -= {x for x in functions if is_kept(x, width)}
             if len(functions) != 1 or not all(map(_has_lanes, functions)):
                 continue
-            at = next(at for at, x in enumerate(row.functions) if x is not None and x is not build.ZERO)
-            found.setdefault((functions.pop(), tuple(place[0] for place in row.slots[at])), []).append(row)
+            function = functions.pop()
+            at = row.functions.index(function)
+            found.setdefault((function, tuple(place[0] for place in row.slots[at])), []).append(row)
     classes: dict[str, list[LaneClass]] = {}
     for (function, operands), rows in found.items():
         cost = min(x.cost / max(1, sum(y is function for y in x.functions)) for x in rows)
         for op in _beginnings(function):
             classes.setdefault(op, []).append(LaneClass(function, operands, cost, tuple(rows)))
     return {op: tuple(sorted(x, key=lambda y: (y.cost, _plainness(y.function)))) for op, x in classes.items()}
+
+
+def is_kept(function: Node, width: int) -> bool:
+    """Whether a lane is one of an operand as it is."""
+    return function.op == "bits" and str(function.attr[0]).isdigit() and int(function.attr[1]) == width
 
 
 def _plainness(function: Node) -> int:
