@@ -34,6 +34,19 @@ LINES = {
     "lowest": ("a: i8[n], c: i8[n], b: i8[n]", "b[i] = select(a[i] < c[i], a[i], c[i])"),
 }
 LINES |= {
+    "threshold": ("x: u8; a: u8[n], b: u8[n]", "b[i] = u8(select(i32(a[i]) > i32(x), 255:i32, 0:i32))"),
+    "chosen": (
+        "a: u8[n], c: i16[n], b: i16[n]",
+        "alloc t: i16[] register t[] = c[i] b[i] = select(a[i] >= 9:u8 && c[i] != 0:i16, t[], -t[])",
+    ),
+    "bits": ("a: u16[n], b: u16[n]", "b[i] = select((a[i] & 1:u16) != 0:u16, a[i] >> 1:u16 ^ 40961:u16, a[i] >> 1:u16)"),
+    "counted": ("x: u8; a: u8[n], b: u16[n]", "b[i] = b[i] + u16(a[i] > x)"),
+    "apart": ("a: u16[n], c: u16[n], b: u16[n]", "b[i] = select(a[i] > c[i], a[i] - c[i], c[i] - a[i])"),
+    "turned": ("x: u16; a: u16[n], b: u16[n]", "b[i] = a[i] >> (x & 15:u16)"),
+    "rounded": ("a: i16[n], b: i16[n]", "b[i] = i16(i32(a[i]) + 8:i32 >> 4:i32)"),
+    "cut": ("a: u16[n], b: u8[n]", "b[i] = u8(a[i] >> 8:u16)"),
+}
+LINES |= {
     "swapped": ("a: u8[n], b: u8[n]", "alloc t: u8[] register t[] = a[i] a[i] = b[i] b[i] = t[]"),
     "mixed": ("a: u8[n], b: u8[n]", "alloc t: u8[] register t[] = max(a[i], b[i]) b[i] = min(a[i], b[i]) a[i] = t[]"),
     "named": ("i_lane: i16; a: i16[n], b: i16[n]", "b[i] = max(a[i], i_lane)"),

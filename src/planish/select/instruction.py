@@ -119,7 +119,8 @@ def cover_strip(strip: Strip, registers: VectorExtension) -> tuple[tuple[Store, 
     """The proven stores of a strip and what they cost; NoCover where there are none."""
     body = strip.body
     widened = DIALECTS[registers.isa].widen
-    narrowest = min((bits for bits, _ in widened), default=_WIDEST)
+    # Halves of the widest registers alone: quarters would be looked at once more each.
+    narrowest = registers.widths[0] // 2 if widened else _WIDEST
     cover = Cover(body, _table(registers), registers.widths, narrowest=narrowest, pairs=registers.pairs)
     proof = Proof(body, registers.isa)
     stores: list[Store] = []

@@ -10,16 +10,16 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import permutations
 
 from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var, type_of
 from planish.ir.nest import Array, Assign, For, Kernel, Reduce, Stmt
 from planish.ir.text.printer import print_expr
 from planish.ir.types import BOOL, INDEX, Type
+from planish.isa.select.chosen_values import blended, both_hold, chosen_value, cut_to
 from planish.isa.semantics import build
-from planish.isa.semantics.node import Node, const, node, terms_of
+from planish.isa.semantics.node import Node, const, node
 
 MASK = "%mask"
 """The operand that says which lanes there are."""
@@ -207,19 +207,21 @@ class Reader:
             case Select(condition=Compare() as condition, then=a, otherwise=b):
                 return self.choice(condition, self.value(a, counters), self.value(b, counters), counters)
             case Select(condition=condition, then=a, otherwise=b):
-                return build.select(self.truth(condition, counters), self.value(a, counters), self.value(b, counters))
+                return chosen_value(
+                    self.truth(condition, counters), self.value(a, counters), self.value(b, counters), type_of(x)
+                )
             case Cast(operand=inner, type=kind) if type_of(inner) == BOOL and kind.is_int:
                 return self.truth(inner, counters)
             case Unary(op="bitnot", operand=inner):
                 ones = const((1 << type_of(inner).bits) - 1)
-                return _cut(build.exclude(self.value(inner, counters), ones), type_of(inner))
+                return cut_to(build.exclude(self.value(inner, counters), ones), type_of(inner))
             case Unary(op="neg", operand=inner) if type_of(inner).is_float:
                 return build.exclude(self.value(inner, counters), const(1 << (type_of(inner).bits - 1)))
             case Unary(op="neg", operand=inner):
-                return _cut(build.negate(self.value(inner, counters)), type_of(inner))
+                return cut_to(build.negate(self.value(inner, counters)), type_of(inner))
             case Binary(op="shl" | "shr" as op, left=left, right=Const(value=by)) if 0 <= by < type_of(left).bits:
                 shift = build.shift_left if op == "shl" else build.shift_right
-                return _cut(shift(self.value(left, counters), const(int(by))), type_of(left))
+                return cut_to(shift(self.value(left, counters), const(int(by))), type_of(left))
             case Binary(op="shl" | "shr" as op, left=left, right=right) if type_of(left).is_int:
                 # C leaves it open what a shift by less than nothing, or by all bits or more, is.
                 amount = self.value(right, counters)
@@ -227,7 +229,7 @@ class Reader:
                 if amount.low < 0 or amount.high >= limit:
                     amount = build.wrap(amount, limit.bit_length() - 1)
                 shift = build.shift_left if op == "shl" else build.shift_right
-                return _cut(shift(self.value(left, counters), amount), type_of(left))
+                return cut_to(shift(self.value(left, counters), amount), type_of(left))
             case Cast(operand=inner, type=kind) if str(type_of(inner)) == "bf16" and str(kind) == "f32":
                 return build.multiply(self.value(inner, counters), const(1 << 16))
             case Cast(operand=inner, type=kind) if kind.is_int and type_of(inner).is_int:
@@ -237,7 +239,7 @@ class Reader:
             case Binary(op=op, left=left, right=right):
                 return _computed(op, [self.value(left, counters), self.value(right, counters)], type_of(x))
             case Call(function="abs", arguments=(inner,)) if type_of(inner).is_int:
-                return _cut(build.absolute(self.value(inner, counters)), type_of(inner))
+                return cut_to(build.absolute(self.value(inner, counters)), type_of(inner))
             case Call(function="sqrt", arguments=(inner,)):
                 return node("fsqrt", (self.value(inner, counters), _CURRENT), (_FORMATS[str(type_of(x))],))
             case Call(function="fma", arguments=arguments):
@@ -247,24 +249,8 @@ class Reader:
                 raise NoCover(print_expr(x))
 
     def choice(self, condition: Compare, then: Node, otherwise: Node, counters: Counters) -> Node:
-        """One of two values: what C writes for a magnitude, or for the nearest number within bounds, is that."""
-        kind = type_of(condition.left)
-        if not kind.is_float and condition.op in ("lt", "le", "gt", "ge"):
-            below, above = self.value(condition.left, counters), self.value(condition.right, counters)
-            if condition.op in ("gt", "ge"):
-                below, above = above, below
-            up, down = build.subtract(above, below), build.subtract(below, above)
-            if then is _cut(up, kind) and otherwise is _cut(down, kind):
-                return _cut(build.absolute(down), kind)
-            if otherwise is build.ZERO and then is up:
-                return build.maximum(up, build.ZERO)
-            if then is build.ZERO and otherwise is down:
-                return build.maximum(down, build.ZERO)
-            if then is below and _is_bounded(otherwise, "max", above, lambda lower: lower <= below.low):
-                return build.minimum(otherwise, then)
-            if then is above and _is_bounded(otherwise, "min", below, lambda upper: upper >= above.high):
-                return build.maximum(otherwise, then)
-        return build.select(self.condition(condition, counters), then, otherwise)
+        """One of two values, by a comparison."""
+        return chosen_value(self.condition(condition, counters), then, otherwise, type_of(condition.left))
 
     def truth(self, x: Expr, counters: Counters) -> Node:
         """Whether a condition holds: 0 or 1."""
@@ -276,7 +262,7 @@ class Reader:
             case Const(value=value):
                 return const(int(bool(value)))
             case Binary(op="and", left=left, right=right) if type_of(x) == BOOL:
-                return build.conjoin(self.truth(left, counters), self.truth(right, counters))
+                return both_hold(self.truth(left, counters), self.truth(right, counters))
             case Binary(op="or", left=left, right=right) if type_of(x) == BOOL:
                 return build.disjoin(self.truth(left, counters), self.truth(right, counters))
             case Unary(op="not", operand=inner):
@@ -303,11 +289,6 @@ class Reader:
         return _computed(op, [self.value(x, counters) for x in compared], type_of(compared[0]))
 
 
-def _is_bounded(x: Node, op: str, inner: Node, beyond: Callable[[int], bool]) -> bool:
-    """Whether a value is another one with a bound on the other side."""
-    return x.op == op and x.args[0] is inner and x.args[1].op == "const" and beyond(x.args[1].low)
-
-
 def _compared(op: str, a: Node, b: Node, kind: Type) -> Node:
     """Whether "lt", "le" or "eq" holds."""
     if not kind.is_float:
@@ -328,10 +309,6 @@ def _bits_of(value: float, kind: Type) -> int:
         raise NoCover(f"{value} is no {kind}") from error
 
 
-def _cut(x: Node, kind: Type) -> Node:
-    return build.wrap(x, kind.bits, kind.kind == "int")
-
-
 def _narrowed(x: Node, kind: Type) -> Node:
     """A value cut to a type, or the nearest one that it has, if that is what its bounds make of it."""
     signed = kind.kind == "int"
@@ -345,7 +322,7 @@ def _narrowed(x: Node, kind: Type) -> Node:
     enough = (bounds["max"] == low or inner.low >= low) and (bounds["min"] == high or inner.high <= high)
     if inner is not x and enough and (least, most) == (max(low, inner.low), min(high, inner.high)):
         return build.saturate(inner, kind.bits, signed)
-    return _cut(x, kind)
+    return cut_to(x, kind)
 
 
 def _reached(x: Node, bits: int) -> Node:
@@ -382,11 +359,11 @@ def _computed(op: str, args: list[Node], kind: Type) -> Node:
         case "quo" | "floordiv" if args[0].low >= 0 and args[1].op == "const" and args[1].low > 0:
             return divided(*args)
         case "add":
-            return _cut(_blended(build.add(*args)), kind)
+            return cut_to(blended(build.add(*args)), kind)
         case "sub":
-            return _cut(build.subtract(*args), kind)
+            return cut_to(build.subtract(*args), kind)
         case "mul":
-            return _cut(build.multiply(*args), kind)
+            return cut_to(build.multiply(*args), kind)
         case "min" | "max":
             first, second = sorted(args, key=lambda x: x.op == "const")
             return (build.minimum if op == "min" else build.maximum)(first, second)
@@ -398,50 +375,6 @@ def _computed(op: str, args: list[Node], kind: Type) -> Node:
             return build.exclude(*args)
         case _:
             raise NoCover(f"{op} of {kind}")
-
-
-def _blended(x: Node) -> Node:
-    """A sum of which p*t + q*(c - t) is a part, where t lies between 0 and c: that lies between c*p and c*q, so that
-    fewer bits may hold the sum than its parts say."""
-    parts = [z for y in terms_of(x) for z in _uncut(y)]
-    most = _most(parts)
-    if most is None:
-        return x
-    width = next((bits for bits in (8, 16, 32) if most < 1 << bits), 64)
-    return build.wrap(build.add(*parts), width) if build.add(*parts).high >> width else x
-
-
-def _uncut(x: Node) -> tuple[Node, ...]:
-    """The parts of a sum that is cut, but not so that it is another one."""
-    if x.op == "wrap" and not x.attr[1] and x.args[0].op == "add":
-        most = _most(x.args[0].args)
-        if most is not None and not most >> int(x.attr[0]):
-            return x.args[0].args
-    return (x,)
-
-
-def _most(parts: Sequence[Node]) -> int | None:
-    """The greatest value of a sum with a blend in it; None where it has none, or something in it may be less than 0."""
-    products = [y for y in parts if y.op == "mul" and y.args[1].op != "const"]
-    if not any(z.op == "add" for y in products for z in y.args):
-        return None
-    for first, second in permutations(products, 2):
-        most = _blend(first, second)
-        rest = [y for y in parts if y is not first and y is not second]
-        if most is not None and all(y.low >= 0 for y in rest):
-            return most + sum(y.high for y in rest)
-    return None
-
-
-def _blend(first: Node, second: Node) -> int | None:
-    """The greatest value of p*t + q*(c - t); None where two terms are not that."""
-    for p, t in (first.args, first.args[::-1]):
-        for q, left in (second.args, second.args[::-1]):
-            total = build.add(t, left)
-            within = total.op == "const" and t.op != "const" and t.low >= 0 and t.high <= total.low
-            if within and min(p.low, q.low) >= 0:
-                return total.low * max(p.high, q.high)
-    return None
 
 
 def leaves_of(x: Expr) -> Iterator[Expr]:
