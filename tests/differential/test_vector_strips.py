@@ -39,7 +39,10 @@ LINES |= {
         "a: u8[n], c: i16[n], b: i16[n]",
         "alloc t: i16[] register t[] = c[i] b[i] = select(a[i] >= 9:u8 && c[i] != 0:i16, t[], -t[])",
     ),
-    "bits": ("a: u16[n], b: u16[n]", "b[i] = select((a[i] & 1:u16) != 0:u16, a[i] >> 1:u16 ^ 40961:u16, a[i] >> 1:u16)"),
+    "bits": (
+        "a: u16[n], b: u16[n]",
+        "b[i] = select((a[i] & 1:u16) != 0:u16, a[i] >> 1:u16 ^ 40961:u16, a[i] >> 1:u16)",
+    ),
     "counted": ("x: u8; a: u8[n], b: u16[n]", "b[i] = b[i] + u16(a[i] > x)"),
     "apart": ("a: u16[n], c: u16[n], b: u16[n]", "b[i] = select(a[i] > c[i], a[i] - c[i], c[i] - a[i])"),
     "turned": ("x: u16; a: u16[n], b: u16[n]", "b[i] = a[i] >> (x & 15:u16)"),

@@ -241,9 +241,12 @@ class _Writer:
                 return f"INT64_C({x.low})" if x.low >= 0 else f"(-INT64_C({-x.low}))"
             case "bits" if str(x.attr[0]) in self.scalars and x.args[0] is build.ZERO:
                 name, width, signed = x.attr
-                return f"(int64_t)({_integer(int(width), bool(signed))})({self.names[str(name)]})"
+                return _cut(f"({self.names[str(name)]})", int(width), bool(signed))
+            case "bits" if str(x.attr[0]) in self.scalars and x.args[0].op == "const":
+                name, width, signed = x.attr
+                return _cut(f"((int64_t)({self.names[str(name)]}) >> {x.args[0].low})", int(width), bool(signed))
             case "wrap":
-                return f"(int64_t)({_integer(int(x.attr[0]), bool(x.attr[1]))}){self.term(x.args[0])}"
+                return _cut(self.term(x.args[0]), int(x.attr[0]), bool(x.attr[1]))
             case "add":
                 return f"({' + '.join(map(self.term, x.args))})"
             case op if op in _INFIX:
@@ -263,10 +266,13 @@ class _Writer:
 _INFIX = {"mul": "*", "and": "&", "or": "|", "xor": "^", "shr": ">>", "lt": "<", "le": "<=", "eq": "=="}
 
 
-def _integer(width: int, signed: bool) -> str:
-    if width not in (8, 16, 32, 64):
-        raise NoCover(f"C has no integer of {width} bits")
-    return f"{'' if signed else 'u'}int{width}_t"
+def _cut(text: str, width: int, signed: bool) -> str:
+    """The low bits of a number of C, as one of 64 bits."""
+    if width in (8, 16, 32, 64):
+        return f"(int64_t)({'' if signed else 'u'}int{width}_t){text}"
+    if not signed:
+        return f"(int64_t)({text} & {(1 << width) - 1})"
+    return f"((int64_t)((uint64_t){text} << {64 - width}) >> {64 - width})"
 
 
 def _packed(width: int, lanes: tuple[object, ...], bits: int) -> int:
