@@ -1,7 +1,7 @@
 """Iterative modulo scheduling (Rau): a schedule of one iteration that can be begun anew every II cycles.
 
-The operation with the longest chain behind it is placed first; one that finds no room takes it from others, which are
-placed again. Then operations move within their slack so that values live less long.
+The operation with the longest chain behind it is placed first, or the one with the least slack; one that finds no room
+takes it from others, which are placed again. Then operations move within their slack so that values live less long.
 
 >>> from planish.vliw.machine import Machine, Unit
 >>> from planish.vliw.pack.effects import Effects
@@ -27,6 +27,7 @@ from planish.vliw.pack.dependence import Edge
 from planish.vliw.pack.effects import Effects
 from planish.vliw.pack.lifetimes import Value
 from planish.vliw.pack.reservation import Table
+from planish.vliw.pack.slack import place_by_slack
 
 _TRIES = 8
 """How often an operation is placed on average before an order is given up."""
@@ -81,7 +82,12 @@ def schedule_at(body: Body, interval: int) -> Kernel | None:
     heights = _heights(body, interval)
     if heights is None:
         return None
-    for ranks in _orders(body, heights):
+    for number, ranks in enumerate(_orders(body, heights)):
+        if number == 1:
+            table = Table(body.machine, interval)
+            cycles = place_by_slack(body.nodes, body.edges, table, _TRIES * len(body.nodes) + 100)
+            if cycles is not None:
+                return shorten(body, table, cycles)
         table = Table(body.machine, interval)
         cycles = _place(body, table, ranks)
         if cycles is not None:
