@@ -428,7 +428,7 @@ class _Function:
             self.lines.append(f"{indent}{{")
             indent += "  "
         self.lines += [f"{indent}{line}" for line in before]
-        if lanes and not threads and has_partial_sums(loop, sums, self.values):
+        if lanes and not threads and has_partial_sums(loop, sums, self.values, self.strict):
             self.partial(loop, sums, bounds, inner, indent)
         else:
             self.lines += [f"{indent}{line}" for line in directives(loop, threads, lanes, sums, inner.names)]

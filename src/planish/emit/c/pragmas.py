@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 from planish.emit.idioms.lane_sums import LaneSum
 from planish.emit.idioms.update_statements import clause
-from planish.ir.expr import Const, Expr
+from planish.ir.expr import Compare, Const, Expr, type_of
 from planish.ir.index.polynomial import coefficient_of, sub
 from planish.ir.nest import For
 from planish.ir.passes.vector_loops import has_own_array, runs_in_lanes
-from planish.ir.traverse import walk
+from planish.ir.traverse import expressions, walk, walk_expr
 from planish.isa.instruction import Catalogue
 
 _THREADS = 16
@@ -82,8 +82,12 @@ def on_threads(loop: For, catalogue: Catalogue) -> str:
     return f"parallel for{' schedule(dynamic)' * ((large and not few) or uneven)}"
 
 
-def has_partial_sums(loop: For, sums: Sequence[LaneSum], values: Mapping[str, Expr]) -> bool:
+def has_partial_sums(loop: For, sums: Sequence[LaneSum], values: Mapping[str, Expr], strict: bool) -> bool:
     """Whether a loop in lanes gets a partial sum for each lane of several registers: a compiler may not reorder sums
     of floats by itself, makes lanes of none of those beside them, and adds up integers in one register, each addition
-    behind the one before. `values`: what names stand for."""
+    behind the one before. `values`: what names stand for. `strict`: comparisons of floats may trap, of which gcc makes
+    lanes in the sum of a loop, but not beside arrays."""
+    parts = (y for s in walk(loop.body) for x in expressions(s) for y in walk_expr(x))
+    if strict and any(isinstance(x, Compare) and type_of(x.left).is_float for x in parts):
+        return False
     return bool(sums) and runs_in_lanes(loop, values)
