@@ -59,7 +59,7 @@ def place_by_slack(
         i = min(rest, key=lambda x: (high[x] - low[x], -tight[x], len(nodes[x].units), -heights[x], x))
         at = next((x for x in _tries(int(low[i]), int(high[i]), interval) if table.place(i, nodes[i], x)), None)
         if at is None:
-            at = int(low[i]) if low[i] > _NEVER // 2 else int(high[i])
+            at = next((int(x) for x in (low[i], high[i]) if abs(x) < -_NEVER // 2), 0)
             at = max(at, last[i] + 1) if i in last else at
             while not table.place(i, nodes[i], at):
                 blocking = table.in_the_way(nodes[i], at) - {i}
