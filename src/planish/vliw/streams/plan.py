@@ -57,6 +57,9 @@ MOST_COPIES = 160
 PACKED = 3
 """So many streams become packets: those that promise most."""
 
+MOST_OPERATIONS = 220
+"""Operations of an innermost loop: longer ones are not packed."""
+
 MOST_PACKED = 6
 """So many are tried to be packed at most."""
 
@@ -110,7 +113,7 @@ class _Search:
         except RefusedError as error:
             self.remarks.setdefault(error.remark.message, error.remark)
             return None
-        crowded = self.crowded(lowered)
+        crowded = self.crowded(lowered) if tiles else None
         if crowded is not None:
             remark = Remark("vliw-pack", "refused", crowded, form.program.kernel.span)
             self.remarks.setdefault(remark.message, remark)
@@ -120,6 +123,8 @@ class _Search:
     def crowded(self, lowered: Lowered) -> str | None:
         """Which registers a loop names more of than there are, all at once: those that live through it."""
         for loop in innermost(lowered.program.body):
+            if len(loop.body) > MOST_OPERATIONS:
+                return f"a loop of {len(loop.body)} operations takes too long to schedule"
             named: dict[str, set[str]] = {}
             for x in loop.body:
                 assert isinstance(x, Instr)
