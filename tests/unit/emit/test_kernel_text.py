@@ -221,7 +221,8 @@ def test_a_call_from_user_code_brings_no_warning(tmp_path: Path, need_compiler: 
 
 def test_helpers_are_written_once_and_compile(tmp_path: Path) -> None:
     # Those of a block are made of a machine's own instructions.
-    plain = {x: y for x, y in HELPERS.items() if x not in {z.name for z in BLOCKS.values()}}
+    own = {z.name for z in BLOCKS.values()} | {x for x, y in HELPERS.items() if "HVX_" in y}
+    plain = {x: y for x, y in HELPERS.items() if x not in own}
     text = emit_prologue([f"/* {name}() */" for name in plain] * 2)
     for name, source in plain.items():
         assert text.count(source) == 1, name
