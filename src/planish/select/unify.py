@@ -16,7 +16,7 @@ vanish where the range of a term fits, and the addends of a sum are distributed 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import combinations
 from math import gcd
 
@@ -31,6 +31,8 @@ _ANY_ORDER = 6
 _ONES = const(-1)
 _RING = ("add", "mul", "and", "or", "xor", "invert", "sum")
 _SELECTED = 64
+_REMEMBERED = 1 << 14
+"""So many sums are parted once for all functions."""
 CHAINED = ("min", "max", "and", "or")
 """Operators whose members may be taken together in any order, and any number of times."""
 
@@ -420,23 +422,36 @@ def _match_plain(plain: list[Node], left: _Open, given: int, ring: int, b: Bindi
         if not left and (given % (1 << ring) == 0 if ring else given == 0):
             yield b
         return
-    parts = [*left, *([const(given)] if given else [])]
-    if len(plain) == 1:
-        factor = scaled(plain[0])[1]
-        divided = _divide(build.add(*parts), factor) if parts else build.ZERO
-        if divided is not None and not (factor < 0 and _is_negative(divided)):
-            yield from _match(scaled(plain[0])[0], divided, ring, b)
-        return
+    parts = (*left, *([const(given)] if given else []))
     base, factor = scaled(plain[0])
+    if len(plain) == 1:
+        divided = _divided_sum(parts, factor)
+        if divided is not None and not (factor < 0 and _is_negative(divided)):
+            yield from _match(base, divided, ring, b)
+        return
+    for divided, others, number in _partings(parts, factor):
+        for found in _match(base, divided, ring, b):
+            yield from _match_plain(plain[1:], list(others), number, ring, found)
+
+
+@lru_cache(_REMEMBERED)
+def _divided_sum(parts: tuple[Node, ...], by: int) -> Node | None:
+    return _divide(build.add(*parts), by) if parts else build.ZERO
+
+
+@lru_cache(_REMEMBERED)
+def _partings(parts: tuple[Node, ...], by: int) -> tuple[tuple[Node, tuple[Node, ...], int], ...]:
+    """The ways to part a sum: what goes together, divided by a factor, what is left, and the number in that. They are
+    the same for every function whose addends have the factor."""
+    found = []
     for group in _groups(parts):
-        divided = _divide(build.add(*(parts[at] for at in group)), factor)
+        divided = _divide(build.add(*(parts[at] for at in group)), by)
         if divided is None or _is_negative(divided):
             continue
-        for found in _match(base, divided, ring, b):
-            rest = [x for at, x in enumerate(parts) if at not in group]
-            others = [x for x in rest if x.op != "const"]
-            number = sum(x.low for x in rest if x.op == "const")
-            yield from _match_plain(plain[1:], others, number, ring, found)
+        rest = [x for at, x in enumerate(parts) if at not in group]
+        others = tuple(x for x in rest if x.op != "const")
+        found.append((divided, others, sum(x.low for x in rest if x.op == "const")))
+    return tuple(found)
 
 
 def _is_negative(x: Node) -> bool:
