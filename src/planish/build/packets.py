@@ -14,10 +14,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from planish.build.read import read_file
-from planish.core.diagnostic import PlanishError, Remark
+from planish.core.diagnostic import Diagnostic, PlanishError, Remark
 from planish.core.progress import Progress, keep_quiet
 from planish.core.span import Source, Span
-from planish.frontend.c.translation_unit import Region
+from planish.frontend.c.translation_unit import CFunction, Region
 from planish.ir.expr import Binary, Call
 from planish.ir.nest import Assign, Kernel, Reduce
 from planish.ir.traverse import walk, walk_expr
@@ -31,7 +31,7 @@ from planish.vliw.pack.packing import LoopReport
 from planish.vliw.pack.packing import Options as PackOptions
 from planish.vliw.program import Code, Item, Loop
 from planish.vliw.simulator.cycles import Run
-from planish.vliw.streams.image import Values, fill_state, read_arrays
+from planish.vliw.streams.image import Values, excess, fill_state, read_arrays
 from planish.vliw.streams.lower import Lowered
 from planish.vliw.streams.oracle import difference, draw_values, sizes_for, with_room
 from planish.vliw.streams.plan import Planned, plain_vectors, plan, plan_scalar
@@ -49,7 +49,7 @@ class PacketResult:
     was wrong. `busy`: the share of cycles in which units that multiply begin to. `remarks`: what was refused."""
 
     function: str
-    region: Region
+    span: Span | None
     planned: Planned | None
     sizes: Mapping[str, int]
     cycles: int = 0
@@ -68,18 +68,35 @@ class PacketResult:
 def build_packets(
     source: Source, options: Options, machine: Machine, tell: Progress = keep_quiet, check: bool = True
 ) -> tuple[PacketResult, ...]:
-    """The packets of each nest of a file; PlanishError where it cannot be read. Without `check` nothing is run."""
+    """The packets of each nest of a file; PlanishError where it cannot be read, E0910 where arrays of the sizes that
+    are asked for do not fit the machine. Without `check` nothing is run."""
     file = read_file(source, replace(options, target="generic"))
     functions = [f for f in file.functions if options.function in (None, f.name)]
     out: list[PacketResult] = []
     for function in functions:
+        if not function.regions:
+            out += _without_nest(function, file.remarks)
         for region in function.regions:
             tell(f"{function.name}: making packets")
-            out.append(_build(function.name, region, options, machine, check))
+            out.append(_build(function.name, region, source, options, machine, check))
     return tuple(out)
 
 
-def _build(name: str, region: Region, options: Options, machine: Machine, check: bool) -> PacketResult:
+def _without_nest(function: CFunction, remarks: tuple[Remark, ...]) -> Iterator[PacketResult]:
+    """A function that has loops but no nest, and why."""
+    own = function.span
+    why = tuple(x for x in remarks if own is not None and x.span is not None and _is_inside(x.span, own))
+    if why:
+        yield PacketResult(function.name, own, None, {}, remarks=why)
+
+
+def _is_inside(span: Span, whole: Span) -> bool:
+    return span.file == whole.file and whole.line <= span.line <= whole.end_line
+
+
+def _build(
+    name: str, region: Region, source: Source, options: Options, machine: Machine, check: bool
+) -> PacketResult:  # fmt: skip
     given = {kernel: options.sizes[text] for kernel, text in region.names if text in options.sizes}
     contract, reassociate = options.fp != "strict", options.fp == "reassociate"
     try:
@@ -90,15 +107,24 @@ def _build(name: str, region: Region, options: Options, machine: Machine, check:
     try:
         planned = plan(kernel, machine, sizes, contract, reassociate)
     except RefusedError as error:
-        return PacketResult(name, region, None, sizes, remarks=(error.remark,))
+        return PacketResult(name, region.span, None, sizes, remarks=(error.remark,))
     except PlanishError as error:
         remark = Remark("vliw-pack", "refused", error.diagnostic.message, region.span)
-        return PacketResult(name, region, None, sizes, remarks=(remark,))
-    result = PacketResult(name, region, planned, sizes, remarks=planned.remarks)
-    return _measured(result, kernel, machine, contract) if check else result
+        return PacketResult(name, region.span, None, sizes, remarks=(remark,))
+    result = PacketResult(name, region.span, planned, sizes, remarks=planned.remarks)
+    if not check:
+        return result
+    more = excess(planned.lowered, machine, draw_values(kernel, sizes))
+    if not more:
+        return _measured(result, region.kernel, kernel, machine, contract)
+    told = f"{more}{f' ({spell_sizes(sizes)})' if sizes else ''}"
+    if given:
+        raise PlanishError(Diagnostic("E0910", told, region.span), source)
+    remark = Remark("vliw-lower", "refused", told, region.span)
+    return PacketResult(name, region.span, None, sizes, remarks=(remark,))
 
 
-def _measured(result: PacketResult, kernel: Kernel, machine: Machine, contract: bool) -> PacketResult:
+def _measured(result: PacketResult, written: Kernel, kernel: Kernel, machine: Machine, contract: bool) -> PacketResult:
     """With what the packets take, and whether they are right at all test sizes."""
     planned = result.planned
     assert planned is not None
@@ -107,20 +133,24 @@ def _measured(result: PacketResult, kernel: Kernel, machine: Machine, contract: 
         message = _wrong(planned.packed.code, planned.lowered, kernel, machine, draw_values(kernel, sizes))
         checked += 1
         if message:
-            told = ", ".join(f"{n} = {x}" for n, x in sizes.items())
-            return replace(result, checked=checked, message=f"{message}{f' ({told})' if told else ''}")
+            return replace(result, checked=checked, message=f"{message}{f' ({spell_sizes(sizes)})' if sizes else ''}")
     values = draw_values(kernel, result.sizes)
     run = _run(planned.packed.code, planned.lowered, machine, values)
-    naive = _naive(result, kernel, machine, contract, values)
+    message = _fault_or_difference(run, planned.lowered, kernel, machine, values)
+    if message:
+        return replace(result, checked=checked, message=f"{message} ({spell_sizes(result.sizes)})")
+    naive = _naive(result, written, kernel, machine, contract, values)
     busy = multiplies(machine, planned.packed.code, run)
     return replace(result, checked=checked, cycles=run.cycles, naive=naive, busy=busy)
 
 
-def _naive(result: PacketResult, kernel: Kernel, machine: Machine, contract: bool, values: Values) -> int:
+def _naive(
+    result: PacketResult, written: Kernel, kernel: Kernel, machine: Machine, contract: bool, values: Values
+) -> int:  # fmt: skip
     """What the nest takes as it is written, one by one, in memories in which all has room."""
     roomy = with_room(machine)
     try:
-        plain = plan_scalar(result.region.kernel, roomy, result.sizes, contract, PackOptions(pipeline=False, unroll=0))
+        plain = plan_scalar(written, roomy, result.sizes, contract, PackOptions(pipeline=False, unroll=0))
     except (RefusedError, PlanishError):
         return 0
     run = _run(plain.packed.code, plain.lowered, roomy, values)
@@ -151,7 +181,10 @@ def _run(code: Code, lowered: Lowered, machine: Machine, values: Values) -> Run:
 
 
 def _wrong(code: Code, lowered: Lowered, kernel: Kernel, machine: Machine, values: Values) -> str:
-    run = _run(code, lowered, machine, values)
+    return _fault_or_difference(_run(code, lowered, machine, values), lowered, kernel, machine, values)
+
+
+def _fault_or_difference(run: Run, lowered: Lowered, kernel: Kernel, machine: Machine, values: Values) -> str:
     if run.faults:
         return str(run.faults[0])
     return difference(kernel, values, read_arrays(lowered, machine, values, run.state))
@@ -174,6 +207,15 @@ def _multiplies(definition: Kernel) -> bool:
     parts = [y for x in values for y in walk_expr(x)]
     product = any(isinstance(x, Binary) and x.op == "mul" for x in parts)
     return product or any(isinstance(x, Call) and x.function == "fma" for x in parts)
+
+
+def spell_sizes(sizes: Mapping[str, int]) -> str:
+    """Sizes in words.
+
+    >>> spell_sizes({"n": 4, "m": 5})
+    'n = 4, m = 5'
+    """
+    return ", ".join(f"{name} = {value}" for name, value in sizes.items())
 
 
 def print_packets(result: PacketResult, machine: Machine) -> str:

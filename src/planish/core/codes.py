@@ -220,6 +220,7 @@ CODES = {
     "E0904": Code("a file is in the way", "move it, or build with --force"),
     "E0905": Code("the system refused something", "check the space, the permissions and the limits"),
     "E0906": Code("there is not enough memory", "build fewer functions at a time (--function), or with smaller --size"),
+    "E0910": Code("arrays do not fit the memories of a machine", "choose smaller sizes, or cut the nest into tiles"),
     "E0911": Code("a machine lacks an operation for loops", "add one with that definition to the description"),
     "E0912": Code("a machine has too few registers", "make blocks smaller, or unroll less"),
     "E0913": Code("exact schedules are made by a package that is not here", "pip install 'planish[exact]'"),

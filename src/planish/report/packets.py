@@ -1,23 +1,18 @@
 """What became of the nests of a file on a VLIW machine: a table, and why each loop's interval is what it is.
 
->>> spell_sizes({"n": 4, "m": 5})
-'n = 4, m = 5'
+>>> packets_table(()).columns[0].header
+'function'
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.markup import escape
 from rich.table import Table
 
-from planish.build.packets import PacketResult, explain_loops
+from planish.build.packets import PacketResult, explain_loops, spell_sizes
 from planish.core.span import Source
-
-
-def spell_sizes(sizes: Mapping[str, int]) -> str:
-    """Sizes in words."""
-    return ", ".join(f"{name} = {value}" for name, value in sizes.items())
 
 
 def packets_table(results: Sequence[PacketResult]) -> Table:
@@ -26,7 +21,7 @@ def packets_table(results: Sequence[PacketResult]) -> Table:
     for name in ("function", "line", "runs", "sizes", "cycles", "naive", "speed-up", "II (least)", "multiplies"):
         table.add_column(name, overflow="fold")
     for x in results:
-        line = str(x.region.span.line) if x.region.span is not None else ""
+        line = str(x.span.line) if x.span is not None else ""
         if x.planned is None:
             table.add_row(escape(x.function), line, "refused", *[""] * 6)
             continue

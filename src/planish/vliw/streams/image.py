@@ -91,6 +91,15 @@ def _rows(array: Array, lowered: Lowered, numbers: Mapping[str, int], values: Va
     return -(-count // columns), columns, pitch
 
 
+def excess(lowered: Lowered, machine: Machine, values: Values) -> str:
+    """Which memory the arrays do not fit; "" where they do."""
+    for name, end in lay_out(lowered, machine, values).ends.items():
+        room = machine.memory(name).bytes
+        if end > room:
+            return f"the arrays in {name} take {end} bytes, which has {room}"
+    return ""
+
+
 def fill_state(lowered: Lowered, machine: Machine, values: Values, registers: Mapping[str, Register]) -> State:
     """A machine with all values where a stream expects them; `registers`: those of the parameters by name."""
     image = lay_out(lowered, machine, values)
