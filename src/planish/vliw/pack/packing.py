@@ -25,7 +25,7 @@ from planish.vliw.pack.bounds import Bound, recurrence_bound, resource_bound
 from planish.vliw.pack.control import Control
 from planish.vliw.pack.dependence import graph
 from planish.vliw.pack.effects import Described
-from planish.vliw.pack.exact import Proof, refine
+from planish.vliw.pack.exact import Proof, is_installed, missing, refine
 from planish.vliw.pack.expand import Parts, Rolled, expand
 from planish.vliw.pack.induction import fold_steps
 from planish.vliw.pack.invariants import hoist
@@ -129,9 +129,11 @@ def pack(program: Program, machine: Machine, options: Options | None = None) -> 
     """The program as packets over the machine's registers.
 
     PlanishError E0911 where the machine has no operations for the control of a loop, E0912 where it has too few
-    registers.
+    registers, E0913 where exact schedules are asked for without the solver.
     """
     chosen = options or Options()
+    if chosen.exact and not is_installed():
+        raise missing()
     plan = _Plan(chosen.unroll)
     described, control = Described(machine), Control(machine)
     while True:
