@@ -33,9 +33,9 @@ def two_slow() -> Body:
 
 
 def chain() -> Program:
-    """A sum of what three operations make of a constant."""
+    """A sum of what three operations make of a value that doubles."""
     v = [Register("V", f"v{i}") for i in range(5)]
-    made = ((v[1], v[0], v[0]), (v[2], v[0], v[1]), (v[3], v[1], v[2]), (v[4], v[4], v[3]))
+    made = ((v[1], v[0], v[0]), (v[2], v[0], v[1]), (v[3], v[1], v[2]), (v[4], v[4], v[3]), (v[0], v[0], v[0]))
     return Program("p", (), (Loop("i", 500, tuple(Instr("FADD", x) for x in made)),))
 
 

@@ -262,7 +262,8 @@ class _Builder:
         """A loop whose iterations overlap; False, and nothing is done, where that gains nothing."""
         instrs = _instrs(loop)
         problem = prepare(instrs, wanted, self.control, self.described)
-        slowest = self.once(instrs).length
+        # The list-scheduled loop waits for its jump as well.
+        slowest = self.once([*instrs, *self.count_down(self.counter(loop), "")]).length
         rolled = roll(problem, self.plan.longer.get(loop.name, 0), slowest - 1)
         if rolled is None:
             return False
