@@ -23,21 +23,21 @@ import numpy as np
 from planish.core.span import Source
 from planish.run.vliw.simulator import simulate_fast
 from planish.vliw.description import parse_machine
-from planish.vliw.machine import Machine, Operation
+from planish.vliw.machine import MachineOperation, VliwMachine
 from planish.vliw.program import (
-    Address,
-    Code,
     Guard,
     Immediate,
     Instr,
     Issue,
     Label,
+    MemoryAddress,
     Operand,
     Packet,
-    Register,
+    PacketCode,
+    StreamRegister,
 )
 from planish.vliw.simulator.cycles import read_registers, simulate
-from planish.vliw.simulator.state import State, make_state
+from planish.vliw.simulator.state import MachineState, make_state
 
 _MOST = 300
 """Cycles after which code that jumps back and forth is ended: a fault, which both are to find."""
@@ -54,7 +54,7 @@ _VALUES = {
 _TYPES = ("f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
 
 
-def random_machine(seed: int) -> Machine:
+def random_machine(seed: int) -> VliwMachine:
     """A machine that nobody built, the same for the same seed."""
     random = Random(f"machine {seed}")
     lanes = random.choice((2, 4, 8))
@@ -120,23 +120,23 @@ def _operation(number: int, units: list[str], lanes: int, random: Random) -> lis
     return [f"[operations.OP{number}]", f"definition = '({arrays}) {{ {text} }}'", *_taken(units, random)]
 
 
-def random_code(machine: Machine, seed: int, packets: int = 60) -> Code:
+def random_code(machine: VliwMachine, seed: int, packets: int = 60) -> PacketCode:
     """Packets that are legal for the most part, as far as that can be told where there are jumps."""
     random = Random(f"code {seed}")
     labels = {f"l{i}": random.randrange(packets + 1) for i in range(3)}
     writer = _Writer(machine, random, labels)
-    return Code("random", tuple(writer.packet(i) for i in range(packets)), labels, ())
+    return PacketCode("random", tuple(writer.packet(i) for i in range(packets)), labels, ())
 
 
 @dataclass(slots=True)
 class _Writer:
     """Packets one after the other: what they keep, and what lands when."""
 
-    machine: Machine
+    machine: VliwMachine
     random: Random
     labels: dict[str, int]
     kept: dict[str, int] = field(default_factory=dict)
-    landing: dict[int, list[Register]] = field(default_factory=dict)
+    landing: dict[int, list[StreamRegister]] = field(default_factory=dict)
     stores: dict[int, str] = field(default_factory=dict)
     jump: int = -1
 
@@ -144,7 +144,7 @@ class _Writer:
         """What is issued in a cycle, if no jump goes astray."""
         packet: list[Issue] = []
         sides = dict.fromkeys(self.machine.sides, 0)
-        read: set[Register] = set()
+        read: set[StreamRegister] = set()
         for unit in self.machine.units:
             if self.random.random() < 0.25:
                 continue
@@ -163,7 +163,7 @@ class _Writer:
             packet.append(replace(packet[0], unit=self.random.choice(self.machine.units).name))
         return tuple(packet)
 
-    def fits(self, issue: Issue, cycle: int, sides: dict[str, int], read: set[Register]) -> bool:
+    def fits(self, issue: Issue, cycle: int, sides: dict[str, int], read: set[StreamRegister]) -> bool:
         """Whether an operation is legal beside those before it."""
         machine, instr = self.machine, issue.instr
         side = machine.unit(issue.unit).side
@@ -197,16 +197,16 @@ class _Writer:
         for due, register in self.results(issue.instr, cycle):
             self.landing.setdefault(due, []).append(register)
 
-    def results(self, instr: Instr, cycle: int) -> list[tuple[int, Register]]:
+    def results(self, instr: Instr, cycle: int) -> list[tuple[int, StreamRegister]]:
         """The registers that an operation writes, and when."""
         operation = self.machine.operation(instr.operation)
         count = len(operation.definition.scalars) + len(operation.definition.sizes)
         outputs = instr.operands[count : count + len(self.machine.written(operation.name))]
-        found = [(cycle + operation.latency, x) for x in outputs if isinstance(x, Register)]
-        moved = [x.base for x in instr.operands if isinstance(x, Address) and x.step != 0]
+        found = [(cycle + operation.latency, x) for x in outputs if isinstance(x, StreamRegister)]
+        moved = [x.base for x in instr.operands if isinstance(x, MemoryAddress) and x.step != 0]
         return [*found, *((cycle + self.machine.update_latency, x) for x in moved)]
 
-    def instr(self, operation: Operation) -> Instr:
+    def instr(self, operation: MachineOperation) -> Instr:
         """An operation with operands of its kinds."""
         random, machine = self.random, self.machine
         guard = Guard(self.register("S"), random.random() < 0.5) if random.random() < 0.2 else None
@@ -216,38 +216,38 @@ class _Writer:
         numbers = (0, 64, 128) if small else (0, 1, -1, 8, 64, 100, -(2**62))
         operands: list[Operand] = [Immediate(random.choice(numbers)) for _ in operation.definition.scalars]
         operands = [Immediate(random.randrange(2))] if operation.transfer else operands
-        used: set[Register] = set()
+        used: set[StreamRegister] = set()
         for array in operation.definition.arrays:
             if array.memory in ("M", "N"):
                 operands.append(self.address(bool(operation.transfer)))
                 continue
             file = array.memory
-            free = [x for x in range(machine.file(file).count) if Register(file, str(x)) not in used]
-            register = Register(file, str(random.choice(free)))
+            free = [x for x in range(machine.file(file).count) if StreamRegister(file, str(x)) not in used]
+            register = StreamRegister(file, str(random.choice(free)))
             used |= {register} if array in machine.written(operation.name) else set()
             operands.append(register)
         return Instr(operation.name, tuple(operands), guard)
 
-    def address(self, still: bool) -> Address:
+    def address(self, still: bool) -> MemoryAddress:
         """An address that lies in the memories for the most part."""
         random = self.random
         offsets = ["A", *(x.name for x in self.machine.files if x.offsets)] if random.random() < 0.01 else ["A"]
-        offset: int | Register = 64 * random.randrange(4, 10)
+        offset: int | StreamRegister = 64 * random.randrange(4, 10)
         if random.random() < 0.003:
             offset = random.randint(-8, _BYTES)
         if random.random() < 0.1:
             offset = self.register(random.choice(offsets))
-        step: int | Register = 0 if still else random.choice((0, 0, 0, 0, 64, -64))
+        step: int | StreamRegister = 0 if still else random.choice((0, 0, 0, 0, 64, -64))
         if random.random() < 0.02 and not still:
             step = self.register("A")
-        return Address(self.register("A"), offset, step)
+        return MemoryAddress(self.register("A"), offset, step)
 
-    def register(self, file: str) -> Register:
+    def register(self, file: str) -> StreamRegister:
         """Any register of a file."""
-        return Register(file, str(self.random.randrange(self.machine.file(file).count)))
+        return StreamRegister(file, str(self.random.randrange(self.machine.file(file).count)))
 
 
-def random_state(machine: Machine, seed: int) -> State:
+def random_state(machine: VliwMachine, seed: int) -> MachineState:
     """Registers and memories full of numbers, bases of addresses near the beginning."""
     numbers = np.random.default_rng(seed)
     state = make_state(machine, fill=int(numbers.integers(0, 256)))
@@ -255,7 +255,7 @@ def random_state(machine: Machine, seed: int) -> State:
         state.memories[name][:] = _bytes(numbers, _BYTES)
     for file in machine.files:
         for number in range(file.count):
-            register = Register(file.name, str(number))
+            register = StreamRegister(file.name, str(number))
             state.registers[register] = _bytes(numbers, file.bits // 8)
             if file.name == "T":
                 state.registers[register] = int(numbers.integers(-3, 20)).to_bytes(8, "little", signed=True)
@@ -277,7 +277,7 @@ def _bytes(numbers: np.random.Generator, count: int) -> bytes:
             return (numbers.integers(-9, 10, count // 8) / 4).astype("float64").tobytes()
 
 
-def differences(machine: Machine, code: Code, seed: int) -> str:
+def differences(machine: VliwMachine, code: PacketCode, seed: int) -> str:
     """What the two simulators do not agree on; empty where they do."""
     state = random_state(machine, seed)
     slow, fast = simulate(code, machine, state, _MOST), simulate_fast(code, machine, state, _MOST)

@@ -26,13 +26,12 @@ from planish.poly.canonical.delinearise import delinearise
 from planish.poly.isl.affine import NotAffineError
 from planish.run.vliw.programs import run_code
 from planish.vliw.assembly import print_assembly
-from planish.vliw.machine import Machine
-from planish.vliw.pack.packing import LoopReport
-from planish.vliw.pack.packing import Options as PackOptions
-from planish.vliw.program import Code, Item, Loop
-from planish.vliw.simulator.cycles import Run
+from planish.vliw.machine import VliwMachine
+from planish.vliw.pack.packing import LoopReport, PackOptions
+from planish.vliw.program import Item, Loop, PacketCode
+from planish.vliw.simulator.cycles import SimulatedRun
 from planish.vliw.streams.image import Values, excess, fill_state, read_arrays
-from planish.vliw.streams.lower import Lowered
+from planish.vliw.streams.lower import LoweredStream
 from planish.vliw.streams.oracle import difference, draw_values, sizes_for, with_room
 from planish.vliw.streams.plan import Planned, plain_vectors, plan, plan_scalar
 from planish.vliw.streams.stream import RefusedError
@@ -66,7 +65,7 @@ class PacketResult:
 
 
 def build_packets(
-    source: Source, options: Options, machine: Machine, tell: Progress = keep_quiet, check: bool = True
+    source: Source, options: Options, machine: VliwMachine, tell: Progress = keep_quiet, check: bool = True
 ) -> tuple[PacketResult, ...]:
     """The packets of each nest of a file; PlanishError where it cannot be read, E0910 where arrays of the sizes that
     are asked for do not fit the machine. Without `check` nothing is run."""
@@ -95,7 +94,7 @@ def _is_inside(span: Span, whole: Span) -> bool:
 
 
 def _build(
-    name: str, region: Region, source: Source, options: Options, machine: Machine, check: bool
+    name: str, region: Region, source: Source, options: Options, machine: VliwMachine, check: bool
 ) -> PacketResult:  # fmt: skip
     given = {kernel: options.sizes[text] for kernel, text in region.names if text in options.sizes}
     contract, reassociate = options.fp != "strict", options.fp == "reassociate"
@@ -124,7 +123,9 @@ def _build(
     return PacketResult(name, region.span, None, sizes, remarks=(remark,))
 
 
-def _measured(result: PacketResult, written: Kernel, kernel: Kernel, machine: Machine, contract: bool) -> PacketResult:
+def _measured(
+    result: PacketResult, written: Kernel, kernel: Kernel, machine: VliwMachine, contract: bool
+) -> PacketResult:
     """With what the packets take, and whether they are right at all test sizes."""
     planned = result.planned
     assert planned is not None
@@ -145,7 +146,7 @@ def _measured(result: PacketResult, written: Kernel, kernel: Kernel, machine: Ma
 
 
 def _naive(
-    result: PacketResult, written: Kernel, kernel: Kernel, machine: Machine, contract: bool, values: Values
+    result: PacketResult, written: Kernel, kernel: Kernel, machine: VliwMachine, contract: bool, values: Values
 ) -> int:  # fmt: skip
     """What the nest takes as it is written, one by one, in memories in which all has room."""
     roomy = with_room(machine)
@@ -158,7 +159,7 @@ def _naive(
     return 0 if run.faults or difference(kernel, values, found) else run.cycles
 
 
-def naive_vector(result: PacketResult, machine: Machine, options: Options | None = None) -> int:
+def naive_vector(result: PacketResult, machine: VliwMachine, options: Options | None = None) -> int:
     """What the nest takes in vectors, one at a time, list-scheduled: the same loop in lanes as in its packets, nothing
     pipelined; 0 where it has none, or that is not right."""
     planned, asked = result.planned, options or Options()
@@ -175,22 +176,24 @@ def naive_vector(result: PacketResult, machine: Machine, options: Options | None
     return 0 if run.faults or difference(kernel, values, found) else run.cycles
 
 
-def _run(code: Code, lowered: Lowered, machine: Machine, values: Values) -> Run:
+def _run(code: PacketCode, lowered: LoweredStream, machine: VliwMachine, values: Values) -> SimulatedRun:
     registers = {x.name: x.register for x in code.parameters}
     return run_code(code, machine, fill_state(lowered, machine, values, registers), MOST_CYCLES)
 
 
-def _wrong(code: Code, lowered: Lowered, kernel: Kernel, machine: Machine, values: Values) -> str:
+def _wrong(code: PacketCode, lowered: LoweredStream, kernel: Kernel, machine: VliwMachine, values: Values) -> str:
     return _fault_or_difference(_run(code, lowered, machine, values), lowered, kernel, machine, values)
 
 
-def _fault_or_difference(run: Run, lowered: Lowered, kernel: Kernel, machine: Machine, values: Values) -> str:
+def _fault_or_difference(
+    run: SimulatedRun, lowered: LoweredStream, kernel: Kernel, machine: VliwMachine, values: Values
+) -> str:
     if run.faults:
         return str(run.faults[0])
     return difference(kernel, values, read_arrays(lowered, machine, values, run.state))
 
 
-def multiplies(machine: Machine, code: Code, run: Run) -> float:
+def multiplies(machine: VliwMachine, code: PacketCode, run: SimulatedRun) -> float:
     """The share of the slots of units that multiply in which one begins to."""
     names = {x.name for x in machine.operations if _multiplies(x.definition)}
     wide = {x for x in names if any(y.shape for y in machine.operation(x).definition.arrays)}
@@ -218,7 +221,7 @@ def spell_sizes(sizes: Mapping[str, int]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in sizes.items())
 
 
-def print_packets(result: PacketResult, machine: Machine) -> str:
+def print_packets(result: PacketResult, machine: VliwMachine) -> str:
     """The assembly of a nest, with what its registers hold at the start."""
     planned = result.planned
     if planned is None:

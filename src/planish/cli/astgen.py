@@ -21,7 +21,7 @@ from planish.astgen.formats import CodegenInput, generate_input, load_input
 from planish.astgen.option_names import check_options, find_idle_options, set_options
 from planish.astgen.options import CodegenSettings
 from planish.cli.exits import OK, USER_ERROR, guarded, tell
-from planish.cli.progress import show_progress
+from planish.cli.terminal.progress import show_progress
 from planish.core.diagnostic import Diagnostic, PlanishError, Remark
 from planish.ir.nest import Block
 from planish.report.generated import compare_nests, print_nest

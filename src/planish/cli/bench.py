@@ -26,7 +26,7 @@ from planish.cli.options import (
     parse_sizes,
     read_floats,
 )
-from planish.cli.progress import show_progress
+from planish.cli.terminal.progress import show_progress
 from planish.core.cache import Cache
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.files import read_input

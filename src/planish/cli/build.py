@@ -17,7 +17,6 @@ import typer
 from planish.build.dump import STAGES, Stage, only_changed, print_stages
 from planish.cli.exits import OK, USER_ERROR, guarded, tell, tell_crashes
 from planish.cli.files import check_outputs, write_files
-from planish.cli.machine_build import build_for_machine
 from planish.cli.options import (
     Compiler,
     Defines,
@@ -32,7 +31,8 @@ from planish.cli.options import (
     parse_sizes,
     read_floats,
 )
-from planish.cli.progress import show_progress
+from planish.cli.terminal.progress import show_progress
+from planish.cli.vliw.machine_build import build_for_machine
 from planish.core.cache import Cache
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.files import Input, read_input

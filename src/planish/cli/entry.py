@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from planish.cli.exits import OK, USAGE_ERROR, check_interrupted, guard
-from planish.cli.streams import open_streams
-from planish.cli.supervision import supervise
+from planish.cli.terminal.streams import open_streams
+from planish.cli.terminal.supervision import supervise
 from planish.version import VERSION
 
 
@@ -41,7 +41,7 @@ COMMANDS = (
     Command("strategies", "planish.cli.strategies", "List and explain how nests are made faster."),
     Command("raise", "planish.cli.raise_", "Print what nests compute as NumPy, einsum, BLAS calls, MLIR or JSON."),
     Command("isa", "planish.cli.isa", "List, find and learn the instructions of processors."),
-    Command("vliw", "planish.cli.vliw", "Pack, run and show streams of operations of VLIW machines."),
+    Command("vliw", "planish.cli.vliw.commands", "Pack, run and show streams of operations of VLIW machines."),
     Command("cache", "planish.cli.cache", "Show or empty the store of earlier builds."),
 )
 

@@ -10,7 +10,6 @@ import sys
 import typer
 
 from planish.cli.exits import OK, USER_ERROR, guarded, tell
-from planish.cli.machine_build import explain_for_machine
 from planish.cli.options import (
     Compiler,
     Defines,
@@ -25,6 +24,7 @@ from planish.cli.options import (
     parse_sizes,
     read_floats,
 )
+from planish.cli.vliw.machine_build import explain_for_machine
 from planish.core.cache import Cache
 from planish.core.diagnostic import PlanishError
 from planish.core.files import read_input

@@ -24,7 +24,7 @@ import typer
 
 from planish.cli.exits import OK, guarded
 from planish.cli.files import check_outputs, write_files
-from planish.cli.progress import show_progress
+from planish.cli.terminal.progress import show_progress
 from planish.core.cache import Cache
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.isa.classes.operation_classes import Class, find_classes, of_known_lengths
@@ -60,7 +60,7 @@ from planish.select.factored.lane_file import extract
 from planish.select.factored.lane_functions import lanes_file
 from planish.target.load import load_target
 from planish.vliw.description import load_machine, machine_names
-from planish.vliw.machine import Machine
+from planish.vliw.machine import VliwMachine
 
 EXPORTS = "planish-isa"
 """Where files go that are exported."""
@@ -115,7 +115,7 @@ def list_instructions(
     return OK
 
 
-def _list_operations(machine: Machine, pattern: str) -> None:
+def _list_operations(machine: VliwMachine, pattern: str) -> None:
     """The operations of a VLIW machine whose names are so."""
     chosen = [x for x in machine.operations if fnmatchcase(x.name, pattern)]
     if chosen:
@@ -385,5 +385,3 @@ def _check_choice(option: str, given: str | None, known: Iterable[str]) -> None:
         close = difflib.get_close_matches(given, list(known), 1)
         advice = f"did you mean {close[0]}?" if close else f"one of {', '.join(known)}"
         raise PlanishError(Diagnostic("E0657", f"{option} knows no '{given}'", help=advice))
-
-

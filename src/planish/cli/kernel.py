@@ -18,8 +18,8 @@ import typer
 from planish.cli.exits import OK, guarded
 from planish.cli.files import MADE_BY, check_writable, write_files
 from planish.cli.options import Target
-from planish.cli.progress import show_progress
 from planish.cli.small import emit_small, parse_size
+from planish.cli.terminal.progress import show_progress
 from planish.core.cache import Cache
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.emit.dropin.blis import emit_blis

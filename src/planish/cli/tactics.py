@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from planish.cli.exits import OK, USER_ERROR, guarded, tell
-from planish.cli.progress import show_progress
+from planish.cli.terminal.progress import show_progress
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.files import read_input
 from planish.raising.nests import raise_kernel

@@ -21,10 +21,10 @@ from rich.table import Table
 
 from planish.ir.text.printer import print_kernel
 from planish.report.tables import format_bytes
-from planish.vliw.machine import Machine, Operation
+from planish.vliw.machine import MachineOperation, VliwMachine
 
 
-def machines_table(machines: Sequence[Machine]) -> Table:
+def machines_table(machines: Sequence[VliwMachine]) -> Table:
     """The VLIW machines: what a packet has, and what its operations work on."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("VLIW machine", "packet", "registers", "memories", "operations", "description"):
@@ -38,7 +38,7 @@ def machines_table(machines: Sequence[Machine]) -> Table:
     return table
 
 
-def operations_table(machine: Machine, operations: Sequence[Operation]) -> Table:
+def operations_table(machine: VliwMachine, operations: Sequence[MachineOperation]) -> Table:
     """Operations of a VLIW machine: what they take of it."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("operation", "kind", "units", "latency", "busy", "text"):
@@ -50,7 +50,7 @@ def operations_table(machine: Machine, operations: Sequence[Operation]) -> Table
     return table
 
 
-def explain_operation(machine: Machine, name: str) -> str:
+def explain_operation(machine: VliwMachine, name: str) -> str:
     """What an operation does and what it takes of the machine; KeyError where there is none."""
     operation = machine.operation(name)
     parts = [operation.text]

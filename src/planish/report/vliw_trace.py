@@ -1,12 +1,12 @@
 """Packets by units, how often each was issued, which lines of the source they belong to, and how busy units were.
 
 >>> from planish.vliw.description import load_machine
->>> from planish.vliw.program import Immediate, Instr, Issue, Register
+>>> from planish.vliw.program import Immediate, Instr, Issue, StreamRegister
 >>> from planish.vliw.simulator.cycles import simulate
 >>> from planish.vliw.simulator.state import make_state
 >>> machine = load_machine("ftmatrix")
->>> add = Issue(Instr("SADDI", (Immediate(1), Register("S", "1"), Register("S", "1"))), "SIEU")
->>> code = Code("c", ((add,), (), (add,)), {"here": 2}, ())
+>>> add = Issue(Instr("SADDI", (Immediate(1), StreamRegister("S", "1"), StreamRegister("S", "1"))), "SIEU")
+>>> code = PacketCode("c", ((add,), (), (add,)), {"here": 2}, ())
 >>> print(packets_text(code, machine, simulate(code, machine, make_state(machine))))
 packet  times  SIEU   lines
      0      1  SADDI
@@ -26,14 +26,14 @@ from collections.abc import Iterator
 
 from planish.core.span import Source
 from planish.vliw.assembly import spell
-from planish.vliw.machine import Machine
-from planish.vliw.program import Code, Packet
-from planish.vliw.simulator.cycles import Run
+from planish.vliw.machine import VliwMachine
+from planish.vliw.program import Packet, PacketCode
+from planish.vliw.simulator.cycles import SimulatedRun
 
 _COLOURS = {"load": "#cfe8ff", "store": "#ffe0c2", "compute": "#d8f3d0", "branch": "#f3d0e6"}
 
 
-def packets_text(code: Code, machine: Machine, run: Run) -> str:
+def packets_text(code: PacketCode, machine: VliwMachine, run: SimulatedRun) -> str:
     """A line for each packet, a column for each unit that has something to do, and how busy all were."""
     units = _units(code, machine)
     rows: list[tuple[str, ...] | str] = [("packet", "times", *units, "lines")]
@@ -54,13 +54,13 @@ def _row(cells: tuple[str, ...], widths: list[int]) -> str:
     return "  ".join(placed).rstrip()
 
 
-def _units(code: Code, machine: Machine) -> list[str]:
+def _units(code: PacketCode, machine: VliwMachine) -> list[str]:
     """The units that have something to do, in the machine's order."""
     used = {issue.unit for packet in code.packets for issue in packet}
     return [x.name for x in machine.units if x.name in used]
 
 
-def _labels(code: Code) -> dict[int, list[str]]:
+def _labels(code: PacketCode) -> dict[int, list[str]]:
     found: dict[int, list[str]] = {}
     for label, place in code.labels.items():
         found.setdefault(place, []).append(label)
@@ -72,7 +72,7 @@ def _lines_of(packet: Packet) -> str:
     return ", ".join(str(x) for x in sorted({y.instr.span.line for y in packet if y.instr.span is not None}))
 
 
-def use_text(code: Code, machine: Machine, run: Run) -> Iterator[str]:
+def use_text(code: PacketCode, machine: VliwMachine, run: SimulatedRun) -> Iterator[str]:
     """How many cycles had packets, and how busy sides and units were."""
     busy = sum(n for n, packet in zip(run.counts, code.packets, strict=True) if packet)
     drained = max(0, run.cycles - run.stalled - sum(run.counts))
@@ -84,13 +84,11 @@ def use_text(code: Code, machine: Machine, run: Run) -> Iterator[str]:
     for side, slots in machine.sides.items():
         units = [x.name for x in machine.units if x.side == side]
         count = sum(issued.get(x, 0) for x in units)
-        shares = "".join(
-            f"; {x} {_share(issued[x], run.cycles)}" for x in units if issued.get(x, 0)
-        )
+        shares = "".join(f"; {x} {_share(issued[x], run.cycles)}" for x in units if issued.get(x, 0))
         yield f"{side}: {count} of {slots * run.cycles} slots ({_share(count, slots * run.cycles)}){shares}"
 
 
-def _issued(code: Code, run: Run) -> dict[str, int]:
+def _issued(code: PacketCode, run: SimulatedRun) -> dict[str, int]:
     """How many operations each unit was given."""
     issued: dict[str, int] = {}
     for count, packet in zip(run.counts, code.packets, strict=True):
@@ -103,7 +101,7 @@ def _share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.0f}%" if whole else "0%"
 
 
-def packets_html(code: Code, machine: Machine, run: Run, source: Source) -> str:
+def packets_html(code: PacketCode, machine: VliwMachine, run: SimulatedRun, source: Source) -> str:
     """The same as one page that needs nothing else; the source stands beside, with the cycles of each line."""
     units = _units(code, machine)
     head = "".join(f"<th>{html.escape(x)}</th>" for x in ("packet", "times", *units, "lines"))
@@ -151,7 +149,7 @@ def _legend() -> str:
     return " ".join(f'<span style="background:{c};padding:1px 6px">{kind}</span>' for kind, c in _COLOURS.items())
 
 
-def _listing(code: Code, run: Run, source: Source) -> str:
+def _listing(code: PacketCode, run: SimulatedRun, source: Source) -> str:
     """The lines of the source, with how many operations of each were issued."""
     issued: dict[int, int] = {}
     for count, packet in zip(run.counts, code.packets, strict=True):

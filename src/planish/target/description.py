@@ -17,7 +17,7 @@ from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.span import Source
 from planish.isa.costs.tables import PROCESSORS
 from planish.target.machine import CacheLevel, Target
-from planish.target.toml_table import Table, read_table
+from planish.target.toml_table import TomlTable, read_table
 
 MACHINES = Path(__file__).with_name("machines")
 """The folder of the descriptions; a machine is added by one file in it."""
@@ -100,7 +100,7 @@ def _unknown(name: str, kind: Kind) -> Diagnostic:
     )
 
 
-def _target(root: Table) -> Target:
+def _target(root: TomlTable) -> Target:
     sections = ("vector", "core", "cache", "flags", "tuning")
     root.known("name", "kind", "isa", "description", "processor", "cores", "frequency_ghz", *sections)
     vector = root.table("vector")
@@ -134,17 +134,17 @@ def _target(root: Table) -> Target:
     )
 
 
-def _processor(root: Table) -> str:
+def _processor(root: TomlTable) -> str:
     known = [x for names in PROCESSORS.values() for x in names]
     what = f"a processor whose costs are known: {', '.join(known)}"
     return str(root.take("processor", what, lambda x: x in known)) if "processor" in root.entries else ""
 
 
-def _caches(root: Table) -> tuple[CacheLevel, ...]:
+def _caches(root: TomlTable) -> tuple[CacheLevel, ...]:
     tables = root.take("cache", "a list of sections [[cache]]", lambda v: isinstance(v, list) and bool(v))
     caches: list[CacheLevel] = []
     for ordinal, entries in enumerate(tables):
-        table = Table(root.source, "cache", entries, ordinal)
+        table = TomlTable(root.source, "cache", entries, ordinal)
         table.known("level", "bytes", "line", "associativity", "shared", "refill")
         cache = CacheLevel(
             level=table.whole("level", 1),
@@ -162,7 +162,7 @@ def _caches(root: Table) -> tuple[CacheLevel, ...]:
     return tuple(caches)
 
 
-def _flags(table: Table) -> dict[str, tuple[str, ...]]:
+def _flags(table: TomlTable) -> dict[str, tuple[str, ...]]:
     def words(value: Any) -> bool:
         return isinstance(value, list) and all(isinstance(word, str) and word.startswith("-") for word in value)
 

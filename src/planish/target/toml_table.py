@@ -22,7 +22,7 @@ _SECTION = re.compile(r"\s*\[+\s*([\w.\"'-]+)\s*\]+")
 _ENTRY = re.compile(r"(\s*)([\w\"'-]+(?:\.[\w\"'-]+)*)\s*=")
 
 
-def read_table(source: Source) -> Table:
+def read_table(source: Source) -> TomlTable:
     """The whole table of a TOML text. Raises PlanishError E0702, with the place, where it is none."""
     try:
         entries = tomllib.loads(source.text)
@@ -31,11 +31,11 @@ def read_table(source: Source) -> Table:
         line, column = (int(place[1]), int(place[2])) if place else (source.text.count("\n") + 1, 1)
         message = re.sub(r"\s*\(at .*\)$", "", str(error))
         raise PlanishError(Diagnostic("E0702", f"not TOML: {message}", source.point(line, column)), source) from error
-    return Table(source, "", entries)
+    return TomlTable(source, "", entries)
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TomlTable:
     """A table of the file with the name of its section, so that an error finds its line.
 
     `ordinal`: which of several sections of that name; `base`: the table of another file whose entries stand here too,
@@ -46,11 +46,11 @@ class Table:
     section: str
     entries: Mapping[str, Any]
     ordinal: int = 0
-    base: Table | None = None
+    base: TomlTable | None = None
 
-    def over(self, base: Table) -> Table:
+    def over(self, base: TomlTable) -> TomlTable:
         """This table, with the entries of another one that it does not have itself."""
-        return Table(self.source, self.section, self.entries, self.ordinal, base)
+        return TomlTable(self.source, self.section, self.entries, self.ordinal, base)
 
     def __contains__(self, key: str) -> bool:
         return key in self.entries or (self.base is not None and key in self.base)
@@ -61,7 +61,7 @@ class Table:
             yield from self.base
         yield from (x for x in self.entries if self.base is None or x not in self.base)
 
-    def owner(self, key: str) -> Table:
+    def owner(self, key: str) -> TomlTable:
         """The table in whose file an entry stands: this one or its base; this one where it stands nowhere."""
         return self if key in self.entries or self.base is None or key not in self.base else self.base.owner(key)
 
@@ -157,13 +157,13 @@ class Table:
         value = self.take(key, 'a size as 32768, "32K" or "1M"', valid)
         return parse_size(value) if isinstance(value, str) else int(value)
 
-    def table(self, key: str) -> Table:
+    def table(self, key: str) -> TomlTable:
         """The section of that name; an empty one where there is none."""
         entries = self.entries.get(key, {})
         section = f"{self.section}.{key}" if self.section else key
         if not isinstance(entries, dict):
             raise self.error(key, f"'{key}' is to be a section [{section}], not {entries!r}")
-        return Table(self.source, section, entries, base=self.base.table(key) if self.base is not None else None)
+        return TomlTable(self.source, section, entries, base=self.base.table(key) if self.base is not None else None)
 
 
 def parse_size(text: str) -> int:

@@ -2,10 +2,10 @@
 
 >>> from planish.vliw.description import load_machine
 >>> from planish.vliw.program import Issue
->>> load = Instr("VLDW", (Register("V", "3"), Address(Register("AR", "1"), 0, 128)))
->>> s4, no = Register("S", "4"), Guard(Register("S", "2"), negated=True)
+>>> load = Instr("VLDW", (StreamRegister("V", "3"), MemoryAddress(StreamRegister("AR", "1"), 0, 128)))
+>>> s4, no = StreamRegister("S", "4"), Guard(StreamRegister("S", "2"), negated=True)
 >>> add = Instr("SADDI", (Immediate(-1), s4, s4), no)
->>> code = Code("c", ((Issue(load, "VLDST1"), Issue(add, "SIEU")), ()), {"top": 0}, ())
+>>> code = PacketCode("c", ((Issue(load, "VLDST1"), Issue(add, "SIEU")), ()), {"top": 0}, ())
 >>> print(print_assembly(code, load_machine("ftmatrix")))
 top:
     VLDW.VLDST1 *AR1[0]++[128], VR3
@@ -18,14 +18,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from planish.vliw.machine import Machine, operand_names
-from planish.vliw.program import Address, Code, Guard, Immediate, Instr, Label, Operand, Packet, Register
+from planish.vliw.machine import VliwMachine, operand_names
+from planish.vliw.program import (
+    Guard,
+    Immediate,
+    Instr,
+    Label,
+    MemoryAddress,
+    Operand,
+    Packet,
+    PacketCode,
+    StreamRegister,
+)
 
 _OPERAND = re.compile(r"\{(\w+)\}")
 _WORD = re.compile(r"[^\s(]+")
 
 
-def print_assembly(code: Code, machine: Machine) -> str:
+def print_assembly(code: PacketCode, machine: VliwMachine) -> str:
     """The packets of code over the machine's own registers, in the form that the description gives."""
     lines: list[str] = []
     at: dict[int, list[str]] = {}
@@ -36,7 +46,7 @@ def print_assembly(code: Code, machine: Machine) -> str:
     return "\n".join([*lines, *at.get(len(code.packets), [])])
 
 
-def _packet(packet: Packet, machine: Machine) -> Iterator[str]:
+def _packet(packet: Packet, machine: VliwMachine) -> Iterator[str]:
     form = machine.assembly
     if not packet:
         yield form.empty
@@ -50,7 +60,7 @@ def _packet(packet: Packet, machine: Machine) -> Iterator[str]:
         yield form.behind
 
 
-def spell(instr: Instr, machine: Machine, unit: str = "") -> str:
+def spell(instr: Instr, machine: VliwMachine, unit: str = "") -> str:
     """One operation in assembly, on a unit."""
     operation = machine.operation(instr.operation)
     names = operand_names(operation.definition, operation.branch)
@@ -61,32 +71,32 @@ def spell(instr: Instr, machine: Machine, unit: str = "") -> str:
     return _guard(instr.guard, machine) + text
 
 
-def _guard(guard: Guard | None, machine: Machine) -> str:
+def _guard(guard: Guard | None, machine: VliwMachine) -> str:
     if guard is None:
         return ""
     form = machine.assembly.negated if guard.negated else machine.assembly.guard
     return form.format(register=_register(guard.register, machine))
 
 
-def _operand(operand: Operand, machine: Machine) -> str:
+def _operand(operand: Operand, machine: VliwMachine) -> str:
     match operand:
-        case Register():
+        case StreamRegister():
             return _register(operand, machine)
         case Immediate(value=value):
             return str(value)
         case Label(name=name):
             return name
-        case Address(base=base, offset=offset, step=step):
+        case MemoryAddress(base=base, offset=offset, step=step):
             form = machine.assembly.moving if step != 0 else machine.assembly.address
             places = (_amount(offset, machine), _amount(step, machine))
             return form.format(base=_register(base, machine), offset=places[0], step=places[1])
 
 
-def _amount(x: int | Register, machine: Machine) -> str:
-    return _register(x, machine) if isinstance(x, Register) else str(x)
+def _amount(x: int | StreamRegister, machine: VliwMachine) -> str:
+    return _register(x, machine) if isinstance(x, StreamRegister) else str(x)
 
 
-def _register(register: Register, machine: Machine) -> str:
+def _register(register: StreamRegister, machine: VliwMachine) -> str:
     """A register as assembly spells it; one that is not the machine's by its own name."""
     if not register.name.isdigit():
         return register.name

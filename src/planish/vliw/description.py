@@ -24,15 +24,15 @@ from planish.ir.text.parser import parse_expr, parse_kernel
 from planish.ir.traverse import stored_arrays
 from planish.ir.types import BF16, BOOL, BY_NAME
 from planish.target.description import described_names, kind_of, read_description
-from planish.target.toml_table import Table, parse_size, read_table
+from planish.target.toml_table import TomlTable, parse_size, read_table
 from planish.vliw.machine import (
     Assembly,
-    Machine,
-    Memory,
-    Operation,
-    RegisterFile,
+    MachineMemory,
+    MachineOperation,
     Transfers,
     Unit,
+    VliwMachine,
+    VliwRegisterFile,
     covers,
     operand_names,
     transfer_kernel,
@@ -57,7 +57,7 @@ def is_machine(name: str) -> bool:
     return path.suffix == ".toml" and path.is_file() and kind_of(path.read_text(errors="replace")) == "vliw"
 
 
-def load_machine(name: str) -> Machine:
+def load_machine(name: str) -> VliwMachine:
     """The VLIW machine of that name, or the one in the TOML file at that path (`NAME.toml`).
 
     Raises PlanishError E0701 where there is none, E0702 where the file is no TOML, E0703 where an entry is wrong, and
@@ -67,7 +67,7 @@ def load_machine(name: str) -> Machine:
 
 
 @lru_cache(maxsize=64)
-def parse_machine(source: Source) -> Machine:
+def parse_machine(source: Source) -> VliwMachine:
     """The VLIW machine that a TOML text describes, over its `base` where it has one. Raises as `load_machine`."""
     root = _with_base(source, ())
     root.known("name", "kind", "base", "description", "frequency_ghz", "update_latency", *_SECTIONS)
@@ -77,7 +77,7 @@ def parse_machine(source: Source) -> Machine:
     memories = tuple(reader.memory(x) for x in reader.sections("memories"))
     _check_distinct(root, files, memories)
     operations = tuple(y for x in reader.sections("operations") for y in reader.operations(x, units, files, memories))
-    return Machine(
+    return VliwMachine(
         name=root.text("name"),
         sides=reader.sides(units),
         units=tuple(y for x in units.values() for y in x),
@@ -93,7 +93,7 @@ def parse_machine(source: Source) -> Machine:
     )
 
 
-def _with_base(source: Source, seen: tuple[str, ...]) -> Table:
+def _with_base(source: Source, seen: tuple[str, ...]) -> TomlTable:
     """The table of a description over that of its base, and so on."""
     root = read_table(source)
     if "base" not in root:
@@ -108,7 +108,7 @@ def _with_base(source: Source, seen: tuple[str, ...]) -> Table:
     return root.over(_with_base(base, (*seen, name)))
 
 
-def _constants(table: Table) -> dict[str, int]:
+def _constants(table: TomlTable) -> dict[str, int]:
     """Names for numbers, each a number or an expression of those before it."""
     known: dict[str, int] = {}
     for name in table:
@@ -116,7 +116,7 @@ def _constants(table: Table) -> dict[str, int]:
     return known
 
 
-def _evaluate(table: Table, key: str, constants: Mapping[str, int]) -> int:
+def _evaluate(table: TomlTable, key: str, constants: Mapping[str, int]) -> int:
     """A whole number, or an expression of constants such as "2 * LANES"."""
     value = table.take(key, 'a whole number, or an expression of constants as "2 * LANES"', _is_number)
     if isinstance(value, int):
@@ -132,7 +132,7 @@ def _evaluate(table: Table, key: str, constants: Mapping[str, int]) -> int:
         raise table.error(key, f"'{value}' has no whole number as its value") from error
 
 
-def _assembly(table: Table) -> Assembly:
+def _assembly(table: TomlTable) -> Assembly:
     """How assembly is written; an entry may have the words that its default has."""
     table.known(*(x.name for x in fields(Assembly)))
     chosen: dict[str, str] = {}
@@ -150,7 +150,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | str) and not isinstance(value, bool)
 
 
-def _check_distinct(root: Table, files: Iterable[RegisterFile], memories: Iterable[Memory]) -> None:
+def _check_distinct(root: TomlTable, files: Iterable[VliwRegisterFile], memories: Iterable[MachineMemory]) -> None:
     names = {x.name for x in files}
     for memory in memories:
         if memory.name in names:
@@ -161,17 +161,17 @@ def _check_distinct(root: Table, files: Iterable[RegisterFile], memories: Iterab
 class _Reader:
     """A description, and the constants that stand in its entries."""
 
-    root: Table
+    root: TomlTable
     constants: Mapping[str, int]
 
-    def sections(self, group: str) -> list[Table]:
+    def sections(self, group: str) -> list[TomlTable]:
         """The sections [GROUP.NAME]."""
         table = self.root.table(group)
         if not list(table):
             raise table.error("", f"there is no section [{group}.NAME]", "see docs/vliw.md for a whole description")
         return [table.table(x) for x in table]
 
-    def number(self, table: Table, key: str, least: int, default: int | None = None) -> int:
+    def number(self, table: TomlTable, key: str, least: int, default: int | None = None) -> int:
         """A whole number or an expression of constants, not below the least."""
         if key not in table and default is not None:
             return default
@@ -200,7 +200,7 @@ class _Reader:
             sides[side] = self.number(table, side, 1)
         return sides
 
-    def file(self, table: Table) -> RegisterFile:
+    def file(self, table: TomlTable) -> VliwRegisterFile:
         """A register file."""
         table.known("count", "bits", "readers", "writers", "predicates", "addresses", "offsets", "text")
         bits = self.number(table, "bits", 8)
@@ -210,20 +210,20 @@ class _Reader:
         text = table.text("text", f"{name}{{number}}")
         if "{number}" not in text:
             raise table.error("text", "'text' is to have {number} where a register's number stands")
-        return RegisterFile(
+        return VliwRegisterFile(
             name, self.number(table, "count", 1), bits,
             self.number(table, "readers", 0, 0), self.number(table, "writers", 0, 0),
             table.flag("predicates", False), table.flag("addresses", False), table.flag("offsets", False), text,
         )  # fmt: skip
 
-    def memory(self, table: Table) -> Memory:
+    def memory(self, table: TomlTable) -> MachineMemory:
         """A memory."""
         table.known("bytes", "alignment")
         value = table.take("bytes", 'a size as 32768, "32K" or "1M"', lambda x: _is_number(x))
         size = parse_size(value) if isinstance(value, str) else value
         if size < 1:
-            raise table.error("bytes", f"'bytes' is to be a size as 32768, \"32K\" or \"1M\", not {value!r}")
-        return Memory(_name_of(table), size, self.number(table, "alignment", 1, 1))
+            raise table.error("bytes", f'\'bytes\' is to be a size as 32768, "32K" or "1M", not {value!r}')
+        return MachineMemory(_name_of(table), size, self.number(table, "alignment", 1, 1))
 
     def transfers(self) -> Transfers:
         """Block transfers; none where the description has no section of them."""
@@ -237,9 +237,9 @@ class _Reader:
         return Transfers(self.number(table, "channels", 1), self.number(table, "startup", 0, 0), rate)
 
     def operations(
-        self, table: Table, units: Mapping[str, tuple[Unit, ...]], files: Iterable[RegisterFile],
-        memories: Iterable[Memory],
-    ) -> list[Operation]:  # fmt: skip
+        self, table: TomlTable, units: Mapping[str, tuple[Unit, ...]], files: Iterable[VliwRegisterFile],
+        memories: Iterable[MachineMemory],
+    ) -> list[MachineOperation]:  # fmt: skip
         """An operation, and those of other types that have the same unit and latency (`also`)."""
         if "transfer" in table:
             return [self.transfer(table, units, files, memories)]
@@ -253,7 +253,7 @@ class _Reader:
         branch = table.flag("branch", False)
         kinds = {file.name: file.bits for file in files} | {memory.name: 0 for memory in memories}
         text = table.text("text", "") if "text" in table else ""
-        made: list[Operation] = []
+        made: list[MachineOperation] = []
         for variant, type in self._variants(table, name):
             definition = Kernel(variant) if branch else self._definition(table, variant, type)
             if not branch:
@@ -261,13 +261,13 @@ class _Reader:
             _check_text(table, text, definition, branch)
             spelt = re.sub(rf"\b{name}\b", variant, text) or _default_text(variant, definition, branch)
             assumed = table.flag("assumed", False)
-            made.append(Operation(variant, spelt, definition, where, latency, busy, branch, assumed))
+            made.append(MachineOperation(variant, spelt, definition, where, latency, busy, branch, assumed))
         return made
 
     def transfer(
-        self, table: Table, units: Mapping[str, tuple[Unit, ...]], files: Iterable[RegisterFile],
-        memories: Iterable[Memory],
-    ) -> Operation:  # fmt: skip
+        self, table: TomlTable, units: Mapping[str, tuple[Unit, ...]], files: Iterable[VliwRegisterFile],
+        memories: Iterable[MachineMemory],
+    ) -> MachineOperation:  # fmt: skip
         """An operation that starts a block transfer, `from` a memory `to` another one, the numbers in registers of the
         file `counts`; or one that waits until that of a channel is done."""
         table.known("transfer", "from", "to", "counts", "text", "units", "latency", "assumed")
@@ -295,9 +295,9 @@ class _Reader:
         where, latency = self._units(table, units), self.number(table, "latency", 1, 1)
         assumed = table.flag("assumed", False)
         chosen: Literal["start", "wait"] = "start" if kind == "start" else "wait"
-        return Operation(name, text, definition, where, latency, 1, False, assumed, chosen, waits)
+        return MachineOperation(name, text, definition, where, latency, 1, False, assumed, chosen, waits)
 
-    def _units(self, table: Table, units: Mapping[str, tuple[Unit, ...]]) -> tuple[str, ...]:
+    def _units(self, table: TomlTable, units: Mapping[str, tuple[Unit, ...]]) -> tuple[str, ...]:
         every = {y.name: (y,) for x in units.values() for y in x} | dict(units)
         names = table.texts("units")
         for name in names:
@@ -307,7 +307,7 @@ class _Reader:
             raise table.error("units", "no unit takes the operation", f"there are {', '.join(units)}")
         return tuple(dict.fromkeys(unit.name for name in names for unit in every[name]))
 
-    def _variants(self, table: Table, name: str) -> list[tuple[str, str]]:
+    def _variants(self, table: TomlTable, name: str) -> list[tuple[str, str]]:
         """The name and the type (`T`) of an operation and of those like it."""
         if "type" not in table and "also" not in table:
             return [(name, "")]
@@ -319,7 +319,7 @@ class _Reader:
                 raise table.error(key, f"'{type}' is no type", f"one of {', '.join(BY_NAME)}")
         return variants
 
-    def _definition(self, table: Table, name: str, type: str) -> Kernel:
+    def _definition(self, table: TomlTable, name: str, type: str) -> Kernel:
         """What an operation does: a kernel without its name, in which constants stand for numbers and T for a type."""
         text = table.text("definition")
         owner = table.owner("definition")
@@ -339,11 +339,11 @@ class _Reader:
         return kernel
 
 
-def _name_of(table: Table) -> str:
+def _name_of(table: TomlTable) -> str:
     return table.section.rpartition(".")[2]
 
 
-def _at_its_place(table: Table, definition: str, head: str) -> str:
+def _at_its_place(table: TomlTable, definition: str, head: str) -> str:
     """The text of a kernel with as much before it as there is in the file, so that places in messages are right."""
     line = table.place("definition").line
     before = table.source.text.splitlines(keepends=True)[: line - 1]
@@ -354,7 +354,7 @@ def _at_its_place(table: Table, definition: str, head: str) -> str:
     return "\n" * (len(lines) - 2) + f"{head}\n" + " " * len(lines[-1]) + definition
 
 
-def _check_operands(table: Table, definition: Kernel, kinds: Mapping[str, int]) -> None:
+def _check_operands(table: TomlTable, definition: Kernel, kinds: Mapping[str, int]) -> None:
     """Each operand is in a register file, whose registers hold it, or in a memory; one at most is in memory, the first
     ones are what is written. E0704 otherwise."""
 
@@ -388,7 +388,7 @@ def _check_operands(table: Table, definition: Kernel, kinds: Mapping[str, int]) 
         refuse(f"`{late[0]}` is written, but stands behind operands that are only read", "written operands come first")
 
 
-def _check_text(table: Table, text: str, definition: Kernel, branch: bool) -> None:
+def _check_text(table: TomlTable, text: str, definition: Kernel, branch: bool) -> None:
     stray = sorted(set(_OPERAND.findall(text)) - set(operand_names(definition, branch)))
     if stray:
         raise table.error("text", f"the text has {{{stray[0]}}}, which is no operand", code="E0704")

@@ -5,9 +5,9 @@ the selection of operations, the simulator and the tests read the same line of t
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> add = parse_kernel("kernel VADD(d: f32[4] @V, a: f32[4] @V) { for l in 0 .. 4 { d[l] = a[l] + d[l] } }")
->>> tiny = Machine(
-...     "tiny", sides={"vector": 1}, units=(Unit("VALU", "vector"),), files=(RegisterFile("V", 8, 128),),
-...     memories=(), operations=(Operation("VADD", "VADD {d}, {a}", add, ("VALU",), latency=2),))
+>>> tiny = VliwMachine(
+...     "tiny", sides={"vector": 1}, units=(Unit("VALU", "vector"),), files=(VliwRegisterFile("V", 8, 128),),
+...     memories=(), operations=(MachineOperation("VADD", "VADD {d}, {a}", add, ("VALU",), latency=2),))
 >>> tiny.operation("VADD").latency, tiny.file("V").count, tiny.kind("VADD")
 (2, 8, 'compute')
 """
@@ -38,7 +38,7 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class RegisterFile:
+class VliwRegisterFile:
     """`count` registers of `bits` bits. `readers` and `writers` are the values that can be read and written in a cycle
     (0: as many as are asked for); `predicates`: its registers can guard operations; `addresses`: they can be bases of
     addresses; `offsets`: they can be offsets from them, and steps. `text`: how assembly spells one (`{number}`)."""
@@ -55,7 +55,7 @@ class RegisterFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class MachineMemory:
     """A memory of `bytes` bytes that operations address; accesses of a vector start at multiples of `alignment`."""
 
     name: str
@@ -74,7 +74,7 @@ class Transfers:
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class MachineOperation:
     """An operation: its assembly text with `{name}` for operands, its meaning, and what it takes of the machine.
 
     Arrays of `definition` are operands: those in a register file are registers (rank 0: one value of the file's width
@@ -121,7 +121,7 @@ class Assembly:
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class VliwMachine:
     """A machine. `sides` are the groups of issue slots and how many operations of each a packet has;
     `update_latency` the cycles after which an address register that an access has moved can be read again.
 
@@ -131,30 +131,30 @@ class Machine:
     name: str
     sides: Mapping[str, int]
     units: tuple[Unit, ...]
-    files: tuple[RegisterFile, ...]
-    memories: tuple[Memory, ...]
-    operations: tuple[Operation, ...]
+    files: tuple[VliwRegisterFile, ...]
+    memories: tuple[MachineMemory, ...]
+    operations: tuple[MachineOperation, ...]
     transfers: Transfers = Transfers(0, 0, 0.0)
     update_latency: int = 1
     frequency_ghz: float = 0.0
     description: str = ""
     constants: Mapping[str, int] = field(default_factory=dict)
     assembly: Assembly = Assembly()
-    _known: Mapping[str, Operation] = field(init=False, repr=False, compare=False)
+    _known: Mapping[str, MachineOperation] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         # There are hundreds of operations, and each step of packing and simulating asks for one.
         object.__setattr__(self, "_known", {x.name: x for x in self.operations})
 
-    def operation(self, name: str) -> Operation:
+    def operation(self, name: str) -> MachineOperation:
         """The operation of that name; KeyError where there is none."""
         return self._known[name]
 
-    def file(self, name: str) -> RegisterFile:
+    def file(self, name: str) -> VliwRegisterFile:
         """The register file of that name; KeyError where there is none."""
         return _by_name(self.files, name)
 
-    def memory(self, name: str) -> Memory:
+    def memory(self, name: str) -> MachineMemory:
         """The memory of that name; KeyError where there is none."""
         return _by_name(self.memories, name)
 
@@ -259,7 +259,7 @@ def _always_written(stmt: Stmt, array: str, values: Mapping[str, int]) -> frozen
         return frozenset()  # it depends on a value
 
 
-_Named = TypeVar("_Named", Unit, RegisterFile, Memory)
+_Named = TypeVar("_Named", Unit, VliwRegisterFile, MachineMemory)
 
 
 def _by_name(items: tuple[_Named, ...], name: str) -> _Named:

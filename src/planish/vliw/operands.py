@@ -1,8 +1,8 @@
 """Whether an operation can have its operands.
 
 >>> from planish.vliw.description import load_machine
->>> from planish.vliw.program import Register
->>> check_operands(Instr("SADD", (Register("S", "a"), Register("V", "b"))), load_machine("ftmatrix"))
+>>> from planish.vliw.program import StreamRegister
+>>> check_operands(Instr("SADD", (StreamRegister("S", "a"), StreamRegister("V", "b"))), load_machine("ftmatrix"))
 'SADD has 3 operands, not 2'
 """
 
@@ -11,11 +11,11 @@ from __future__ import annotations
 import difflib
 
 from planish.core.diagnostic import Diagnostic, PlanishError
-from planish.vliw.machine import Machine, operand_names, written_arrays
-from planish.vliw.program import Address, Immediate, Instr, Label, Register
+from planish.vliw.machine import VliwMachine, operand_names, written_arrays
+from planish.vliw.program import Immediate, Instr, Label, MemoryAddress, StreamRegister
 
 
-def check_operands(instr: Instr, machine: Machine) -> str:
+def check_operands(instr: Instr, machine: VliwMachine) -> str:
     """Why an operation cannot have its operands, or that it is not there; empty where it can."""
     try:
         operation = machine.operation(instr.operation)
@@ -36,27 +36,27 @@ def check_operands(instr: Instr, machine: Machine) -> str:
     files = {x.name: x for x in machine.files}
     for array, operand in zip(definition.arrays, instr.operands[count:], strict=True):
         if array.memory in files:
-            if not isinstance(operand, Register) or operand.file != array.memory:
+            if not isinstance(operand, StreamRegister) or operand.file != array.memory:
                 return f"the operand `{array.name}` of {instr.operation} is a register of {array.memory}, not {operand}"
-        elif not isinstance(operand, Address):
+        elif not isinstance(operand, MemoryAddress):
             return f"the operand `{array.name}` of {instr.operation} is an address in {array.memory}, not {operand}"
         else:
             if operand.base.file not in files or not files[operand.base.file].addresses:
                 return f"{operand.base} cannot be the base of an address"
             for x in (operand.offset, operand.step):
-                if isinstance(x, Register) and (x.file not in files or not files[x.file].offsets):
+                if isinstance(x, StreamRegister) and (x.file not in files or not files[x.file].offsets):
                     return f"{x} cannot be the offset or step of an address"
-    if operation.transfer and any(isinstance(x, Address) and x.step != 0 for x in instr.operands):
+    if operation.transfer and any(isinstance(x, MemoryAddress) and x.step != 0 for x in instr.operands):
         return f"{instr.operation} moves no address on"
     outputs = instr.operands[count : count + len(written_arrays(definition))]
-    changed = [x for x in outputs if isinstance(x, Register)]
-    changed += [x.base for x in instr.operands if isinstance(x, Address) and x.step != 0]
+    changed = [x for x in outputs if isinstance(x, StreamRegister)]
+    changed += [x.base for x in instr.operands if isinstance(x, MemoryAddress) and x.step != 0]
     if len(changed) != len(set(changed)):
         return f"{instr.operation} writes one register twice"
     return _check_guard(instr, machine)
 
 
-def _check_guard(instr: Instr, machine: Machine) -> str:
+def _check_guard(instr: Instr, machine: VliwMachine) -> str:
     guard = instr.guard
     if guard is None or any(x.name == guard.register.file and x.predicates for x in machine.files):
         return ""

@@ -1,12 +1,13 @@
 """A linear stream of a machine's operations over virtual registers, with counted loops; and the packets made of it.
 
-A `Program` says what is done, one operation after the other, and nothing of latencies, units or packets: every
-operation sees the results of all before it. `Code` is what runs: packets over the registers that the machine has.
+A `StreamProgram` says what is done, one operation after the other, and nothing of latencies, units or packets: every
+operation sees the results of all before it. `PacketCode` is what runs: packets over the registers that the machine has.
 
->>> a, b = Register("V", "a"), Register("V", "b")
+>>> a, b = StreamRegister("V", "a"), StreamRegister("V", "b")
 >>> print(Instr("VADD", (b, a, a)))
 VADD V.b, V.a, V.a
->>> print(Instr("VLDW", (a, Address(Register("AR", "p"), 128, 256)), Guard(Register("S", "c"), negated=True)))
+>>> there = MemoryAddress(StreamRegister("AR", "p"), 128, 256)
+>>> print(Instr("VLDW", (a, there), Guard(StreamRegister("S", "c"), negated=True)))
 [!S.c] VLDW V.a, *AR.p[128]++256
 """
 
@@ -20,7 +21,7 @@ from planish.ir.types import Type
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Register:
+class StreamRegister:
     """A register of a file: virtual where `name` is any name, the machine's own where it is a number."""
 
     file: str
@@ -41,12 +42,12 @@ class Immediate:
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class MemoryAddress:
     """The bytes at `base` + `offset`; `base` moves on by `step` bytes after the access (0: it stays)."""
 
-    base: Register
-    offset: int | Register = 0
-    step: int | Register = 0
+    base: StreamRegister
+    offset: int | StreamRegister = 0
+    step: int | StreamRegister = 0
 
     def __str__(self) -> str:
         return f"*{self.base}[{self.offset}]" + (f"++{self.step}" if self.step != 0 else "")
@@ -62,14 +63,14 @@ class Label:
         return f"@{self.name}"
 
 
-Operand = Register | Immediate | Address | Label
+Operand = StreamRegister | Immediate | MemoryAddress | Label
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
     """The operation is done where the register is not zero (`negated`: where it is)."""
 
-    register: Register
+    register: StreamRegister
     negated: bool = False
 
     def __str__(self) -> str:
@@ -77,7 +78,7 @@ class Guard:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class AccessPlace:
     """What is known of the bytes that an access touches in iteration n of the innermost loop around it: those from
     `offset` + n * `stride` on, `bytes` of them, counted from a point that `group` names; accesses of one array whose
     groups differ may be anywhere in it, those of different arrays never meet. Without a `stride`, nothing is known of
@@ -98,7 +99,7 @@ class Instr:
     operation: str
     operands: tuple[Operand, ...]
     guard: Guard | None = None
-    place: Place | None = field(default=None, compare=False)
+    place: AccessPlace | None = field(default=None, compare=False)
     span: Span | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
@@ -114,7 +115,7 @@ class Loop:
     """
 
     name: str
-    count: int | Register
+    count: int | StreamRegister
     body: tuple[Item, ...]
     at_least: int = 0
     multiple: int = 1
@@ -130,14 +131,14 @@ Item = Instr | Loop
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class StreamParameter:
     """A value that is in a register when the program starts: the address of an array in `memory`, or a number.
 
     `type` and `count`: the elements of the array, or the number's type, where they are told; `value`: what the number
     is where nobody says otherwise."""
 
     name: str
-    register: Register
+    register: StreamRegister
     memory: str = ""
     type: Type | None = None
     count: int = 0
@@ -145,11 +146,11 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class StreamProgram:
     """A stream of operations with its parameters."""
 
     name: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[StreamParameter, ...]
     body: tuple[Item, ...]
 
 
@@ -166,7 +167,7 @@ Packet = tuple[Issue, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
+class PacketCode:
     """Packets in the order of addresses, the places that labels stand for, and where parameters are at the start.
 
     It ends behind its last packet, once all that is under way has been written.
@@ -175,4 +176,4 @@ class Code:
     name: str
     packets: tuple[Packet, ...]
     labels: Mapping[str, int]
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[StreamParameter, ...]

@@ -39,11 +39,10 @@ from typing import NoReturn
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.span import Source, Span
 from planish.ir.types import BY_NAME
-from planish.vliw.machine import Machine
+from planish.vliw.machine import VliwMachine
 from planish.vliw.operands import check_operands
 from planish.vliw.program import (
-    Address,
-    Code,
+    AccessPlace,
     Guard,
     Immediate,
     Instr,
@@ -51,12 +50,13 @@ from planish.vliw.program import (
     Item,
     Label,
     Loop,
+    MemoryAddress,
     Operand,
     Packet,
-    Parameter,
-    Place,
-    Program,
-    Register,
+    PacketCode,
+    StreamParameter,
+    StreamProgram,
+    StreamRegister,
 )
 
 _TOKEN = re.compile(
@@ -77,13 +77,13 @@ class _Token:
     column: int
 
 
-def parse_program(source: Source, machine: Machine) -> Program:
+def parse_program(source: Source, machine: VliwMachine) -> StreamProgram:
     """The program that a text (`.sa`) stands for. PlanishError E0721 where it is none, E0720 where an operation is not
     the machine's or has other operands."""
     return _Reader(source, machine, _lines(source)).program()
 
 
-def parse_code(source: Source, machine: Machine) -> Code:
+def parse_code(source: Source, machine: VliwMachine) -> PacketCode:
     """The packets that a text stands for, as `print_code` writes them. Raises as `parse_program`."""
     return _Reader(source, machine, _lines(source)).code()
 
@@ -130,11 +130,11 @@ class _Reader:
     """A place in the lines of a text, and in the tokens of that line."""
 
     source: Source
-    machine: Machine
+    machine: VliwMachine
     lines: list[tuple[int, list[_Token]]]
     row: int = 0
     at: int = 0
-    parameters: list[Parameter] = field(default_factory=list)
+    parameters: list[StreamParameter] = field(default_factory=list)
 
     @property
     def tokens(self) -> list[_Token]:
@@ -188,13 +188,13 @@ class _Reader:
     def word(self, what: str) -> str:
         return self.take("word", what).strip("`")
 
-    def register(self, what: str = "a register") -> Register:
+    def register(self, what: str = "a register") -> StreamRegister:
         file, name = self.pair(what)
         if all(x.name != file for x in self.machine.files):
             self.at -= 1
             known = ", ".join(x.name for x in self.machine.files)
             self.fail(f"{self.machine.name} has no register file {file}", f"there are {known}")
-        return Register(file, name)
+        return StreamRegister(file, name)
 
     def pair(self, what: str) -> tuple[str, str]:
         """`NAME.NAME`."""
@@ -232,11 +232,11 @@ class _Reader:
                     self.at -= 1
                     known = ", ".join(x.name for x in self.machine.memories)
                     self.fail(f"{self.machine.name} has no memory {memory}", f"there are {known}")
-            self.parameters.append(self.typed(Parameter(parameter, register, memory)))
+            self.parameters.append(self.typed(StreamParameter(parameter, register, memory)))
             self.end_line()
         return name
 
-    def typed(self, parameter: Parameter) -> Parameter:
+    def typed(self, parameter: StreamParameter) -> StreamParameter:
         """A parameter with `TYPE[COUNT]` for an array, `TYPE [= VALUE]` for a number, where they follow."""
         if self.token() is None:
             return parameter
@@ -257,10 +257,10 @@ class _Reader:
         text = self.word("a number") if named else self.take("number", "a number")
         return int(text) if re.fullmatch(r"[+-]?\d+", text) else float(text)
 
-    def program(self) -> Program:
+    def program(self) -> StreamProgram:
         name = self.head("program")
         body = self.items(inside=False)
-        return Program(name, tuple(self.parameters), body)
+        return StreamProgram(name, tuple(self.parameters), body)
 
     def items(self, inside: bool) -> tuple[Item, ...]:
         found: list[Item] = []
@@ -277,7 +277,7 @@ class _Reader:
         self.at += 1
         name = self.word("the name of the loop")
         token = self.token()
-        count: int | Register
+        count: int | StreamRegister
         if token is not None and token.kind == "register":
             count = self.register()
         else:
@@ -335,19 +335,19 @@ class _Reader:
             return Label(self.word("a label"))
         if self.takes("*"):
             base = self.register("the register of an address")
-            offset: int | Register = 0
+            offset: int | StreamRegister = 0
             if self.takes("["):
                 offset = self.amount()
                 self.expect("]")
             step = self.amount() if self.takes("++") else 0
-            return Address(base, offset, step)
+            return MemoryAddress(base, offset, step)
         return self.register("a register, `#` and a number, or `*` and an address")
 
-    def amount(self) -> int | Register:
+    def amount(self) -> int | StreamRegister:
         token = self.token()
         return self.register() if token is not None and token.kind == "register" else self.whole()
 
-    def place(self) -> Place:
+    def place(self) -> AccessPlace:
         """`ARRAY.GROUP[FROM:TO +STRIDE]`."""
         array, group = self.pair("the array and the group of an access")
         self.expect("[")
@@ -357,9 +357,9 @@ class _Reader:
         token = self.token()
         stride = self.whole() if token is not None and token.kind == "number" else 0
         self.expect("]")
-        return Place(array, group, start, stride, end - start)
+        return AccessPlace(array, group, start, stride, end - start)
 
-    def code(self) -> Code:
+    def code(self) -> PacketCode:
         """Labels, and packets: a line each, operations with a unit and `|` between them; `-` is an empty one."""
         name = self.head("code")
         packets: list[Packet] = []
@@ -376,7 +376,7 @@ class _Reader:
             else:
                 packets.append(() if self.takes("-") else self.packet())
             self.end_line()
-        return Code(name, tuple(packets), labels, tuple(self.parameters))
+        return PacketCode(name, tuple(packets), labels, tuple(self.parameters))
 
     def packet(self) -> Packet:
         issues: list[Issue] = []
@@ -391,13 +391,13 @@ class _Reader:
                 return tuple(issues)
 
 
-def print_program(program: Program, machine: Machine | None = None) -> str:
+def print_program(program: StreamProgram, machine: VliwMachine | None = None) -> str:
     """The text of a program, which `parse_program` reads."""
     head = _head("program", program.name, program.parameters, machine)
     return "\n".join([*head, *_items(program.body, 0)]) + "\n"
 
 
-def print_code(code: Code, machine: Machine | None = None) -> str:
+def print_code(code: PacketCode, machine: VliwMachine | None = None) -> str:
     """The text of packets, which `parse_code` reads."""
     lines = _head("code", code.name, code.parameters, machine)
     at: dict[int, list[str]] = {}
@@ -410,7 +410,7 @@ def print_code(code: Code, machine: Machine | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _head(kind: str, name: str, parameters: Iterable[Parameter], machine: Machine | None) -> list[str]:
+def _head(kind: str, name: str, parameters: Iterable[StreamParameter], machine: VliwMachine | None) -> list[str]:
     lines = [f"{kind} {_name(name)}{f' on {machine.name}' if machine else ''}"]
     for x in parameters:
         memory = f" in {x.memory}" if x.memory else ""
@@ -424,7 +424,7 @@ def _items(items: Iterable[Item], depth: int) -> Iterator[str]:
     indent = "  " * depth
     for x in items:
         if isinstance(x, Loop):
-            count = _register(x.count) if isinstance(x.count, Register) else str(x.count)
+            count = _register(x.count) if isinstance(x.count, StreamRegister) else str(x.count)
             known = f" at_least {x.at_least}" if x.at_least else ""
             known += f" multiple {x.multiple}" if x.multiple != 1 else ""
             yield f"{indent}loop {_name(x.name)} {count}{known} {{"
@@ -448,9 +448,9 @@ def print_instr(instr: Instr) -> str:
 
 def _operand(operand: Operand) -> str:
     match operand:
-        case Register():
+        case StreamRegister():
             return _register(operand)
-        case Address(base=base, offset=offset, step=step):
+        case MemoryAddress(base=base, offset=offset, step=step):
             return f"*{_register(base)}[{_amount(offset)}]" + (f"++{_amount(step)}" if step != 0 else "")
         case Label(name=name):
             return f"@{_name(name)}"
@@ -458,11 +458,11 @@ def _operand(operand: Operand) -> str:
             return str(operand)
 
 
-def _amount(x: int | Register) -> str:
-    return _register(x) if isinstance(x, Register) else str(x)
+def _amount(x: int | StreamRegister) -> str:
+    return _register(x) if isinstance(x, StreamRegister) else str(x)
 
 
-def _register(x: Register) -> str:
+def _register(x: StreamRegister) -> str:
     return f"{x.file}.{_name(x.name, digits=True)}"
 
 

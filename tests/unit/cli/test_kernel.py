@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from planish.cli import main
-from planish.cli.progress import Bar
+from planish.cli.terminal.progress import Bar
 from planish.core.cache import Cache
 from planish.ir.types import F32
 from planish.isa.instruction import Instruction

@@ -146,7 +146,7 @@ def spin(folder: Path) -> list[str]:
     script.write_text(
         "import itertools, sys, tempfile\n"
         "from planish.cli.exits import guard\n"
-        "from planish.cli.supervision import supervise\n"
+        "from planish.cli.terminal.supervision import supervise\n"
         "def work():\n"
         "    left = tempfile.mkdtemp()\n"
         "    print('begun', flush=True)\n"
@@ -176,7 +176,7 @@ def test_what_hears_nothing_is_ended_with_its_files(number: signal.Signals, tmp_
 
 def test_a_crash_of_the_compiler_is_told(tmp_path: Path) -> None:
     script = (
-        "import os, sys; from planish.cli.supervision import supervise;"
+        "import os, sys; from planish.cli.terminal.supervision import supervise;"
         "sys.exit(supervise(lambda: os.kill(os.getpid(), 11)))"
     )
     done = subprocess.run(

@@ -15,7 +15,7 @@ from planish.run.toolchains.toolchain import find_compilers
 from planish.run.vliw.operations_text import stays_inside
 from planish.run.vliw.simulator import simulate_fast, simulator_for
 from planish.vliw.description import load_machine
-from planish.vliw.program import Address, Code, Guard, Immediate, Instr, Issue, Label, Register
+from planish.vliw.program import Guard, Immediate, Instr, Issue, Label, MemoryAddress, PacketCode, StreamRegister
 from planish.vliw.simulator.cycles import simulate
 from planish.vliw.simulator.state import make_state
 
@@ -44,20 +44,21 @@ def test_ft_matrix_operations_do_the_same_in_both() -> None:
     for file in machine.files:
         for number in range(min(8, file.count)):
             values = numbers.integers(-9, 40, file.bits // 32).astype("int32" if number % 2 else "float32")
-            state.registers[Register(file.name, str(number))] = values.tobytes()
+            state.registers[StreamRegister(file.name, str(number))] = values.tobytes()
     for number in range(8):
-        state.set_register(Register("AR", str(number)), 128 * number, I64)
-        state.set_register(Register("OR", str(number)), 128, I64)
+        state.set_register(StreamRegister("AR", str(number)), 128 * number, I64)
+        state.set_register(StreamRegister("OR", str(number)), 128, I64)
     state.memories["AM"][:] = numbers.integers(-9, 9, 1024).astype("float32").tobytes()
     for operation in machine.operations:
         if operation.branch or operation.transfer:
             continue
         definition = operation.definition
         operands = [Immediate(3)] * (len(definition.sizes) + len(definition.scalars))
-        places = [Address(Register("AR", "1"), 128) if x.memory in ("AM", "SM") else Register(x.memory, str(i + 1))
+        at = MemoryAddress(StreamRegister("AR", "1"), 128)
+        places = [at if x.memory in ("AM", "SM") else StreamRegister(x.memory, str(i + 1))
                   for i, x in enumerate(definition.arrays)]  # fmt: skip
         issue = Issue(Instr(operation.name, (*operands, *places)), operation.units[0])
-        code = Code("one", ((issue,),), {}, ())
+        code = PacketCode("one", ((issue,),), {}, ())
         slow, fast = simulate(code, machine, state), simulate_fast(code, machine, state)
         assert (slow.faults, fast.faults, slow.cycles) == ((), (), fast.cycles), operation.name
         assert slow.state.registers == fast.state.registers, operation.name
@@ -66,8 +67,8 @@ def test_ft_matrix_operations_do_the_same_in_both() -> None:
 
 def test_what_leads_out_of_an_operand_is_left_to_python() -> None:
     machine = load_machine("ftmatrix")
-    get = Issue(Instr("VGET", (Immediate(32), Register("S", "1"), Register("V", "1"))), "VIEU")
-    run = simulate_fast(Code("c", ((get,),), {}, ()), machine, make_state(machine))
+    get = Issue(Instr("VGET", (Immediate(32), StreamRegister("S", "1"), StreamRegister("V", "1"))), "VIEU")
+    run = simulate_fast(PacketCode("c", ((get,),), {}, ()), machine, make_state(machine))
     assert [x.kind for x in run.faults] == ["lanes"]
 
 
@@ -101,15 +102,15 @@ def test_accesses_are_proven_to_stay_inside(body: str, inside: bool) -> None:
 
 def test_a_long_loop_of_vectors() -> None:
     machine = load_machine("ftmatrix")
-    count, base, total = Register("S", "1"), Register("AR", "1"), Register("V", "1")
+    count, base, total = StreamRegister("S", "1"), StreamRegister("AR", "1"), StreamRegister("V", "1")
     state = make_state(machine, {"AM": 1 << 20})
     state.set_array("AM", 0, np.ones(32 * 1000, "float32"))
     state.set_register(count, 1000, I64)
     body: list[tuple[Issue, ...]] = [()] * 15
-    body[0] = (Issue(Instr("VLDW", (Register("V", "2"), Address(base, 0, 128))), "VLDST1"),)
+    body[0] = (Issue(Instr("VLDW", (StreamRegister("V", "2"), MemoryAddress(base, 0, 128))), "VLDST1"),)
     body[1] = (Issue(Instr("SADDID", (Immediate(-1), count, count)), "SIEU"),)
-    body[9] = (Issue(Instr("VFADDS32", (total, total, Register("V", "2"))), "VMAC1"),)
+    body[9] = (Issue(Instr("VFADDS32", (total, total, StreamRegister("V", "2"))), "VMAC1"),)
     body[8] = (Issue(Instr("SBR", (Label("top"),), Guard(count)), "SBR"),)
-    run = simulate_fast(Code("sum", tuple(body), {"top": 0}, ()), machine, state)
+    run = simulate_fast(PacketCode("sum", tuple(body), {"top": 0}, ()), machine, state)
     values = np.frombuffer(run.state.read(total), F32.numpy)
     assert (run.faults, run.cycles, values.tolist()) == ((), 15000, [1000.0] * 32)

@@ -12,8 +12,19 @@ from dataclasses import dataclass, field
 from planish.ir.expr import Binary, Cast, Compare, Const, Expr, Load, Select, Var
 from planish.ir.nest import Assign, For, Kernel, Reduce
 from planish.ir.traverse import expressions, flatten, loads, walk
-from planish.vliw.machine import Machine, written_arrays
-from planish.vliw.program import Address, Code, Immediate, Instr, Item, Label, Loop, Operand, Program, Register
+from planish.vliw.machine import VliwMachine, written_arrays
+from planish.vliw.program import (
+    Immediate,
+    Instr,
+    Item,
+    Label,
+    Loop,
+    MemoryAddress,
+    Operand,
+    PacketCode,
+    StreamProgram,
+    StreamRegister,
+)
 
 MASK = (1 << 61) - 1
 
@@ -26,10 +37,10 @@ class Fault(Exception):
 class State:
     """Registers and the cells of memories, by address."""
 
-    registers: dict[Register, int] = field(default_factory=dict)
+    registers: dict[StreamRegister, int] = field(default_factory=dict)
     cells: dict[tuple[str, int], int] = field(default_factory=dict)
 
-    def read(self, register: Register) -> int:
+    def read(self, register: StreamRegister) -> int:
         return self.registers.get(register, mixed("nothing", str(register)))
 
     def cell(self, memory: str, address: int) -> int:
@@ -40,7 +51,7 @@ class State:
 class Effect:
     """What an operation will write: registers and cells with their latencies."""
 
-    registers: list[tuple[Register, int, int]]
+    registers: list[tuple[StreamRegister, int, int]]
     cells: list[tuple[str, int, int, int]]
 
 
@@ -53,14 +64,14 @@ def mixed(*parts: object) -> int:
     return value
 
 
-def run_program(program: Program, machine: Machine, values: Mapping[str, int]) -> State:
+def run_program(program: StreamProgram, machine: VliwMachine, values: Mapping[str, int]) -> State:
     """The state behind a stream; `values` are those of its parameters."""
     state = State({x.register: values[x.name] for x in program.parameters})
     _run_items(program.body, machine, state)
     return state
 
 
-def _run_items(items: tuple[Item, ...], machine: Machine, state: State) -> None:
+def _run_items(items: tuple[Item, ...], machine: VliwMachine, state: State) -> None:
     for item in items:
         if isinstance(item, Loop):
             count = item.count if isinstance(item.count, int) else state.read(item.count)
@@ -74,10 +85,12 @@ def _run_items(items: tuple[Item, ...], machine: Machine, state: State) -> None:
                 state.cells[memory, address] = value
 
 
-def run_code(code: Code, machine: Machine, values: Mapping[str, int], limit: int = 100000) -> tuple[State, int]:
+def run_code(
+    code: PacketCode, machine: VliwMachine, values: Mapping[str, int], limit: int = 100000
+) -> tuple[State, int]:
     """The state behind some packets, and the cycles that they took."""
     state = State({x.register: values[x.name] for x in code.parameters})
-    landing: dict[int, list[tuple[Register, int]]] = {}
+    landing: dict[int, list[tuple[StreamRegister, int]]] = {}
     storing: dict[int, list[tuple[str, int, int]]] = {}
     jumps: dict[int, int] = {}
     busy: dict[str, int] = {}
@@ -111,10 +124,10 @@ def run_code(code: Code, machine: Machine, values: Mapping[str, int], limit: int
 
 
 def _land(
-    landing: dict[int, list[tuple[Register, int]]],
+    landing: dict[int, list[tuple[StreamRegister, int]]],
     storing: dict[int, list[tuple[str, int, int]]],
     cycle: int,
-    machine: Machine,
+    machine: VliwMachine,
     state: State,
 ) -> None:
     landed = landing.pop(cycle, [])
@@ -128,7 +141,7 @@ def _land(
         state.cells[memory, address] = value
 
 
-def _check_packet(packet: tuple[object, ...], machine: Machine, cycle: int, busy: dict[str, int]) -> None:
+def _check_packet(packet: tuple[object, ...], machine: VliwMachine, cycle: int, busy: dict[str, int]) -> None:
     sides: dict[str, int] = {}
     read: dict[str, int] = {}
     for issue in packet:
@@ -154,23 +167,23 @@ def _check_packet(packet: tuple[object, ...], machine: Machine, cycle: int, busy
                 raise Fault(f"there is no {register}")
 
 
-def _named_registers(instr: Instr) -> list[Register]:
-    found = [x for x in instr.operands if isinstance(x, Register)]
+def _named_registers(instr: Instr) -> list[StreamRegister]:
+    found = [x for x in instr.operands if isinstance(x, StreamRegister)]
     for x in instr.operands:
-        if isinstance(x, Address):
-            found += [y for y in (x.base, x.offset, x.step) if isinstance(y, Register)]
+        if isinstance(x, MemoryAddress):
+            found += [y for y in (x.base, x.offset, x.step) if isinstance(y, StreamRegister)]
     return [*found, *([instr.guard.register] if instr.guard else [])]
 
 
-def _read_registers(instr: Instr, machine: Machine) -> list[Register]:
+def _read_registers(instr: Instr, machine: VliwMachine) -> list[StreamRegister]:
     operands = _bound(machine.operation(instr.operation).definition, instr)
     definition = machine.operation(instr.operation).definition
     read = {x.array for s in walk(definition.body) for e in expressions(s) for x in loads(e)}
     read |= {x.array for x in walk(definition.body) if isinstance(x, Reduce)}
-    found = [x for name, x in operands.items() if isinstance(x, Register) and name in read]
+    found = [x for name, x in operands.items() if isinstance(x, StreamRegister) and name in read]
     for x in operands.values():
-        if isinstance(x, Address):
-            found += [y for y in (x.base, x.offset, x.step) if isinstance(y, Register)]
+        if isinstance(x, MemoryAddress):
+            found += [y for y in (x.base, x.offset, x.step) if isinstance(y, StreamRegister)]
     return [*found, *([instr.guard.register] if instr.guard else [])]
 
 
@@ -183,7 +196,7 @@ def _bound(definition: Kernel, instr: Instr) -> dict[str, Operand]:
     return dict(zip(names, (x for x in instr.operands if not isinstance(x, Label)), strict=True))
 
 
-def perform(instr: Instr, machine: Machine, state: State) -> Effect:
+def perform(instr: Instr, machine: VliwMachine, state: State) -> Effect:
     """What an operation writes, by what it reads now."""
     effect = Effect([], [])
     if not _is_on(instr, state):
@@ -195,12 +208,12 @@ def perform(instr: Instr, machine: Machine, state: State) -> Effect:
     operands = _bound(definition, instr)
     for name, operand in operands.items():
         match operand:
-            case Register():
+            case StreamRegister():
                 inputs[name] = state.read(operand)
             case Immediate(value=value):
                 inputs[name] = int(value)
-            case Address(base=base, offset=offset, step=step):
-                offset, step = (state.read(x) if isinstance(x, Register) else x for x in (offset, step))
+            case MemoryAddress(base=base, offset=offset, step=step):
+                offset, step = (state.read(x) if isinstance(x, StreamRegister) else x for x in (offset, step))
                 address = state.read(base) + offset
                 memory = definition.array(name).memory
                 places[name] = (memory, address)
@@ -210,7 +223,7 @@ def perform(instr: Instr, machine: Machine, state: State) -> Effect:
     for array in written_arrays(definition):
         value = _value_of(definition, array.name, inputs, operation.name)
         operand = operands[array.name]
-        if isinstance(operand, Register):
+        if isinstance(operand, StreamRegister):
             effect.registers.append((operand, value, operation.latency))
         else:
             effect.cells.append((*places[array.name], value, operation.latency))

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from planish.ir.text.parser import parse_kernel
-from planish.vliw.machine import Machine, Memory, Operation, RegisterFile, Unit
+from planish.vliw.machine import MachineMemory, MachineOperation, Unit, VliwMachine, VliwRegisterFile
 
 
-def operation(text: str, units: str, latency: int = 1, busy: int = 1, branch: bool = False) -> Operation:
+def operation(text: str, units: str, latency: int = 1, busy: int = 1, branch: bool = False) -> MachineOperation:
     """An operation from its definition."""
     kernel = parse_kernel(text)
     names = (*kernel.sizes, *(x.name for x in kernel.scalars), *(x.name for x in kernel.arrays))
     operands = ", ".join(f"{{{x}}}" for x in names) if not branch else "{label}"
-    return Operation(kernel.name, f"{kernel.name} {operands}", kernel, tuple(units.split()), latency, busy, branch)
+    return MachineOperation(
+        kernel.name, f"{kernel.name} {operands}", kernel, tuple(units.split()), latency, busy, branch
+    )
 
 
 def lanes(name: str, value: str, arrays: str, width: int) -> str:
@@ -20,10 +22,10 @@ def lanes(name: str, value: str, arrays: str, width: int) -> str:
     return f"kernel {name}({parameters}) {{ for l in 0 .. {width} {{ d[l] {value} }} }}"
 
 
-def wide() -> Machine:
+def wide() -> VliwMachine:
     """Three multipliers and two load units beside scalars, latencies as of a deep pipeline."""
     mul = "M0 M1 M2"
-    return Machine(
+    return VliwMachine(
         "wide",
         sides={"s": 5, "v": 6},
         units=(
@@ -31,11 +33,11 @@ def wide() -> Machine:
             *(Unit(x, "v") for x in ("M0", "M1", "M2", "VI", "L0", "L1")),
         ),
         files=(
-            RegisterFile("V", 64, 1024),
-            RegisterFile("S", 64, 64, predicates=True),
-            RegisterFile("A", 16, 64, addresses=True),
+            VliwRegisterFile("V", 64, 1024),
+            VliwRegisterFile("S", 64, 64, predicates=True),
+            VliwRegisterFile("A", 16, 64, addresses=True),
         ),
-        memories=(Memory("AM", 786432, 128), Memory("SM", 65536, 4)),
+        memories=(MachineMemory("AM", 786432, 128), MachineMemory("SM", 65536, 4)),
         operations=(
             operation(lanes("FMA", "+= a[l] * b[l]", "d@V a@V b@V", 32), mul, 6),
             operation(lanes("FADD", "= a[l] + b[l]", "d@V a@V b@V", 32), mul, 6),
@@ -55,18 +57,18 @@ def wide() -> Machine:
     )
 
 
-def narrow() -> Machine:
+def narrow() -> VliwMachine:
     """Two units, four lanes, ports, a unit that is not pipelined, odd latencies, predicates in a file of their own."""
-    return Machine(
+    return VliwMachine(
         "narrow",
         sides={"one": 2},
         units=(Unit("X", "one"), Unit("Y", "one")),
         files=(
-            RegisterFile("R", 12, 128, readers=4, writers=2),
-            RegisterFile("G", 12, 32, addresses=True),
-            RegisterFile("P", 3, 1, predicates=True),
+            VliwRegisterFile("R", 12, 128, readers=4, writers=2),
+            VliwRegisterFile("G", 12, 32, addresses=True),
+            VliwRegisterFile("P", 3, 1, predicates=True),
         ),
-        memories=(Memory("DATA", 4096, 16),),
+        memories=(MachineMemory("DATA", 4096, 16),),
         operations=(
             operation(lanes("MAC", "+= a[l] * b[l]", "d@R a@R b@R", 4), "X", 3),
             operation(lanes("ADD", "= a[l] + b[l]", "d@R a@R b@R", 4), "X Y", 2),

@@ -7,11 +7,22 @@ from random import Random
 
 from tests.unit.vliw.machines import narrow, wide
 
-from planish.vliw.machine import Machine
-from planish.vliw.program import Address, Guard, Immediate, Instr, Item, Loop, Parameter, Place, Program, Register
+from planish.vliw.machine import VliwMachine
+from planish.vliw.program import (
+    AccessPlace,
+    Guard,
+    Immediate,
+    Instr,
+    Item,
+    Loop,
+    MemoryAddress,
+    StreamParameter,
+    StreamProgram,
+    StreamRegister,
+)
 
 
-def random_machine(random: Random, slow: float = 0.33) -> Machine:
+def random_machine(random: Random, slow: float = 0.33) -> VliwMachine:
     """A made-up machine with other latencies, ports, and units that a part of the operations keep for longer."""
     base = random.choice([wide, narrow])()
     operations = tuple(
@@ -35,7 +46,7 @@ def random_machine(random: Random, slow: float = 0.33) -> Machine:
 class Maker:
     """Random bodies over a machine of `random_machine`."""
 
-    def __init__(self, random: Random, machine: Machine, values: int = 10) -> None:
+    def __init__(self, random: Random, machine: VliwMachine, values: int = 10) -> None:
         self.random, self.values = random, values
         wide_one = machine.name == "wide"
         self.data, self.address = ("V", "A") if wide_one else ("R", "G")
@@ -48,10 +59,10 @@ class Maker:
         self.step = "ADDA" if wide_one else "SUBI"
         self.sign = 1 if wide_one else -1
         self.count_file, self.predicate = ("S", "S") if wide_one else ("G", "P")
-        self.pointers = [Register(self.address, f"p{i}") for i in range(3)]
+        self.pointers = [StreamRegister(self.address, f"p{i}") for i in range(3)]
 
-    def value(self) -> Register:
-        return Register(self.data, f"v{self.random.randrange(self.values)}")
+    def value(self) -> StreamRegister:
+        return StreamRegister(self.data, f"v{self.random.randrange(self.values)}")
 
     def body(self, size: int) -> tuple[Instr, ...]:
         """Some operations; pointers move as they like, so that stores may meet later loads."""
@@ -63,7 +74,7 @@ class Maker:
         moved = dict.fromkeys(self.pointers, 0)
         for _ in range(size):
             kind = self.random.random()
-            guard = Guard(Register(self.predicate, "g"), self.random.random() < 0.5) if guards else None
+            guard = Guard(StreamRegister(self.predicate, "g"), self.random.random() < 0.5) if guards else None
             guard = guard if self.random.random() < 0.4 else None
             if kind < 0.45:
                 pointer = self.random.choice(self.pointers)
@@ -73,9 +84,9 @@ class Maker:
                     step, left[pointer] = self.bytes, left[pointer] - 1
                 stride = steps[pointer] * self.bytes
                 at = offset + moved[pointer]
-                place = Place("d", pointer.name, at, stride, self.bytes) if places else None
+                place = AccessPlace("d", pointer.name, at, stride, self.bytes) if places else None
                 moved[pointer] += step
-                address = Address(pointer, offset, step)
+                address = MemoryAddress(pointer, offset, step)
                 if kind < 0.3:
                     made.append(Instr(self.load, (self.value(), address), guard, place))
                 else:
@@ -91,18 +102,18 @@ class Maker:
                 step = Immediate(self.sign * count * self.bytes)
                 made.append(Instr(self.step, (step, pointer, pointer)))
         if guards and self.predicate == "P":
-            made.insert(0, Instr("GE", (Immediate(3), Register("P", "g"), Register("G", "k"))))
-            made.append(Instr("SUBI", (Immediate(1), Register("G", "k"), Register("G", "k"))))
+            made.insert(0, Instr("GE", (Immediate(3), StreamRegister("P", "g"), StreamRegister("G", "k"))))
+            made.append(Instr("SUBI", (Immediate(1), StreamRegister("G", "k"), StreamRegister("G", "k"))))
         elif guards:
-            three = Register("S", "three")
-            made.insert(0, Instr("LT", (Register("S", "g"), Register("S", "k"), three)))
-            made.append(Instr("ADDI", (Immediate(-1), Register("S", "k"), Register("S", "k"))))
+            three = StreamRegister("S", "three")
+            made.insert(0, Instr("LT", (StreamRegister("S", "g"), StreamRegister("S", "k"), three)))
+            made.append(Instr("ADDI", (Immediate(-1), StreamRegister("S", "k"), StreamRegister("S", "k"))))
         return tuple(made)
 
-    def program(self, size: int, counts: tuple[int, ...]) -> tuple[Program, dict[str, int]]:
+    def program(self, size: int, counts: tuple[int, ...]) -> tuple[StreamProgram, dict[str, int]]:
         """A loop, or a loop in a loop; results are stored behind it."""
         random = self.random
-        count_register = Register(self.count_file, "n")
+        count_register = StreamRegister(self.count_file, "n")
         n = random.choice(counts)
         multiple = random.choice([x for x in (1, 2, 3, 4) if n % x == 0])
         known = random.random()
@@ -118,24 +129,26 @@ class Maker:
             outer = random.choice([0, 1, 2, 3])
             before, after = self.body(random.randrange(4)), self.body(random.randrange(4))
             items = (Loop("j", outer, (*before, loop, *after)),)
-        out = Register(self.address, "out")
+        out = StreamRegister(self.address, "out")
         stores = tuple(
-            Instr(self.store, (Address(out, i * self.bytes), Register(self.data, f"v{i}"))) for i in range(10)
+            Instr(self.store, (MemoryAddress(out, i * self.bytes), StreamRegister(self.data, f"v{i}")))
+            for i in range(10)
         )
-        ends = tuple(
-            Instr(self.store, (Address(p), Register(self.data, "v0"))) for p in self.pointers
-        )
-        parameters = [Parameter(f"p{i}", p, self.memory) for i, p in enumerate(self.pointers)]
-        parameters += [Parameter("n", count_register), Parameter("out", out, self.memory)]
-        parameters += [Parameter(f"v{i}", Register(self.data, f"v{i}")) for i in range(10)]
-        parameters += [Parameter("k", Register(self.count_file, "k"))]
+        ends = tuple(Instr(self.store, (MemoryAddress(p), StreamRegister(self.data, "v0"))) for p in self.pointers)
+        parameters = [StreamParameter(f"p{i}", p, self.memory) for i, p in enumerate(self.pointers)]
+        parameters += [StreamParameter("n", count_register), StreamParameter("out", out, self.memory)]
+        parameters += [StreamParameter(f"v{i}", StreamRegister(self.data, f"v{i}")) for i in range(10)]
+        parameters += [StreamParameter("k", StreamRegister(self.count_file, "k"))]
         if self.count_file == "S":
-            parameters += [Parameter("three", Register("S", "three")), Parameter("g", Register("S", "g"))]
+            parameters += [
+                StreamParameter("three", StreamRegister("S", "three")),
+                StreamParameter("g", StreamRegister("S", "g")),
+            ]
         else:
-            parameters += [Parameter("g", Register("P", "g"))]
+            parameters += [StreamParameter("g", StreamRegister("P", "g"))]
         values = {f"p{i}": (1 + i) * 1024 * self.bytes for i in range(3)}
         values |= {f"v{i}": 1000 + i for i in range(10)}
         values |= {"n": n, "out": 0, "k": 7, "three": 3, "g": 1}
         if random.random() < 0.3:
             values["p1"] = values["p0"] + random.randrange(5) * self.bytes
-        return Program("random", tuple(parameters), (*items, *stores, *ends)), values
+        return StreamProgram("random", tuple(parameters), (*items, *stores, *ends)), values

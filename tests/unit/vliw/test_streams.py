@@ -19,7 +19,7 @@ from planish.vliw.streams.oracle import check_code, check_stream, draw_values, s
 from planish.vliw.streams.plan import plan, plan_scalar
 from planish.vliw.streams.shapes import promote, with_extrema
 from planish.vliw.streams.stream import RefusedError
-from planish.vliw.streams.tiles import Tile, loops_of, reductions_of, tile
+from planish.vliw.streams.tiles import RegisterTile, loops_of, reductions_of, tile
 
 FT = load_machine("ftmatrix")
 NARROW = load_machine(str(Path(__file__).parent / "narrow.toml"))
@@ -113,7 +113,7 @@ def test_tiles_mean_what_the_nest_does(name: str, shape: tuple[int, int]) -> Non
     lane = loops[{"rows of a product": 1, "neighbours": 0}.get(name, -1)]
     around = [x for x in loops if x is not lane and lane in tuple(walk(x))]
     rows = tuple((x.label, shape[0]) for x in around[:1] if shape[0] > 1)
-    made = tile(program, Tile(lane.label, 32, shape[1], rows))
+    made = tile(program, RegisterTile(lane.label, 32, shape[1], rows))
     lowered = lower(made.kernel, FT, True, made.sizes, made.plain)
     for sizes in sizes_for(kernel, (0, 1, 33)):
         assert check_stream(lowered, kernel, FT, draw_values(kernel, sizes)) == "", sizes
@@ -136,4 +136,4 @@ def test_a_loop_that_carries_a_value_is_not_run_in_lanes() -> None:
     (loop,) = loops_of(program.kernel)
     assert reductions_of(program, loop.label) is None
     with pytest.raises(RefusedError, match="depend on one another"):
-        tile(program, Tile(loop.label, 32))
+        tile(program, RegisterTile(loop.label, 32))

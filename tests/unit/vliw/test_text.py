@@ -13,8 +13,7 @@ from planish.core.span import Source
 from planish.ir.types import F32, I64
 from planish.vliw.description import load_machine
 from planish.vliw.program import (
-    Address,
-    Code,
+    AccessPlace,
     Guard,
     Immediate,
     Instr,
@@ -22,10 +21,11 @@ from planish.vliw.program import (
     Item,
     Label,
     Loop,
-    Parameter,
-    Place,
-    Program,
-    Register,
+    MemoryAddress,
+    PacketCode,
+    StreamParameter,
+    StreamProgram,
+    StreamRegister,
 )
 from planish.vliw.text import is_code, machine_of, parse_code, parse_program, print_code, print_program
 
@@ -48,7 +48,7 @@ loop rows P.n at_least 1 multiple 4 {
 """
 
 
-def places(items: tuple[Item, ...]) -> list[Place | None]:
+def places(items: tuple[Item, ...]) -> list[AccessPlace | None]:
     return [y for x in items for y in (places(x.body) if isinstance(x, Loop) else [x.place])]
 
 
@@ -57,20 +57,23 @@ def test_what_is_read_is_printed() -> None:
     program = parse_program(Source("dot.sa", text), NARROW)
     assert print_program(program, NARROW) == TEXT
     assert program.parameters == (
-        Parameter("a", Register("P", "a"), "RAM", F32, 16), Parameter("n", Register("P", "n"), "", I64, 0, 4),
-        Parameter("m", Register("P", "m")),
+        StreamParameter("a", StreamRegister("P", "a"), "RAM", F32, 16),
+        StreamParameter("n", StreamRegister("P", "n"), "", I64, 0, 4),
+        StreamParameter("m", StreamRegister("P", "m")),
     )  # fmt: skip
     loop = program.body[2]
     assert isinstance(loop, Loop) and (loop.at_least, loop.multiple, loop.is_innermost) == (1, 4, False)
-    assert places((loop,)) == [Place("a", "rows", 0, 4, 4), None, Place("a", "i + 1", 16, -16, 16)]
+    assert places((loop,)) == [AccessPlace("a", "rows", 0, 4, 4), None, AccessPlace("a", "i + 1", 16, -16, 16)]
     assert loop.body[1].span is not None and loop.body[1].span.line == 10
     assert (machine_of(Source("", TEXT)), is_code(Source("", TEXT))) == ("narrow", False)
 
 
 def test_packets_are_printed_and_read() -> None:
-    go = Instr("GO", (Label("top"),), Guard(Register("P", "1"), negated=True))
-    add = Instr("ADDP", (Register("P", "1"), Register("P", "2"), Register("P", "3")))
-    code = Code("c", ((Issue(add, "RIGHT"), Issue(go, "LEFT")), (), (Issue(add, "LEFT"),)), {"top": 0, "end": 3}, ())
+    go = Instr("GO", (Label("top"),), Guard(StreamRegister("P", "1"), negated=True))
+    add = Instr("ADDP", (StreamRegister("P", "1"), StreamRegister("P", "2"), StreamRegister("P", "3")))
+    code = PacketCode(
+        "c", ((Issue(add, "RIGHT"), Issue(go, "LEFT")), (), (Issue(add, "LEFT"),)), {"top": 0, "end": 3}, ()
+    )
     text = print_code(code, NARROW)
     assert text.splitlines()[2:] == [
         "top:", "  RIGHT: ADDP P.1, P.2, P.3 | LEFT: [!P.1] GO @top", "  -", "  LEFT: ADDP P.1, P.2, P.3", "end:"
@@ -80,11 +83,11 @@ def test_packets_are_printed_and_read() -> None:
 
 
 names = st.one_of(st.from_regex(r"[a-z_][a-z0-9_]{0,3}", fullmatch=True), st.text("ab +.-'", min_size=1, max_size=4))
-registers = st.builds(lambda n: Register("P", n), names)
-vectors = st.builds(lambda n: Register("X", n), names)
+registers = st.builds(lambda n: StreamRegister("P", n), names)
+vectors = st.builds(lambda n: StreamRegister("X", n), names)
 amounts = st.one_of(st.integers(-999, 999), registers)
-addresses = st.builds(Address, registers, amounts, amounts)
-place = st.builds(Place, names, names, st.integers(-9, 99), st.integers(-9, 9), st.integers(1, 64))
+addresses = st.builds(MemoryAddress, registers, amounts, amounts)
+place = st.builds(AccessPlace, names, names, st.integers(-9, 99), st.integers(-9, 9), st.integers(1, 64))
 guards = st.none() | st.builds(Guard, registers, st.booleans())
 numbers = st.floats(width=32, allow_nan=False).map(float)
 instrs = st.one_of(
@@ -111,7 +114,7 @@ def test_infinities_and_what_is_no_number() -> None:
 @settings(max_examples=60, deadline=None)
 @given(names, st.lists(items, max_size=5))
 def test_any_program_round_trips(name: str, body: list[Item]) -> None:
-    program = Program(name, (Parameter("a", Register("P", "1"), "RAM"),), tuple(body))
+    program = StreamProgram(name, (StreamParameter("a", StreamRegister("P", "1"), "RAM"),), tuple(body))
     read = parse_program(Source("a.sa", print_program(program)), NARROW)
     assert read == program
     assert places(read.body) == places(program.body)

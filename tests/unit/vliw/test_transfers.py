@@ -10,14 +10,16 @@ from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.ir.types import I64
 from planish.vliw.description import parse_machine
-from planish.vliw.program import Code, Program, Register
-from planish.vliw.simulator.cycles import Run, simulate
+from planish.vliw.program import PacketCode, StreamProgram, StreamRegister
+from planish.vliw.simulator.cycles import SimulatedRun, simulate
 from planish.vliw.simulator.execution import MachineFault
 from planish.vliw.simulator.interpreter import interpret
-from planish.vliw.simulator.state import State, make_state
+from planish.vliw.simulator.state import MachineState, make_state
 from planish.vliw.text import parse_code, parse_program
 
-TOML = Path(__file__).with_name("narrow.toml").read_text() + """
+TOML = (
+    Path(__file__).with_name("narrow.toml").read_text()
+    + """
 [memories.FAR]
 bytes = "64K"
 
@@ -44,18 +46,19 @@ units = ["LEFT"]
 transfer = "wait"
 units = ["RIGHT"]
 """
+)
 MACHINE = parse_machine(Source("moving.toml", TOML))
 
 
-def state(rows: int = 2) -> State:
+def state(rows: int = 2) -> MachineState:
     made = make_state(MACHINE)
     made.memories["FAR"][:256] = bytes(range(256))
     for register, value in ((1, 64), (2, 16), (3, rows), (4, 16), (5, 32)):
-        made.set_register(Register("P", str(register)), value, I64)
+        made.set_register(StreamRegister("P", str(register)), value, I64)
     return made
 
 
-def run(text: str, rows: int = 2) -> Run:
+def run(text: str, rows: int = 2) -> SimulatedRun:
     code = parse_code(Source("t.sa", f"code t\n{text}"), MACHINE)
     return simulate(code, MACHINE, state(rows))
 
@@ -70,12 +73,12 @@ def test_rows_are_moved_and_waited_for() -> None:
     assert bytes(done.state.memories["RAM"][:32]) == bytes([*range(64, 80), *range(96, 112)])
     # 10 cycles and 32 bytes at 4 a cycle from cycle 0 on; the wait is in cycle 1, its successor reads in cycle 19.
     assert (done.stalled, done.cycles) == (17, 2 + 17 + 5)
-    assert done.state.read(Register("P", "6")) == bytes(range(96, 104))
+    assert done.state.read(StreamRegister("P", "6")) == bytes(range(96, 104))
 
 
 def test_what_is_under_way_stands_still_while_everything_waits() -> None:
     done = run(START + "LEFT: ADDP P.7, P.2, P.2 | RIGHT: WAIT #0\nRIGHT: COPYP P.8, P.7\nRIGHT: COPYP P.9, P.7\n-")
-    assert [done.state.register(Register("P", x), I64) for x in "89"] == [0, 32]
+    assert [done.state.register(StreamRegister("P", x), I64) for x in "89"] == [0, 32]
 
 
 def test_no_rows_take_the_start_alone() -> None:
@@ -114,9 +117,9 @@ def test_what_may_be() -> None:
 
 def test_a_program_moves_at_once() -> None:
     text = "program t\nBRING #0, *P.0, *P.1, P.2, P.3, P.4, P.5\nWAIT #0\nLDP P.6, *P.0[16]"
-    program: Program = parse_program(Source("t.sa", text), MACHINE)
+    program: StreamProgram = parse_program(Source("t.sa", text), MACHINE)
     after = interpret(program, MACHINE, state())
-    assert after.read(Register("P", "6")) == bytes(range(96, 104))
+    assert after.read(StreamRegister("P", "6")) == bytes(range(96, 104))
     with pytest.raises(MachineFault, match="rows of 16 bytes"):
         interpret(parse_program(Source("t.sa", text.replace("*P.0,", "*P.0[8190],")), MACHINE), MACHINE, state())
     with pytest.raises(PlanishError, match="moves no address on"):
@@ -126,7 +129,7 @@ def test_a_program_moves_at_once() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('transfer = "wait"', 'transfer = "stop"', "\"start\" or \"wait\", not 'stop'"),
+        ('transfer = "wait"', 'transfer = "stop"', '"start" or "wait", not \'stop\''),
         ('from = "FAR"', 'from = "AWAY"', "there is no 'AWAY'"),
         ('counts = "P"', 'counts = "Q"', "there is no 'Q'"),
         ("[transfers]\nchannels = 2\nstartup = 10\nbytes_per_cycle = 4\n", "", "no section [transfers]"),
@@ -140,4 +143,4 @@ def test_what_is_wrong_in_a_description(old: str, new: str, message: str) -> Non
 
 
 def test_an_empty_code_has_no_cycles() -> None:
-    assert simulate(Code("c", (), {}, ()), MACHINE, state()).cycles == 0
+    assert simulate(PacketCode("c", (), {}, ()), MACHINE, state()).cycles == 0

@@ -34,7 +34,7 @@ from planish.emit.c.function_head import write_head
 from planish.emit.c.heap_arrays import is_fallible, is_heap, release_text
 from planish.emit.c.instruction_calls import check_lanes, find_callee
 from planish.emit.c.local_arrays import declare, without_dead, write_extents
-from planish.emit.c.partial_sums import StripBody, Strips, needs_low_bits, sum_alone
+from planish.emit.c.partial_sums import StripBody, Strips, needs_low_bits, sum_alone, without_unused
 from planish.emit.c.pragmas import LoopBounds, directives, has_partial_sums, on_threads
 from planish.emit.idioms.lane_sums import ACCUMULATORS, Accumulators, LaneSum, Partial, count_lanes
 from planish.emit.idioms.nontemporal import LINE, calls_of, in_parts, iterations, promise_whole, take_names
@@ -486,6 +486,7 @@ class _Function:
         first, lane = self.fresh(f"{self.spelt[loop.var]}_first"), self.fresh("l")
         low = self.fresh(f"{self.spelt[loop.var]}_low") if needs_low_bits(loop) else ""
         strips = Strips(loop, bounds, own, self.spelt[loop.var], first, lane, length_of(loop), low)
+        begin = len(self.lines)
         for part in strips.parts():
             match part:
                 case str():
@@ -495,5 +496,6 @@ class _Function:
                     for name, spelling in renamed.items():
                         inner = inner.with_name(name, spelling)
                     self.block(loop.body, inner.inside(loop), indent + "  " * depth)
+        self.lines[begin:] = without_unused(self.lines[begin:], low)
         if told:
             self.lines.append("#endif")

@@ -54,6 +54,7 @@ if (n < 16) {
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -174,6 +175,18 @@ def needs_low_bits(loop: For) -> bool:
     """Whether a loop makes 32 bits of its iterator."""
     parts = (x for s in walk(loop.body) for e in expressions(s) for x in walk_expr(e))
     return any(isinstance(x, Cast) and x.type == I32 and loop.var in variables(x.operand) for x in parts)
+
+
+def without_unused(lines: Sequence[str], name: str) -> list[str]:
+    """Lines without the declarations of a name that nothing else in them uses: casts may have vanished as they were
+    written.
+
+    >>> without_unused(["  const uint32_t i_low = 1;", "  x = i;"], "i_low")
+    ['  x = i;']
+    """
+    declares = [x.lstrip().startswith(f"const uint32_t {name} =") for x in lines]
+    used = any(not here and re.search(rf"\b{re.escape(name)}\b", x) for here, x in zip(declares, lines, strict=True))
+    return list(lines) if not name or used else [x for here, x in zip(declares, lines, strict=True) if not here]
 
 
 def sum_alone(stmt: Reduce, context: EmitContext, fresh: Callable[[str], str]) -> list[str]:

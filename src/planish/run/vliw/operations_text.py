@@ -21,7 +21,7 @@ from planish.ir.index.interval import Interval, range_of
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Reduce, Stmt
 from planish.ir.traverse import children, expressions
 from planish.ir.types import F32, F64, Type
-from planish.vliw.machine import Machine
+from planish.vliw.machine import VliwMachine
 from planish.vliw.simulator.meaning import total
 
 _NUMBERS = """\
@@ -42,7 +42,7 @@ static inline double planish_double(int64_t bits)
 """
 
 
-def write_operations(machine: Machine) -> tuple[str, dict[str, int]]:
+def write_operations(machine: VliwMachine) -> tuple[str, dict[str, int]]:
     """The table `planish_operations` of functions, which take immediates and the addresses of operands, and the number
     in it of each operation that is no jump. Those that do the same share one."""
     known: dict[Kernel, int] = {}

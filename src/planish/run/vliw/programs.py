@@ -2,8 +2,8 @@
 
 >>> from planish.ir.types import F32
 >>> from planish.vliw.description import load_machine
->>> from planish.vliw.program import Parameter, Register
->>> x = Parameter("x", Register("AR", "1"), "AM", F32, 4)
+>>> from planish.vliw.program import StreamParameter, StreamRegister
+>>> x = StreamParameter("x", StreamRegister("AR", "1"), "AM", F32, 4)
 >>> prepared = prepare((x,), load_machine("ftmatrix"), {})
 >>> prepared.places["x"], prepared.values(prepared.state, x).tolist()
 (0, [-8.0, -1.0, 6.0, -4.0])
@@ -21,29 +21,29 @@ from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.types import I64
 from planish.run.toolchains.toolchain import find_compilers
 from planish.run.vliw.simulator import simulate_fast
-from planish.vliw.machine import Machine
-from planish.vliw.program import Code, Parameter
-from planish.vliw.simulator.cycles import Run, simulate
-from planish.vliw.simulator.state import LARGEST, State, make_state
+from planish.vliw.machine import VliwMachine
+from planish.vliw.program import PacketCode, StreamParameter
+from planish.vliw.simulator.cycles import SimulatedRun, simulate
+from planish.vliw.simulator.state import LARGEST, MachineState, make_state
 
 _APART = 64
 """Arrays begin at multiples of so many bytes, or of what their memory asks for."""
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedCode:
     """A machine before a program runs, and where its arrays are."""
 
-    state: State
+    state: MachineState
     places: Mapping[str, int]
 
-    def values(self, state: State, parameter: Parameter) -> np.ndarray[Any, Any]:
+    def values(self, state: MachineState, parameter: StreamParameter) -> np.ndarray[Any, Any]:
         """The elements that an array has in a state."""
         assert parameter.type is not None
         return state.array(parameter.memory, self.places[parameter.name], parameter.type, parameter.count)
 
 
-def prepare(parameters: Sequence[Parameter], machine: Machine, values: Mapping[str, float]) -> Prepared:
+def prepare(parameters: Sequence[StreamParameter], machine: VliwMachine, values: Mapping[str, float]) -> PreparedCode:
     """Arrays one after the other in their memories, element k being 7 k modulo 17, less 8; numbers as `values` says, or
     as the parameter does.
 
@@ -79,9 +79,9 @@ def prepare(parameters: Sequence[Parameter], machine: Machine, values: Mapping[s
         if value is None:
             raise PlanishError(Diagnostic("E0722", f"nobody says what '{x.name}' is", help=f"--set {x.name}=…"))
         state.set_register(x.register, value, x.type or I64)
-    return Prepared(state, places)
+    return PreparedCode(state, places)
 
 
-def run_code(code: Code, machine: Machine, state: State, most: int) -> Run:
+def run_code(code: PacketCode, machine: VliwMachine, state: MachineState, most: int) -> SimulatedRun:
     """What comes of packets: in C where there is a compiler."""
     return simulate_fast(code, machine, state, most) if find_compilers() else simulate(code, machine, state, most)

@@ -1,6 +1,6 @@
 """The simulator in C: what `planish.vliw.simulator.cycles.simulate` says, some hundred times as fast.
 
-    simulate_fast(code, machine, state) == simulate(code, machine, state)   # up to the words of faults
+simulate_fast(code, machine, state) == simulate(code, machine, state)   # up to the words of faults
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from planish.core.cache import Cache, key
 from planish.run.toolchains.toolchain import Compiler, choose_compiler, compile_library, host_features, supports
 from planish.run.vliw.core_text import CORE
 from planish.run.vliw.operations_text import write_operations
-from planish.run.vliw.tables import Layout, Tables, make_tables
-from planish.vliw.machine import Machine
-from planish.vliw.program import Code, Register
-from planish.vliw.simulator.cycles import Run, check_code, simulate
+from planish.run.vliw.tables import Layout, OperationTables, make_tables
+from planish.vliw.machine import VliwMachine
+from planish.vliw.program import PacketCode, StreamRegister
+from planish.vliw.simulator.cycles import SimulatedRun, check_code, simulate
 from planish.vliw.simulator.execution import Fault
-from planish.vliw.simulator.state import State
+from planish.vliw.simulator.state import MachineState
 
 _FLAGS = ("-O2", "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
 _KINDS = ("", "outside", "unaligned", "busy", "writes", "ports", "ports", "jumps", "end", "endless", "channel", "moved")
@@ -35,12 +35,12 @@ _ALIGNMENT = 128
 class Simulator:
     """A machine that has been compiled."""
 
-    machine: Machine
+    machine: VliwMachine
     layout: Layout
     functions: Mapping[str, int]
     library: ctypes.CDLL
 
-    def run(self, code: Code, state: State, most: int = 100_000_000) -> Run:
+    def run(self, code: PacketCode, state: MachineState, most: int = 100_000_000) -> SimulatedRun:
         """As `simulate`, which does it where this one cannot: for immediates that lead out of an operand. Of the
         faults of the cycle in which it stops, there is the first one."""
         faults = check_code(code, self.machine)
@@ -50,7 +50,7 @@ class Simulator:
         return _call(self, code, tables, state.copy(), most)
 
 
-def simulate_fast(code: Code, machine: Machine, state: State, most: int = 100_000_000) -> Run:
+def simulate_fast(code: PacketCode, machine: VliwMachine, state: MachineState, most: int = 100_000_000) -> SimulatedRun:
     """What comes of packets, by the machine's simulator in C; one is made where there is none yet (seconds, once).
 
     PlanishError E0801 where there is no C compiler.
@@ -61,7 +61,7 @@ def simulate_fast(code: Code, machine: Machine, state: State, most: int = 100_00
 _made: dict[str, Simulator] = {}
 
 
-def simulator_for(machine: Machine, compiler: Compiler | None = None, cache: Cache | None = None) -> Simulator:
+def simulator_for(machine: VliwMachine, compiler: Compiler | None = None, cache: Cache | None = None) -> Simulator:
     """The compiled simulator of a machine, from the cache where one was made before for operations that do the same."""
     compiler = compiler or choose_compiler(None)
     layout = Layout.of(machine)
@@ -81,7 +81,7 @@ def _text_of(machine: _Same, wide: int) -> tuple[str, dict[str, int]]:
 class _Same:
     """A machine that is told from others by what it is, not by its contents, which takes long."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: VliwMachine) -> None:
         self.machine = machine
 
     def __hash__(self) -> int:
@@ -91,7 +91,7 @@ class _Same:
         return isinstance(other, _Same) and self.machine.operations is other.machine.operations
 
 
-def _text(machine: Machine, layout: Layout) -> tuple[str, dict[str, int]]:
+def _text(machine: VliwMachine, layout: Layout) -> tuple[str, dict[str, int]]:
     return _text_of(_Same(machine), layout.wide)
 
 
@@ -124,7 +124,9 @@ class _Machine(ctypes.Structure):
     )  # fmt: skip
 
 
-def _call(simulator: Simulator, code: Code, tables: Tables, state: State, most: int) -> Run:
+def _call(
+    simulator: Simulator, code: PacketCode, tables: OperationTables, state: MachineState, most: int
+) -> SimulatedRun:
     machine, layout = simulator.machine, simulator.layout
     registers = _aligned(layout.bytes)
     registers[:] = state.fill
@@ -158,10 +160,10 @@ def _call(simulator: Simulator, code: Code, tables: Tables, state: State, most: 
         raise MemoryError("the simulator has no memory for what is under way")
     _take_registers(registers, layout, state)
     faults = (_fault(report.tolist(), code, simulator, sizes),) if report[1] else ()
-    return Run(int(report[0]), state, faults, tuple(counts.tolist()[: len(code.packets)]), int(report[7]))
+    return SimulatedRun(int(report[0]), state, faults, tuple(counts.tolist()[: len(code.packets)]), int(report[7]))
 
 
-def _room(machine: Machine) -> int:
+def _room(machine: VliwMachine) -> int:
     """The most values that can be due in one cycle: a unit has one operation of each latency on its way to it."""
     outputs = max([1, *(len(machine.written(x.name)) for x in machine.operations if not x.branch)])
     due = {(unit, x.latency) for x in machine.operations for unit in x.units}
@@ -175,19 +177,19 @@ def _aligned(size: int) -> np.ndarray[Any, Any]:
     return block[start : start + size]
 
 
-def _take_registers(registers: np.ndarray[Any, Any], layout: Layout, state: State) -> None:
+def _take_registers(registers: np.ndarray[Any, Any], layout: Layout, state: MachineState) -> None:
     """Registers that hold something else than what fills them all, or did before."""
     for file in layout.machine.files:
         start, stride, width = layout.starts[file.name], layout.strides[file.name], file.bits // 8
         rows = registers[start : start + stride * file.count].reshape(file.count, stride)[:, :width]
         changed = (rows != state.fill).any(axis=1)
         for number in range(file.count):
-            register = Register(file.name, str(number))
+            register = StreamRegister(file.name, str(number))
             if changed[number] or register in state.registers:
                 state.registers[register] = rows[number].tobytes()
 
 
-def _fault(report: list[int], code: Code, simulator: Simulator, sizes: np.ndarray[Any, Any]) -> Fault:
+def _fault(report: list[int], code: PacketCode, simulator: Simulator, sizes: np.ndarray[Any, Any]) -> Fault:
     """The fault that the C tells of, in words."""
     kind, by, place, cycle, first, second = report[1:7]
     machine = simulator.machine

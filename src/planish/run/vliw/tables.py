@@ -2,7 +2,7 @@
 
 >>> from planish.vliw.description import load_machine
 >>> layout = Layout.of(load_machine("ftmatrix"))
->>> layout.place(Register("V", "1")) - layout.place(Register("V", "0")), layout.wide
+>>> layout.place(StreamRegister("V", "1")) - layout.place(StreamRegister("V", "0")), layout.wide
 (128, 128)
 """
 
@@ -19,8 +19,8 @@ import numpy as np
 from planish.ir.nest import Array
 from planish.ir.types import F32, F64, INDEX, Type
 from planish.run.vliw.operations_text import stays_inside
-from planish.vliw.machine import Machine
-from planish.vliw.program import Address, Code, Immediate, Instr, Issue, Packet, Register
+from planish.vliw.machine import VliwMachine
+from planish.vliw.program import Immediate, Instr, Issue, MemoryAddress, Packet, PacketCode, StreamRegister
 from planish.vliw.simulator.cycles import read_registers, target_of
 from planish.vliw.simulator.meaning import meaning_of, size_of
 
@@ -49,7 +49,7 @@ _PACKET = np.dtype([(x, "i4") for x in ("first", "issues", "ports", "waits")])
 class Layout:
     """Where registers lie, one file after the other, each register at a multiple of what vectors want."""
 
-    machine: Machine
+    machine: VliwMachine
     starts: Mapping[str, int]
     strides: Mapping[str, int]
     numbers: Mapping[str, int]
@@ -57,7 +57,7 @@ class Layout:
     wide: int
 
     @staticmethod
-    def of(machine: Machine) -> Layout:
+    def of(machine: VliwMachine) -> Layout:
         """The layout for a machine. `wide`: the bytes of the widest register or operand."""
         starts: dict[str, int] = {}
         strides: dict[str, int] = {}
@@ -73,22 +73,22 @@ class Layout:
         wide = max([*strides.values(), *operands])
         return Layout(machine, starts, strides, numbers, place, 1 << (wide - 1).bit_length())
 
-    def place(self, register: Register) -> int:
+    def place(self, register: StreamRegister) -> int:
         """The first byte of a register."""
         return self.starts[register.file] + int(register.name) * self.strides[register.file]
 
-    def number(self, register: Register) -> int:
+    def number(self, register: StreamRegister) -> int:
         """The number of a register among those of all files."""
         return self.numbers[register.file] + int(register.name)
 
-    def register(self, number: int) -> Register:
+    def register(self, number: int) -> StreamRegister:
         """The register of a number."""
         file = [x for x in self.machine.files if self.numbers[x.name] <= number][-1].name
-        return Register(file, str(number - self.numbers[file]))
+        return StreamRegister(file, str(number - self.numbers[file]))
 
 
 @dataclass(frozen=True, slots=True)
-class Tables:
+class OperationTables:
     """The packets, operations and operands of code."""
 
     packets: np.ndarray[Any, Any]
@@ -96,7 +96,7 @@ class Tables:
     operands: np.ndarray[Any, Any]
 
 
-def make_tables(code: Code, layout: Layout, functions: Mapping[str, int]) -> Tables | None:
+def make_tables(code: PacketCode, layout: Layout, functions: Mapping[str, int]) -> OperationTables | None:
     """The tables of code that has been checked; None where an immediate leads out of an operand, or may do so."""
     machine = layout.machine
     units = {x.name: i for i, x in enumerate(machine.units)}
@@ -113,13 +113,13 @@ def make_tables(code: Code, layout: Layout, functions: Mapping[str, int]) -> Tab
             found = [] if machine.operation(issue.instr.operation).branch else _operands(issue.instr, layout)
             issues.append(_issue(issue, code, layout, units, functions, len(operands)))
             operands += found
-    return Tables(
+    return OperationTables(
         np.array(packets, _PACKET), np.array(issues, _ISSUE) if issues else np.zeros(1, _ISSUE),
         np.array(operands, _OPERAND) if operands else np.zeros(1, _OPERAND),
     )  # fmt: skip
 
 
-def _is_inside(instr: Instr, machine: Machine, known: dict[tuple[str, tuple[int | float, ...]], bool]) -> bool:
+def _is_inside(instr: Instr, machine: VliwMachine, known: dict[tuple[str, tuple[int | float, ...]], bool]) -> bool:
     operation = machine.operation(instr.operation)
     numbers = tuple(x.value for x in instr.operands if isinstance(x, Immediate))
     key = (instr.operation, numbers if operation.definition.sizes else ())
@@ -130,7 +130,7 @@ def _is_inside(instr: Instr, machine: Machine, known: dict[tuple[str, tuple[int 
     return known[key]
 
 
-def _read_ports(packet: Packet, machine: Machine) -> int:
+def _read_ports(packet: Packet, machine: VliwMachine) -> int:
     """How many values a packet reads from a file that has fewer ports; 0 where it may."""
     read = Counter(x.file for x in {y for issue in packet for y in read_registers(issue.instr, machine)})
     over = [n for name, n in read.items() if 0 < machine.file(name).readers < n]
@@ -138,7 +138,7 @@ def _read_ports(packet: Packet, machine: Machine) -> int:
 
 
 def _issue(
-    issue: Issue, code: Code, layout: Layout, units: Mapping[str, int], functions: Mapping[str, int], first: int
+    issue: Issue, code: PacketCode, layout: Layout, units: Mapping[str, int], functions: Mapping[str, int], first: int
 ) -> tuple[Any, ...]:  # fmt: skip
     instr = issue.instr
     operation = layout.machine.operation(instr.operation)
@@ -155,7 +155,7 @@ def _issue(
     )  # fmt: skip
 
 
-def _kinds_of_operands(instr: Instr, machine: Machine) -> tuple[int, ...]:
+def _kinds_of_operands(instr: Instr, machine: VliwMachine) -> tuple[int, ...]:
     """How many operands are not immediates, how many are written, which one is an address (-1: none), whether a value
     is narrower than its register, and whether a base moves on."""
     operation = machine.operation(instr.operation)
@@ -164,16 +164,16 @@ def _kinds_of_operands(instr: Instr, machine: Machine) -> tuple[int, ...]:
     arrays = operation.definition.arrays
     operands = instr.operands[len(instr.operands) - len(arrays) :]
     outputs = machine.written(instr.operation)
-    address = next((i for i, x in enumerate(operands) if isinstance(x, Address)), -1)
+    address = next((i for i, x in enumerate(operands) if isinstance(x, MemoryAddress)), -1)
     narrow = any(
-        isinstance(x, Register) and size_of(y) < machine.file(x.file).bits // 8
+        isinstance(x, StreamRegister) and size_of(y) < machine.file(x.file).bits // 8
         for x, y in zip(operands, outputs, strict=False)
     )
-    moves = any(isinstance(x, Address) and x.step != 0 for x in operands)
+    moves = any(isinstance(x, MemoryAddress) and x.step != 0 for x in operands)
     return (len(arrays), len(outputs), address, int(narrow), int(moves))
 
 
-def _transfer(instr: Instr, machine: Machine) -> tuple[int, int]:
+def _transfer(instr: Instr, machine: VliwMachine) -> tuple[int, int]:
     """Whether an operation starts a transfer (1) or waits for one (2), and on which channel (-1: there is none)."""
     kind = machine.operation(instr.operation).transfer
     if not kind:
@@ -202,26 +202,26 @@ def _operands(instr: Instr, layout: Layout) -> list[tuple[int, ...]]:
     found: list[tuple[int, ...]] = []
     for array, operand in zip(definition.arrays, instr.operands[count:], strict=True):
         is_read = int(array.name in read)
-        if isinstance(operand, Register):
+        if isinstance(operand, StreamRegister):
             width = machine.file(operand.file).bits // 8
             sign = int(not array.shape and array.type.kind == "int")
             place = (layout.number(operand), layout.place(operand), width, size_of(array), sign, is_read)
             found.append((*place, *(0,) * 12))
         else:
-            assert isinstance(operand, Address)
+            assert isinstance(operand, MemoryAddress)
             found.append(_addressed(operand, array, is_read, layout))
     return found
 
 
-def _addressed(operand: Address, array: Array, is_read: int, layout: Layout) -> tuple[int, ...]:
+def _addressed(operand: MemoryAddress, array: Array, is_read: int, layout: Layout) -> tuple[int, ...]:
     machine = layout.machine
     number = [x.name for x in machine.memories].index(array.memory)
     size = 1 if None in array.shape else size_of(array)
     alignment = min(machine.memories[number].alignment, size)
 
-    def amount(x: int | Register) -> tuple[int, int, int]:
+    def amount(x: int | StreamRegister) -> tuple[int, int, int]:
         """Where an amount lies (-1: nowhere), its bytes, and the part of it that is known."""
-        if isinstance(x, Register):
+        if isinstance(x, StreamRegister):
             return layout.place(x), machine.file(x.file).bits // 8, 0
         return -1, 0, x
 

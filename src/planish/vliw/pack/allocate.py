@@ -5,14 +5,14 @@ way the register may hold something else. Two values conflict where one lands wh
 path through the packets.
 
 >>> from planish.ir.text.parser import parse_kernel
->>> from planish.vliw.machine import Machine, Operation, RegisterFile, Unit
->>> from planish.vliw.program import Code, Instr, Issue, Parameter
+>>> from planish.vliw.machine import VliwMachine, MachineOperation, VliwRegisterFile, Unit
+>>> from planish.vliw.program import PacketCode, Instr, Issue, StreamParameter
 >>> neg = parse_kernel("kernel NEG(d: f32[4] @V, a: f32[4] @V) { for l in 0 .. 4 { d[l] = -a[l] } }")
->>> tiny = Machine("tiny", {"v": 1}, (Unit("U", "v"),), (RegisterFile("V", 2, 128),), (),
-...     (Operation("NEG", "NEG {d}, {a}", neg, ("U",), latency=2),))
->>> a, b, c = (Register("V", x) for x in "abc")
+>>> tiny = VliwMachine("tiny", {"v": 1}, (Unit("U", "v"),), (VliwRegisterFile("V", 2, 128),), (),
+...     (MachineOperation("NEG", "NEG {d}, {a}", neg, ("U",), latency=2),))
+>>> a, b, c = (StreamRegister("V", x) for x in "abc")
 >>> packets = tuple((Issue(Instr("NEG", x), "U"),) for x in ((b, a), (c, a)))
->>> code = Code("k", packets, {}, (Parameter("a", a),))
+>>> code = PacketCode("k", packets, {}, (StreamParameter("a", a),))
 >>> for packet in allocate(code, tiny).packets: print(packet[0].instr)
 NEG V.0, V.0
 NEG V.0, V.0
@@ -23,41 +23,41 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from planish.vliw.machine import Machine
+from planish.vliw.machine import VliwMachine
 from planish.vliw.pack.effects import Described, Effects
-from planish.vliw.program import Address, Code, Guard, Instr, Issue, Label, Operand, Register
+from planish.vliw.program import Guard, Instr, Issue, Label, MemoryAddress, Operand, PacketCode, StreamRegister
 
 
 class TooFewRegisters(Exception):
     """A file has not enough registers; `wanted` of it are needed at once, and `blocked` got none."""
 
-    def __init__(self, file: str, wanted: int, blocked: tuple[Register, ...]) -> None:
+    def __init__(self, file: str, wanted: int, blocked: tuple[StreamRegister, ...]) -> None:
         super().__init__(f"{wanted} registers of {file} are wanted at once")
         self.file, self.wanted, self.blocked = file, wanted, blocked
 
 
-def allocate(code: Code, machine: Machine) -> Code:
+def allocate(code: PacketCode, machine: VliwMachine) -> PacketCode:
     """The same packets over the machine's registers. TooFewRegisters where that needs more than there are."""
     conflicts = find_conflicts(code, machine)
-    names: dict[Register, Register] = {}
+    names: dict[StreamRegister, StreamRegister] = {}
     for file in machine.files:
         own = {k: v for k, v in conflicts.items() if k.file == file.name}
         names |= _colour(own, file.name, file.count)
     packets = tuple(tuple(Issue(rename(x.instr, names), x.unit) for x in packet) for packet in code.packets)
     parameters = tuple(replace(x, register=names.get(x.register, x.register)) for x in code.parameters)
-    return Code(code.name, packets, code.labels, parameters)
+    return PacketCode(code.name, packets, code.labels, parameters)
 
 
-def rename(instr: Instr, names: Mapping[Register, Register]) -> Instr:
+def rename(instr: Instr, names: Mapping[StreamRegister, StreamRegister]) -> Instr:
     """An operation over other registers."""
 
     def renamed(operand: Operand) -> Operand:
         match operand:
-            case Register():
+            case StreamRegister():
                 return names.get(operand, operand)
-            case Address(base=base, offset=offset, step=step):
-                fresh = (names.get(x, x) if isinstance(x, Register) else x for x in (offset, step))
-                return Address(names.get(base, base), *fresh)
+            case MemoryAddress(base=base, offset=offset, step=step):
+                fresh = (names.get(x, x) if isinstance(x, StreamRegister) else x for x in (offset, step))
+                return MemoryAddress(names.get(base, base), *fresh)
             case _:
                 return operand
 
@@ -65,7 +65,7 @@ def rename(instr: Instr, names: Mapping[Register, Register]) -> Instr:
     return replace(instr, operands=tuple(renamed(x) for x in instr.operands), guard=guard)
 
 
-def successors(code: Code, machine: Machine) -> list[list[int]]:
+def successors(code: PacketCode, machine: VliwMachine) -> list[list[int]]:
     """The packets that may run in the cycle after each; the number of packets stands for the end."""
     after: list[list[int]] = [[i + 1] for i in range(len(code.packets))]
     for i, packet in enumerate(code.packets):
@@ -82,13 +82,13 @@ def successors(code: Code, machine: Machine) -> list[list[int]]:
 class _Landing:
     """A write that lands: where it was issued, how long ago, and whether it is done for certain."""
 
-    register: Register
+    register: StreamRegister
     issued: int
     latency: int
     certain: bool
 
 
-def find_conflicts(code: Code, machine: Machine) -> dict[Register, set[Register]]:
+def find_conflicts(code: PacketCode, machine: VliwMachine) -> dict[StreamRegister, set[StreamRegister]]:
     """For each register of the packets those that cannot be the same one of the machine's."""
     described = Described(machine)
     effects = [[described.effects(x.instr) for x in packet] for packet in code.packets]
@@ -97,7 +97,7 @@ def find_conflicts(code: Code, machine: Machine) -> dict[Register, set[Register]
     late = max((y.latency for packet in effects for x in packet for y in x.writes), default=0)
     after += [[i + 1] for i in range(len(effects), len(effects) + late)]
     effects += [[] for _ in range(late)]
-    numbers: dict[Register, int] = {}
+    numbers: dict[StreamRegister, int] = {}
     for register in _mentioned(effects, code):
         numbers.setdefault(register, len(numbers))
     landed = _landings(effects, after, code)
@@ -105,7 +105,7 @@ def find_conflicts(code: Code, machine: Machine) -> dict[Register, set[Register]
     killed = [_killed(landed, i, before, numbers) for i in range(len(after) + 1)]
     live = _live(effects, after, killed, numbers)
     registers = list(numbers)
-    conflicts: dict[Register, set[Register]] = {x: set() for x in registers}
+    conflicts: dict[StreamRegister, set[StreamRegister]] = {x: set() for x in registers}
     masks = dict.fromkeys(registers, 0)
     of_file = {x.file: sum(1 << numbers[y] for y in registers if y.file == x.file) for x in registers}
     for i, landings in enumerate(landed):
@@ -121,7 +121,7 @@ def find_conflicts(code: Code, machine: Machine) -> dict[Register, set[Register]
     return conflicts
 
 
-def _mentioned(effects: Sequence[Sequence[Effects]], code: Code) -> Iterator[Register]:
+def _mentioned(effects: Sequence[Sequence[Effects]], code: PacketCode) -> Iterator[StreamRegister]:
     yield from (x.register for x in code.parameters)
     for packet in effects:
         for x in packet:
@@ -129,7 +129,9 @@ def _mentioned(effects: Sequence[Sequence[Effects]], code: Code) -> Iterator[Reg
             yield from (y.register for y in x.writes)
 
 
-def _landings(effects: Sequence[Sequence[Effects]], after: Sequence[Sequence[int]], code: Code) -> list[list[_Landing]]:
+def _landings(
+    effects: Sequence[Sequence[Effects]], after: Sequence[Sequence[int]], code: PacketCode
+) -> list[list[_Landing]]:
     """For each packet the writes that packets from it on can read."""
     landed: list[list[_Landing]] = [[] for _ in range(len(effects) + 1)]
     landed[0] += (_Landing(x.register, -1, 0, True) for x in code.parameters)
@@ -144,11 +146,14 @@ def _landings(effects: Sequence[Sequence[Effects]], after: Sequence[Sequence[int
 
 
 def _killed(
-    landed: Sequence[Sequence[_Landing]], at: int, before: Sequence[Sequence[int]], numbers: Mapping[Register, int]
+    landed: Sequence[Sequence[_Landing]],
+    at: int,
+    before: Sequence[Sequence[int]],
+    numbers: Mapping[StreamRegister, int],
 ) -> int:
     """The registers that are new at a packet on whatever path it is reached."""
     found = 0
-    by_latency: dict[tuple[Register, int], set[int]] = {}
+    by_latency: dict[tuple[StreamRegister, int], set[int]] = {}
     for x in landed[at]:
         if x.certain and x.latency:
             by_latency.setdefault((x.register, x.latency), set()).add(x.issued)
@@ -175,7 +180,7 @@ def _live(
     effects: Sequence[Sequence[Effects]],
     after: Sequence[Sequence[int]],
     killed: Sequence[int],
-    numbers: Mapping[Register, int],
+    numbers: Mapping[StreamRegister, int],
 ) -> list[int]:
     """For each packet the registers whose values there are still wanted, once all that lands there has landed."""
     read = [0] * (len(effects) + 1)
@@ -202,11 +207,13 @@ def _bits(mask: int) -> Iterator[int]:
         mask ^= low
 
 
-def _colour(conflicts: Mapping[Register, set[Register]], file: str, count: int) -> dict[Register, Register]:
+def _colour(
+    conflicts: Mapping[StreamRegister, set[StreamRegister]], file: str, count: int
+) -> dict[StreamRegister, StreamRegister]:
     """Numbers for the registers of a file: those with the fewest conflicts last (Briggs)."""
     given = {x: int(x.name) for x in conflicts if x.name.isdecimal()}
     rest = {x: len(y) for x, y in conflicts.items() if x not in given}
-    order: list[Register] = []
+    order: list[StreamRegister] = []
     while rest:
         first = min(rest, key=lambda x: (rest[x], x))
         del rest[first]
@@ -214,7 +221,7 @@ def _colour(conflicts: Mapping[Register, set[Register]], file: str, count: int) 
         for other in conflicts[first]:
             if other in rest:
                 rest[other] -= 1
-    blocked: list[Register] = []
+    blocked: list[StreamRegister] = []
     most = 0
     for register in reversed(order):
         taken = {given[x] for x in conflicts[register] if x in given}
@@ -225,4 +232,4 @@ def _colour(conflicts: Mapping[Register, set[Register]], file: str, count: int) 
             blocked.append(register)
     if blocked:
         raise TooFewRegisters(file, most, tuple(blocked))
-    return {x: Register(file, str(i)) for x, i in given.items()}
+    return {x: StreamRegister(file, str(i)) for x, i in given.items()}

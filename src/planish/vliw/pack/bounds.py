@@ -1,10 +1,10 @@
 """Lower bounds of the initiation interval (II): what the units, slots and ports allow, and what the recurrences do.
 
->>> from planish.vliw.machine import Machine, Unit
+>>> from planish.vliw.machine import VliwMachine, Unit
 >>> from planish.vliw.pack.dependence import Edge
 >>> from planish.vliw.pack.effects import Effects
 >>> from planish.vliw.program import Instr
->>> tiny = Machine("tiny", {"v": 2}, (Unit("A", "v"), Unit("B", "v")), (), (), ())
+>>> tiny = VliwMachine("tiny", {"v": 2}, (Unit("A", "v"), Unit("B", "v")), (), (), ())
 >>> either = Effects(Instr("X", ()), "compute", ("A", "B"), 1, 1, (), (), ())
 >>> slow = Effects(Instr("Y", ()), "compute", ("A",), 4, 4, (), (), ())
 >>> print(resource_bound(tiny, [either, either, slow]))
@@ -20,13 +20,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from planish.vliw.machine import Machine
+from planish.vliw.machine import VliwMachine
 from planish.vliw.pack.dependence import Edge
 from planish.vliw.pack.effects import Effects
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class IntervalBound:
     """No interval is shorter than `interval`, and why. `operations`: those of a recurrence."""
 
     interval: int
@@ -37,35 +37,43 @@ class Bound:
         return f"{self.interval}: {self.reason}"
 
 
-def resource_bound(machine: Machine, nodes: Sequence[Effects]) -> Bound:
+def resource_bound(machine: VliwMachine, nodes: Sequence[Effects]) -> IntervalBound:
     """ResMII: some operations can only be done on some units, whichever are chosen; a packet takes so many of a side,
     a file so many reads and writes a cycle."""
     side = {x.name: x.side for x in machine.units}
-    found = [Bound(1, "a packet a cycle")]
-    found += (Bound(x.busy, f"{x.instr.operation} keeps its unit for {x.busy} of them") for x in nodes if x.busy > 1)
+    found = [IntervalBound(1, "a packet a cycle")]
+    found += (
+        IntervalBound(x.busy, f"{x.instr.operation} keeps its unit for {x.busy} of them") for x in nodes if x.busy > 1
+    )
     for units in unions(frozenset(x.units) for x in nodes):
         held = [x.busy for x in nodes if units >= set(x.units)]
         names = ", ".join(sorted(units))
         share = f"{sum(held)} of {len(units)} a cycle" if len(units) > 1 else f"{sum(held)} of them"
         keep = "operation keeps" if len(held) == 1 else "operations keep"
-        found.append(Bound(-(-sum(held) // len(units)), f"{len(held)} {keep} {names} for {share}"))
+        found.append(IntervalBound(-(-sum(held) // len(units)), f"{len(held)} {keep} {names} for {share}"))
     for sides in unions(frozenset(side[y] for y in x.units) for x in nodes):
         issued = sum(all(side[y] in sides for y in x.units) for x in nodes)
         slots = sum(machine.sides[x] for x in sides)
-        found.append(Bound(-(-issued // slots), f"{issued} operations for {slots} slots of {', '.join(sorted(sides))}"))
+        found.append(
+            IntervalBound(-(-issued // slots), f"{issued} operations for {slots} slots of {', '.join(sorted(sides))}")
+        )
     for file in machine.files:
         read = sum(y.file == file.name for x in nodes for y in x.reads)
         written = sum(y.register.file == file.name for x in nodes for y in x.writes)
         if file.readers:
-            found.append(Bound(-(-read // file.readers), f"{read} reads of {file.name}, {file.readers} a cycle"))
+            found.append(
+                IntervalBound(-(-read // file.readers), f"{read} reads of {file.name}, {file.readers} a cycle")
+            )
         if file.writers:
-            found.append(Bound(-(-written // file.writers), f"{written} writes of {file.name}, {file.writers} a cycle"))
+            found.append(
+                IntervalBound(-(-written // file.writers), f"{written} writes of {file.name}, {file.writers} a cycle")
+            )
     return max(found, key=lambda x: x.interval)
 
 
-def recurrence_bound(count: int, edges: Sequence[Edge]) -> Bound:
+def recurrence_bound(count: int, edges: Sequence[Edge]) -> IntervalBound:
     """RecMII: the delays around each cycle of dependences fit into the iterations that it spans."""
-    best = Bound(1, "no recurrence")
+    best = IntervalBound(1, "no recurrence")
     low, high = 1, max([1, *(sum(max(x.delay, 0) for x in edges if x.first == i) for i in range(count))])
     high = max(high, sum(max(0, x.delay) for x in edges))
     while low < high:
@@ -80,7 +88,7 @@ def recurrence_bound(count: int, edges: Sequence[Edge]) -> Bound:
         path = " -> ".join(str(x.first) for x in (*cycle, cycle[0]))
         iterations = f"{distances} iterations" if distances > 1 else "an iteration"
         reason = f"{delays} cycles in {iterations}: {path}"
-        best = Bound(low, reason, tuple(x.first for x in cycle))
+        best = IntervalBound(low, reason, tuple(x.first for x in cycle))
     return best
 
 

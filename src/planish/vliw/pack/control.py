@@ -3,18 +3,18 @@
 They are found by what their definitions say; no operation is known by its name.
 
 >>> from planish.ir.text.parser import parse_kernel
->>> from planish.vliw.machine import Machine, Operation, RegisterFile, Unit
+>>> from planish.vliw.machine import VliwMachine, MachineOperation, VliwRegisterFile, Unit
 >>> kernels = {
 ...     "ADDI": "kernel ADDI(v: i64, d: i64[] @S, a: i64[] @S) { d[] = a[] + v }",
 ...     "MOVI": "kernel MOVI(v: i64, d: i64[] @S) { d[] = v }",
 ...     "LT": "kernel LT(d: i64[] @S, a: i64[] @S, b: i64[] @S) { d[] = i64(a[] < b[]) }"}
->>> tiny = Machine("tiny", {"s": 1}, (Unit("U", "s"),), (RegisterFile("S", 8, 64, predicates=True),), (),
-...     tuple(Operation(k, k, parse_kernel(v), ("U",)) for k, v in kernels.items()))
+>>> tiny = VliwMachine("tiny", {"s": 1}, (Unit("U", "s"),), (VliwRegisterFile("S", 8, 64, predicates=True),), (),
+...     tuple(MachineOperation(k, k, parse_kernel(v), ("U",)) for k, v in kernels.items()))
 >>> control = Control(tiny)
->>> c, p = Register("S", "c"), Register("S", "p")
+>>> c, p = StreamRegister("S", "c"), StreamRegister("S", "p")
 >>> print(*control.add(c, c, -1), *control.constant(c, 7), sep="; ")
 ADDI #-1, S.c, S.c; MOVI #7, S.c
->>> test = control.less(p, c, 5, lambda file: Register(file, "five"))
+>>> test = control.less(p, c, 5, lambda file: StreamRegister(file, "five"))
 >>> print(*test.before, test.instr, test.negated, sep="; ")
 MOVI #5, S.five; LT S.p, S.c, S.five; False
 """
@@ -28,10 +28,10 @@ from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.expr import Binary, Cast, Compare, Const, Expr, Load, Select, Var
 from planish.ir.nest import Assign, Kernel, Reduce
 from planish.ir.traverse import flatten
-from planish.vliw.machine import Machine, Operation
-from planish.vliw.program import Guard, Immediate, Instr, Label, Operand, Register
+from planish.vliw.machine import MachineOperation, VliwMachine
+from planish.vliw.program import Guard, Immediate, Instr, Label, Operand, StreamRegister
 
-Spare = Callable[[str], Register]
+Spare = Callable[[str], StreamRegister]
 """Makes a register of a file that nothing else uses."""
 
 _SWAPPED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
@@ -41,7 +41,7 @@ _SWAPPED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 class _Form:
     """An operation that puts one expression over registers and immediates into a register of a file."""
 
-    operation: Operation
+    operation: MachineOperation
     target: str
     file: str
     value: Expr
@@ -50,7 +50,7 @@ class _Form:
         """The register file of an operand; None for an immediate."""
         return self.operation.definition.array(operand.array).memory if isinstance(operand, Load) else None
 
-    def instr(self, target: Register, values: dict[Expr, Register | Immediate]) -> Instr:
+    def instr(self, target: StreamRegister, values: dict[Expr, StreamRegister | Immediate]) -> Instr:
         """The operation with operands in the places of the leaves of its expression."""
         definition = self.operation.definition
         by_name: dict[str, Operand] = {_leaf_name(k): v for k, v in values.items()}
@@ -60,7 +60,7 @@ class _Form:
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
+class LoopTest:
     """A comparison, what is done once before it, and whether it gives zero where what is asked for holds."""
 
     before: tuple[Instr, ...]
@@ -72,9 +72,9 @@ class Test:
 class Control:
     """What a machine has for loops. Its functions raise PlanishError E0911 where it lacks what they need."""
 
-    machine: Machine
+    machine: VliwMachine
     _forms: list[_Form] = field(default_factory=list)
-    _jump: Operation | None = None
+    _jump: MachineOperation | None = None
 
     def __post_init__(self) -> None:
         found = [x for operation in self.machine.operations for x in _forms(operation, self.machine)]
@@ -101,21 +101,21 @@ class Control:
         """Whether registers of a file guard operations."""
         return self.machine.file(file).predicates
 
-    def constant(self, to: Register, value: int) -> tuple[Instr, ...]:
+    def constant(self, to: StreamRegister, value: int) -> tuple[Instr, ...]:
         """The register becomes a constant."""
         for form in self._forms:
             if form.file == to.file and _is_immediate(form.value):
                 return (form.instr(to, {form.value: Immediate(value)}),)
         raise self._lack(f"a constant is put into a register of {to.file}")
 
-    def move(self, to: Register, source: Register) -> tuple[Instr, ...]:
+    def move(self, to: StreamRegister, source: StreamRegister) -> tuple[Instr, ...]:
         """The register becomes another's value."""
         for form in self._forms:
             if form.file == to.file and form.file_of(form.value) == source.file:
                 return (form.instr(to, {form.value: source}),)
         return self.add(to, source, 0)
 
-    def add(self, to: Register, source: Register, value: int) -> tuple[Instr, ...]:
+    def add(self, to: StreamRegister, source: StreamRegister, value: int) -> tuple[Instr, ...]:
         """The register becomes another's value and a constant; where the machine has no immediates for that, E0911."""
         for form in self._forms:
             match form.value:
@@ -132,7 +132,7 @@ class Control:
                     pass
         raise self._lack(f"a constant is added to a register of {source.file}")
 
-    def less(self, to: Register, source: Register, bound: int, spare: Spare) -> Test:
+    def less(self, to: StreamRegister, source: StreamRegister, bound: int, spare: Spare) -> LoopTest:
         """The register becomes zero or not as another is below a constant."""
         for by_register in (False, True):
             for form in self._forms:
@@ -144,10 +144,10 @@ class Control:
                     value = bound - (op in ("le", "gt"))
                     negated = op in ("ge", "gt")
                     if other is None:
-                        return Test((), form.instr(to, {left: source, right: Immediate(value)}), negated)
+                        return LoopTest((), form.instr(to, {left: source, right: Immediate(value)}), negated)
                     constant = spare(other)
                     instr = form.instr(to, {left: source, right: constant})
-                    return Test(self.constant(constant, value), instr, negated)
+                    return LoopTest(self.constant(constant, value), instr, negated)
         raise self._lack(f"a register of {source.file} is compared with a constant into one of {to.file}")
 
     def jump(self, label: str, guard: Guard | None = None) -> Instr:
@@ -156,7 +156,7 @@ class Control:
             raise self._lack("a loop jumps to its start")
         return Instr(self._jump.name, (Label(label),), guard)
 
-    def is_sum(self, instr: Instr) -> tuple[Register, int] | None:
+    def is_sum(self, instr: Instr) -> tuple[StreamRegister, int] | None:
         """The register and the constant where an operation does nothing but add the one to the other."""
         for form in self._forms:
             if form.operation.name != instr.operation or instr.guard is not None:
@@ -169,7 +169,7 @@ class Control:
                             operands = _operands(form.operation.definition, instr)
                             value, to = operands[_leaf_name(other)], operands[form.target]
                             if operands[_leaf_name(register)] == to and isinstance(value, Immediate):
-                                if isinstance(to, Register) and isinstance(value.value, int):
+                                if isinstance(to, StreamRegister) and isinstance(value.value, int):
                                     return to, value.value if op == "add" else -value.value
                 case _:
                     pass
@@ -182,16 +182,18 @@ class Control:
         return self.add(target[0], target[0], value)[0]
 
     def _can_add(self, file: str) -> bool:
-        register = Register(file, "0")
+        register = StreamRegister(file, "0")
         try:
             return bool(self.add(register, register, -1))
         except PlanishError:
             return False
 
     def _can_set(self, file: str, source: str | None) -> bool:
-        register = Register(file, "0")
+        register = StreamRegister(file, "0")
         try:
-            return bool(self.constant(register, 1) if source is None else self.move(register, Register(source, "1")))
+            return bool(
+                self.constant(register, 1) if source is None else self.move(register, StreamRegister(source, "1"))
+            )
         except PlanishError:
             return False
 
@@ -204,7 +206,7 @@ def _operands(definition: Kernel, instr: Instr) -> dict[str, Operand]:
     return dict(zip(names, instr.operands, strict=True))
 
 
-def _forms(operation: Operation, machine: Machine) -> Iterator[_Form]:
+def _forms(operation: MachineOperation, machine: VliwMachine) -> Iterator[_Form]:
     files = {x.name for x in machine.files}
     definition = operation.definition
     if operation.branch or any(x.memory not in files or x.shape or x.type.is_float for x in definition.arrays):

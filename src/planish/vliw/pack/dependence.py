@@ -5,13 +5,13 @@ before. The pipeline is exposed: a register holds its old value until the new on
 reader to the next writer may be negative.
 
 >>> from planish.ir.text.parser import parse_kernel
->>> from planish.vliw.machine import Machine, Operation, RegisterFile, Unit
+>>> from planish.vliw.machine import VliwMachine, MachineOperation, VliwRegisterFile, Unit
 >>> from planish.vliw.pack.effects import Described
->>> from planish.vliw.program import Instr, Register
+>>> from planish.vliw.program import Instr, StreamRegister
 >>> mac = parse_kernel("kernel MAC(d: f32[4] @V, a: f32[4] @V) { for l in 0 .. 4 { d[l] += a[l] } }")
->>> tiny = Machine("tiny", {"v": 1}, (Unit("U", "v"),), (RegisterFile("V", 8, 128),), (),
-...     (Operation("MAC", "MAC {d}, {a}", mac, ("U",), latency=3),))
->>> d, a = Register("V", "d"), Register("V", "a")
+>>> tiny = VliwMachine("tiny", {"v": 1}, (Unit("U", "v"),), (VliwRegisterFile("V", 8, 128),), (),
+...     (MachineOperation("MAC", "MAC {d}, {a}", mac, ("U",), latency=3),))
+>>> d, a = StreamRegister("V", "d"), StreamRegister("V", "a")
 >>> body = [Described(tiny).effects(x) for x in (Instr("MAC", (d, a)), Instr("MAC", (a, d)))]
 >>> for edge in graph(body, carried=True): print(edge)
 0 -> 1 delay 3
@@ -25,8 +25,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from planish.vliw.pack.effects import Access, Effects, Pointer
-from planish.vliw.program import Place, Register
+from planish.vliw.pack.effects import AddressedAccess, BasePointer, Effects
+from planish.vliw.program import AccessPlace, StreamRegister
 
 _Note = Callable[[int, int, int, int], None]
 _Between = Callable[[int, int], bool]
@@ -49,8 +49,8 @@ class Edge:
 def graph(
     nodes: Sequence[Effects],
     carried: bool,
-    renamed: Collection[Register] = (),
-    pointers: Mapping[Register, Pointer] | None = None,
+    renamed: Collection[StreamRegister] = (),
+    pointers: Mapping[StreamRegister, BasePointer] | None = None,
     free: bool = False,
 ) -> list[Edge]:
     """The dependences between the operations of a block; `carried`: also those from one iteration to later ones,
@@ -98,10 +98,14 @@ class _History:
 
 
 def _register_edges(
-    nodes: Sequence[Effects], carried: bool, renamed: frozenset[Register], free: frozenset[Register], note: _Note
+    nodes: Sequence[Effects],
+    carried: bool,
+    renamed: frozenset[StreamRegister],
+    free: frozenset[StreamRegister],
+    note: _Note,
 ) -> None:
-    histories: dict[Register, _History] = {}
-    versions: dict[Register, int] = {}
+    histories: dict[StreamRegister, _History] = {}
+    versions: dict[StreamRegister, int] = {}
     guards: dict[tuple[int, int], int] = {}
     for copy in range(2 if carried else 1):
         for j, node in enumerate(nodes):
@@ -139,13 +143,13 @@ def _told_apart(
     return disjoint(nodes[first[1]], nodes[second[1]]) and guards[first] == guards[second]
 
 
-def _own_places(nodes: Sequence[Effects], pointers: Mapping[Register, Pointer]) -> list[Place | None]:
+def _own_places(nodes: Sequence[Effects], pointers: Mapping[StreamRegister, BasePointer]) -> list[AccessPlace | None]:
     """What the base registers tell of accesses: those with the same base are so many bytes apart."""
     written = {x.register for node in nodes for x in node.writes}
-    versions: dict[Register, int] = {}
-    found: list[Place | None] = []
+    versions: dict[StreamRegister, int] = {}
+    found: list[AccessPlace | None] = []
     for i, node in enumerate(nodes):
-        place: Place | None = None
+        place: AccessPlace | None = None
         for access in node.accesses:
             base, offset = access.address.base, access.address.offset
             if isinstance(offset, int) and access.bytes:
@@ -154,7 +158,7 @@ def _own_places(nodes: Sequence[Effects], pointers: Mapping[Register, Pointer]) 
                 if base in pointers:
                     stride, group = pointers[base].step, str(base)
                     offset += pointers[base].step if i > pointers[base].update else 0
-                place = Place("", group, offset, stride, access.bytes)
+                place = AccessPlace("", group, offset, stride, access.bytes)
         found.append(place)
         for write in node.writes:
             versions[write.register] = versions.get(write.register, 0) + 1
@@ -165,9 +169,9 @@ def _own_places(nodes: Sequence[Effects], pointers: Mapping[Register, Pointer]) 
 class _Meetings:
     """At which distances accesses may meet, by what their bases tell and what is known of their places."""
 
-    own: Sequence[Place | None]
+    own: Sequence[AccessPlace | None]
 
-    def first(self, i: int, a: Access, j: int, b: Access, least: int, most: int | None) -> int | None:
+    def first(self, i: int, a: AddressedAccess, j: int, b: AddressedAccess, least: int, most: int | None) -> int | None:
         """The least distance, from `least` on, at which access `b` of operation j may touch what `a` of i has."""
         p, q = self.own[i], self.own[j]
         if p is not None and q is not None and p.group == q.group:
@@ -201,14 +205,14 @@ def _guards_written_between(nodes: Sequence[Effects]) -> _Between:
     return written
 
 
-def _access_delay(first: Access, second: Access) -> int:
+def _access_delay(first: AddressedAccess, second: AddressedAccess) -> int:
     """Cycles from one access of some bytes to the next one of them, where one of the two stores."""
     if first.store and second.store:
         return first.latency - second.latency + 1
     return first.latency if first.store else 1 - second.latency
 
 
-def _first_meeting(p: Place | None, q: Place | None, least: int, most: int | None) -> int | None:
+def _first_meeting(p: AccessPlace | None, q: AccessPlace | None, least: int, most: int | None) -> int | None:
     """The least distance, from `least` on, at which bytes of `q` may be some of `p`; None where there is none."""
     if p is None or q is None:
         return least
@@ -230,7 +234,7 @@ def _first_meeting(p: Place | None, q: Place | None, least: int, most: int | Non
     return first if first * stride <= high else None
 
 
-def _may_meet_anywhere(a: Access, b: Access) -> bool:
+def _may_meet_anywhere(a: AddressedAccess, b: AddressedAccess) -> bool:
     """Whether two accesses in different blocks may touch the same bytes: all iterations of either count."""
     if a.memory != b.memory or not (a.store or b.store):
         return False

@@ -1,12 +1,12 @@
 """What an operation of a stream takes and touches: registers that it reads and writes, and when; memory; units.
 
 >>> from planish.ir.text.parser import parse_kernel
->>> from planish.vliw.machine import Machine, Operation, RegisterFile, Unit
->>> from planish.vliw.program import Instr, Register
+>>> from planish.vliw.machine import VliwMachine, MachineOperation, VliwRegisterFile, Unit
+>>> from planish.vliw.program import Instr, StreamRegister
 >>> mac = parse_kernel("kernel MAC(d: f32[4] @V, a: f32[4] @V) { for l in 0 .. 4 { d[l] += a[l] } }")
->>> tiny = Machine("tiny", {"v": 1}, (Unit("U", "v"),), (RegisterFile("V", 8, 128),), (),
-...     (Operation("MAC", "MAC {d}, {a}", mac, ("U",), latency=3),))
->>> effects = Described(tiny).effects(Instr("MAC", (Register("V", "d"), Register("V", "a"))))
+>>> tiny = VliwMachine("tiny", {"v": 1}, (Unit("U", "v"),), (VliwRegisterFile("V", 8, 128),), (),
+...     (MachineOperation("MAC", "MAC {d}, {a}", mac, ("U",), latency=3),))
+>>> effects = Described(tiny).effects(Instr("MAC", (StreamRegister("V", "d"), StreamRegister("V", "a"))))
 >>> [str(x) for x in effects.reads], [(str(x.register), x.latency) for x in effects.writes]
 (['V.d', 'V.a'], [('V.d', 3)])
 """
@@ -18,29 +18,29 @@ from math import prod
 
 from planish.ir.expr import Const
 from planish.ir.nest import Array
-from planish.vliw.machine import Kind, Machine, Operation
-from planish.vliw.program import Address, Guard, Immediate, Instr, Label, Place, Register
+from planish.vliw.machine import Kind, MachineOperation, VliwMachine
+from planish.vliw.program import AccessPlace, Guard, Immediate, Instr, Label, MemoryAddress, StreamRegister
 
 
 @dataclass(frozen=True, slots=True)
 class Write:
     """A register that packets `latency` cycles later read anew. `certain`: it is always written, and all of it."""
 
-    register: Register
+    register: StreamRegister
     latency: int
     certain: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class AddressedAccess:
     """An access of a memory, of so many bytes (0: that is not known) at an address; a store is in it `latency` cycles
     later, a load reads it at once (latency 0)."""
 
     memory: str
     store: bool
     latency: int
-    place: Place | None
-    address: Address
+    place: AccessPlace | None
+    address: MemoryAddress
     bytes: int
 
 
@@ -53,9 +53,9 @@ class Effects:
     units: tuple[str, ...]
     latency: int
     busy: int
-    reads: tuple[Register, ...]
+    reads: tuple[StreamRegister, ...]
     writes: tuple[Write, ...]
-    accesses: tuple[Access, ...]
+    accesses: tuple[AddressedAccess, ...]
 
     @property
     def guard(self) -> Guard | None:
@@ -73,7 +73,7 @@ class Effects:
 
 
 @dataclass(frozen=True, slots=True)
-class Pointer:
+class BasePointer:
     """A register that each iteration moves on by `step`, in the operation `update`, `latency` cycles later. All else
     that reads it are addresses with constant offsets."""
 
@@ -101,14 +101,14 @@ class _Role:
 class Described:
     """A machine whose operations have been looked at: what each does with its operands is found once."""
 
-    machine: Machine
-    _known: dict[str, tuple[Operation, Kind, tuple[_Role | None, ...]]] = field(default_factory=dict)
+    machine: VliwMachine
+    _known: dict[str, tuple[MachineOperation, Kind, tuple[_Role | None, ...]]] = field(default_factory=dict)
     _memories: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         self._memories = frozenset(x.name for x in self.machine.memories)
 
-    def roles(self, name: str) -> tuple[Operation, Kind, tuple[_Role | None, ...]]:
+    def roles(self, name: str) -> tuple[MachineOperation, Kind, tuple[_Role | None, ...]]:
         """The operation of that name, its kind, and what it does with each operand (None: an immediate)."""
         if name not in self._known:
             operation = self.machine.operation(name)
@@ -118,41 +118,43 @@ class Described:
     def effects(self, instr: Instr) -> Effects:
         """What an operation takes and touches. ValueError where its operands are not those of its definition."""
         operation, kind, roles = self.roles(instr.operation)
-        reads: list[Register] = []
+        reads: list[StreamRegister] = []
         writes: list[Write] = []
-        accesses: list[Access] = []
+        accesses: list[AddressedAccess] = []
         labels = sum(isinstance(x, Label) for x in instr.operands)
         if len(instr.operands) - labels != len(roles):
             raise ValueError(f"{instr}: {len(roles)} operands are wanted")
         for operand, role in zip((x for x in instr.operands if not isinstance(x, Label)), roles, strict=True):
             match operand:
-                case Register():
+                case StreamRegister():
                     if role is None or role.read:
                         reads.append(operand)
                     if role is not None and role.written:
                         writes.append(Write(operand, operation.latency, instr.guard is None))
-                case Address(base=base, offset=offset, step=step):
+                case MemoryAddress(base=base, offset=offset, step=step):
                     reads.append(base)
-                    reads += (x for x in (offset, step) if isinstance(x, Register))
+                    reads += (x for x in (offset, step) if isinstance(x, StreamRegister))
                     if step != 0:
                         writes.append(Write(base, self.machine.update_latency, instr.guard is None))
                     if role is not None and role.read:
-                        accesses.append(Access(role.array.memory, False, 0, instr.place, operand, role.bytes))
+                        accesses.append(AddressedAccess(role.array.memory, False, 0, instr.place, operand, role.bytes))
                     if role is not None and role.written:
                         late = operation.latency
-                        accesses.append(Access(role.array.memory, True, late, instr.place, operand, role.bytes))
+                        accesses.append(
+                            AddressedAccess(role.array.memory, True, late, instr.place, operand, role.bytes)
+                        )
                 case Immediate() | Label():
                     pass
         # Nothing that a transfer may touch is moved across the end of one.
-        nowhere = Address(Register("", ""))
-        accesses += (Access(x, True, operation.latency, None, nowhere, 0) for x in operation.waits)
+        nowhere = MemoryAddress(StreamRegister("", ""))
+        accesses += (AddressedAccess(x, True, operation.latency, None, nowhere, 0) for x in operation.waits)
         if instr.guard is not None:
             reads.append(instr.guard.register)
         done = (tuple(reads), tuple(writes), tuple(accesses))
         return Effects(instr, kind, operation.units, operation.latency, operation.busy, *done)
 
 
-def _roles(machine: Machine, operation: Operation) -> tuple[_Role | None, ...]:
+def _roles(machine: VliwMachine, operation: MachineOperation) -> tuple[_Role | None, ...]:
     definition = operation.definition
     read = {x.name for x in machine.read(operation.name)}
     written = {x.name for x in machine.written(operation.name)}

@@ -14,13 +14,13 @@ from importlib.util import find_spec
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.vliw.pack.lifetimes import total
-from planish.vliw.pack.modulo import Body, Kernel, kernel_at
+from planish.vliw.pack.modulo import LoopBody, PipelinedKernel, kernel_at
 
 _EXTRA = "pip install 'planish[exact]'"
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class IntervalProof:
     """What an exact search has shown: no interval below `least` is possible. `lifetimes`: the sum of those of the
     kernel, and `shortest` what none of its interval and stages goes below (0: nothing is known)."""
 
@@ -39,7 +39,7 @@ def missing() -> PlanishError:
     return PlanishError(Diagnostic("E0913", "OR-tools, which schedules exactly, is not installed", help=_EXTRA))
 
 
-def refine(body: Body, kernel: Kernel, least: int, limit: float) -> tuple[Kernel, Proof]:
+def refine(body: LoopBody, kernel: PipelinedKernel, least: int, limit: float) -> tuple[PipelinedKernel, IntervalProof]:
     """The kernel, or a better one, and what is known about others. `least`: a lower bound of the interval; `limit`:
     deterministic seconds of the solver for each question (about as long as seconds are).
 
@@ -63,8 +63,8 @@ def refine(body: Body, kernel: Kernel, least: int, limit: float) -> tuple[Kernel
         made = kernel_at(body, best.interval, short.cycles)
         if made is not None and _sum(body, made) < _sum(body, best):
             best = made
-    return best, Proof(proven, _sum(body, best), short.least)
+    return best, IntervalProof(proven, _sum(body, best), short.least)
 
 
-def _sum(body: Body, kernel: Kernel) -> int:
+def _sum(body: LoopBody, kernel: PipelinedKernel) -> int:
     return total(body.values, kernel.cycles, kernel.interval)

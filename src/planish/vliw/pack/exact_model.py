@@ -15,13 +15,13 @@ from ortools.sat.python import cp_model
 from planish.vliw.pack.bounds import unions
 from planish.vliw.pack.lifetimes import span
 from planish.vliw.pack.lifetimes import total as sum_of_lifetimes
-from planish.vliw.pack.modulo import Body
+from planish.vliw.pack.modulo import LoopBody
 
 Outcome = Literal["found", "none", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
-class Solution:
+class ExactSolution:
     """What the solver says of an interval: a schedule with all lifetimes in sum (`least`: no schedule has less), that
     there is none, or that the limit was too short."""
 
@@ -32,8 +32,8 @@ class Solution:
 
 
 def solve(
-    body: Body, interval: int, limit: float, hint: Sequence[int] | None = None, shorten: bool = False
-) -> Solution:
+    body: LoopBody, interval: int, limit: float, hint: Sequence[int] | None = None, shorten: bool = False
+) -> ExactSolution:
     """A schedule of that interval. `limit`: the solver's deterministic seconds; `hint`: a schedule to start from;
     `shorten`: the sum of lifetimes is made small."""
     model = cp_model.CpModel()
@@ -52,19 +52,19 @@ def solve(
     solver.parameters.max_deterministic_time = limit
     status = solver.solve(model)
     if status == cp_model.INFEASIBLE:
-        return Solution("none")
+        return ExactSolution("none")
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        return Solution("unknown")
+        return ExactSolution("unknown")
     cycles = tuple(solver.value(x) for x in maker.cycles)
     if total is None:
-        return Solution("found", cycles)
-    return Solution("found", cycles, round(solver.objective_value), round(solver.best_objective_bound))
+        return ExactSolution("found", cycles)
+    return ExactSolution("found", cycles, round(solver.objective_value), round(solver.best_objective_bound))
 
 
 class _Model:
     """The variables of a schedule: `rows[i][r]` is true where operation i is in row r."""
 
-    def __init__(self, body: Body, interval: int, model: cp_model.CpModel, stages: int) -> None:
+    def __init__(self, body: LoopBody, interval: int, model: cp_model.CpModel, stages: int) -> None:
         self.body, self.interval, self.model = body, interval, model
         self.rows: list[list[cp_model.IntVar]] = []
         self.cycles: list[cp_model.IntVar] = []
@@ -122,9 +122,7 @@ class _Model:
     def ports(self) -> None:
         for file in self.body.machine.files:
             for r in range(self.interval):
-                read = [
-                    self._row(i, r) for i, x in enumerate(self.body.nodes) for y in x.reads if y.file == file.name
-                ]
+                read = [self._row(i, r) for i, x in enumerate(self.body.nodes) for y in x.reads if y.file == file.name]
                 written = [
                     self._row(i, r - y.latency)
                     for i, x in enumerate(self.body.nodes)
@@ -171,7 +169,7 @@ class _Model:
         return self.rows[i][r % self.interval]
 
 
-def _stages(body: Body, interval: int) -> int:
+def _stages(body: LoopBody, interval: int) -> int:
     """No schedule needs more stages: whatever the rows are, each operation waits for one chain of others."""
     delays = [0] * len(body.nodes)
     for edge in body.edges:

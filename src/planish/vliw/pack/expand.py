@@ -4,13 +4,13 @@ The kernel is unrolled so that values that live longer than the interval take tu
 is read when some updates of its pointer have landed and others have not: how many is known, and goes into its offset.
 
 >>> from planish.ir.text.parser import parse_kernel
->>> from planish.vliw.machine import Machine, Operation, RegisterFile, Unit
->>> from planish.vliw.program import Instr, Register
+>>> from planish.vliw.machine import VliwMachine, MachineOperation, VliwRegisterFile, Unit
+>>> from planish.vliw.program import Instr, StreamRegister
 >>> neg = parse_kernel("kernel NEG(d: f32[4] @V, a: f32[4] @V) { for l in 0 .. 4 { d[l] = -a[l] } }")
->>> tiny = Machine("tiny", {"v": 2}, (Unit("U", "v"), Unit("W", "v")), (RegisterFile("V", 2, 128),), (),
-...     (Operation("NEG", "NEG {d}, {a}", neg, ("U", "W"), latency=3),))
->>> a, b, c = (Register("V", x) for x in "abc")
->>> loop = Rolled((Instr("NEG", (b, a)), Instr("NEG", (c, b))), Kernel(1, (0, 4), ("U", "W")), {b: 2}, {})
+>>> tiny = VliwMachine("tiny", {"v": 2}, (Unit("U", "v"), Unit("W", "v")), (VliwRegisterFile("V", 2, 128),), (),
+...     (MachineOperation("NEG", "NEG {d}, {a}", neg, ("U", "W"), latency=3),))
+>>> a, b, c = (StreamRegister("V", x) for x in "abc")
+>>> loop = Rolled((Instr("NEG", (b, a)), Instr("NEG", (c, b))), PipelinedKernel(1, (0, 4), ("U", "W")), {b: 2}, {})
 >>> parts = expand(loop, before=4, unroll=2)
 >>> for packet in parts.kernel: print("; ".join(str(x.instr) for x in packet))
 NEG V.c, V.b~0; NEG V.b~0, V.a
@@ -25,10 +25,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from planish.vliw.pack.allocate import rename
-from planish.vliw.pack.effects import Pointer
+from planish.vliw.pack.effects import BasePointer
 from planish.vliw.pack.induction import shifted
-from planish.vliw.pack.modulo import Kernel
-from planish.vliw.program import Instr, Issue, Register
+from planish.vliw.pack.modulo import PipelinedKernel
+from planish.vliw.program import Instr, Issue, StreamRegister
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,9 @@ class Rolled:
     many they take turns with, and `pointers` those that are moved by constants."""
 
     body: tuple[Instr, ...]
-    kernel: Kernel
-    copies: Mapping[Register, int]
-    pointers: Mapping[Register, Pointer]
+    kernel: PipelinedKernel
+    copies: Mapping[StreamRegister, int]
+    pointers: Mapping[StreamRegister, BasePointer]
 
     @property
     def before(self) -> int:
@@ -79,13 +79,13 @@ def expand(loop: Rolled, before: int, unroll: int) -> Parts:
 
 def _instance(loop: Rolled, i: int, iteration: int, begun: int) -> Instr:
     """An operation of an iteration, out of `begun`: over its registers, with what its pointers lack or are ahead."""
-    names: dict[Register, Register] = {}
+    names: dict[StreamRegister, StreamRegister] = {}
     for register, count in loop.copies.items():
         if count > 1:
-            names[register] = Register(register.file, f"{register.name}~{iteration % count}")
+            names[register] = StreamRegister(register.file, f"{register.name}~{iteration % count}")
     instr = loop.body[i]
     cycles, interval = loop.kernel.cycles, loop.kernel.interval
-    lacking: dict[Register, int] = {}
+    lacking: dict[StreamRegister, int] = {}
     for register, pointer in loop.pointers.items():
         now = cycles[i] + iteration * interval
         landed = (now - pointer.latency - cycles[pointer.update]) // interval + 1

@@ -1,13 +1,14 @@
 """Address registers that move by constants: their steps in an iteration become one, the rest goes into offsets.
 
->>> from planish.vliw.program import Register
+>>> from planish.vliw.program import StreamRegister
 >>> from planish.ir.text.parser import parse_kernel
->>> from planish.vliw.machine import Machine, Memory, Operation, RegisterFile, Unit
+>>> from planish.vliw.machine import VliwMachine, MachineMemory, MachineOperation, VliwRegisterFile, Unit
 >>> load = parse_kernel("kernel L(d: f32[4] @V, a: f32[4] @M) { for l in 0 .. 4 { d[l] = a[l] } }")
->>> tiny = Machine("tiny", {"v": 1}, (Unit("U", "v"),), (RegisterFile("V", 8, 128), RegisterFile("A", 8, 32)),
-...     (Memory("M", 512),), (Operation("L", "L {d}, {a}", load, ("U",), latency=3),))
->>> p, x, y = Register("A", "p"), Register("V", "x"), Register("V", "y")
->>> body = [Instr("L", (x, Address(p, 0, 16))), Instr("L", (y, Address(p, 8, 16)))]
+>>> files = (VliwRegisterFile("V", 8, 128), VliwRegisterFile("A", 8, 32))
+>>> tiny = VliwMachine("tiny", {"v": 1}, (Unit("U", "v"),), files,
+...     (MachineMemory("M", 512),), (MachineOperation("L", "L {d}, {a}", load, ("U",), latency=3),))
+>>> p, x, y = StreamRegister("A", "p"), StreamRegister("V", "x"), StreamRegister("V", "y")
+>>> body = [Instr("L", (x, MemoryAddress(p, 0, 16))), Instr("L", (y, MemoryAddress(p, 8, 16)))]
 >>> folded, pointers = fold_steps(body, Control(tiny), Described(tiny))
 >>> for instr in folded: print(instr)
 L V.x, *A.p[0]
@@ -22,18 +23,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from planish.vliw.pack.control import Control
-from planish.vliw.pack.effects import Described, Pointer
-from planish.vliw.program import Address, Instr, Operand, Register
+from planish.vliw.pack.effects import BasePointer, Described
+from planish.vliw.program import Instr, MemoryAddress, Operand, StreamRegister
 
 
 def fold_steps(
     body: Sequence[Instr], control: Control, described: Described
-) -> tuple[list[Instr], dict[Register, Pointer]]:
+) -> tuple[list[Instr], dict[StreamRegister, BasePointer]]:
     """The body with at most one update of each pointer, and the pointers."""
     candidates = _movable(body, control, described)
     moved = dict.fromkeys(candidates, 0)
     done: list[Instr] = []
-    updates: dict[Register, list[int]] = {x: [] for x in candidates}
+    updates: dict[StreamRegister, list[int]] = {x: [] for x in candidates}
     for i, instr in enumerate(body):
         summed = control.is_sum(instr)
         if summed is not None and summed[0] in candidates:
@@ -43,9 +44,9 @@ def fold_steps(
             continue
         operands: list[Operand] = []
         for x in instr.operands:
-            if isinstance(x, Address) and x.base in candidates:
+            if isinstance(x, MemoryAddress) and x.base in candidates:
                 assert isinstance(x.offset, int) and isinstance(x.step, int)
-                operands.append(Address(x.base, x.offset + moved[x.base]))
+                operands.append(MemoryAddress(x.base, x.offset + moved[x.base]))
                 if x.step != 0:
                     updates[x.base].append(i)
                     moved[x.base] += x.step
@@ -55,21 +56,25 @@ def fold_steps(
     return _with_updates(done, updates, moved, control, described)
 
 
-def _movable(body: Sequence[Instr], control: Control, described: Described) -> set[Register]:
+def _movable(body: Sequence[Instr], control: Control, described: Described) -> set[StreamRegister]:
     """The registers that are moved by constants, for certain, and read by addresses with constant offsets only."""
-    moved: set[Register] = set()
-    others: set[Register] = set()
+    moved: set[StreamRegister] = set()
+    others: set[StreamRegister] = set()
     for instr in body:
         effects = described.effects(instr)
         summed = control.is_sum(instr)
         if summed is not None:
             moved.add(summed[0])
             continue
-        bases: list[Register] = []
+        bases: list[StreamRegister] = []
         for x in instr.operands:
-            if not isinstance(x, Address):
+            if not isinstance(x, MemoryAddress):
                 continue
-            if isinstance(x.offset, Register) or isinstance(x.step, Register) or (x.step != 0 and instr.guard):
+            if (
+                isinstance(x.offset, StreamRegister)
+                or isinstance(x.step, StreamRegister)
+                or (x.step != 0 and instr.guard)
+            ):
                 others.add(x.base)
             bases.append(x.base)
             moved |= {x.base} if x.step != 0 else set()
@@ -78,20 +83,20 @@ def _movable(body: Sequence[Instr], control: Control, described: Described) -> s
         read = list(effects.reads)
         for x in bases:
             read.remove(x)
-        based = {x.base for x in instr.operands if isinstance(x, Address) and x.step != 0}
+        based = {x.base for x in instr.operands if isinstance(x, MemoryAddress) and x.step != 0}
         others |= set(read) | {x.register for x in effects.writes if x.register not in based}
     return moved - others
 
 
 def _with_updates(
     body: Sequence[Instr],
-    updates: dict[Register, list[int]],
-    moved: dict[Register, int],
+    updates: dict[StreamRegister, list[int]],
+    moved: dict[StreamRegister, int],
     control: Control,
     described: Described,
-) -> tuple[list[Instr], dict[Register, Pointer]]:
+) -> tuple[list[Instr], dict[StreamRegister, BasePointer]]:
     """The body with each pointer's whole step in the last of its updates; sums that are left over go."""
-    kept: dict[int, list[Register]] = {}
+    kept: dict[int, list[StreamRegister]] = {}
     dropped: set[int] = set()
     for register, places in updates.items():
         sums = [i for i in places if control.is_sum(body[i]) is not None]
@@ -104,7 +109,7 @@ def _with_updates(
         elif last in sums:
             dropped.add(last)
     done: list[Instr] = []
-    pointers: dict[Register, Pointer] = {}
+    pointers: dict[StreamRegister, BasePointer] = {}
     for i, instr in enumerate(body):
         if i in dropped:
             continue
@@ -116,19 +121,19 @@ def _with_updates(
             else:
                 instr = replace(instr, operands=tuple(_stepped(x, register, moved[register]) for x in instr.operands))
             latency = next(x.latency for x in described.effects(instr).writes if x.register == register)
-            pointers[register] = Pointer(len(done), moved[register], latency)
+            pointers[register] = BasePointer(len(done), moved[register], latency)
         done.append(instr)
     return done, pointers
 
 
-def shifted(operand: Operand, by: Mapping[Register, int]) -> Operand:
+def shifted(operand: Operand, by: Mapping[StreamRegister, int]) -> Operand:
     """An operand with another constant offset where its base is one of some registers."""
-    if isinstance(operand, Address) and operand.base in by and isinstance(operand.offset, int):
+    if isinstance(operand, MemoryAddress) and operand.base in by and isinstance(operand.offset, int):
         return replace(operand, offset=operand.offset + by[operand.base])
     return operand
 
 
-def _stepped(operand: Operand, register: Register, step: int) -> Operand:
-    if isinstance(operand, Address) and operand.base == register:
+def _stepped(operand: Operand, register: StreamRegister, step: int) -> Operand:
+    if isinstance(operand, MemoryAddress) and operand.base == register:
         return replace(operand, step=step)
     return operand

@@ -1,12 +1,12 @@
 """Loop-invariant motion: operations that make the same value in every iteration go before the loop.
 
 >>> from planish.ir.text.parser import parse_kernel
->>> from planish.vliw.machine import Machine, Operation, RegisterFile, Unit
->>> from planish.vliw.program import Register
+>>> from planish.vliw.machine import VliwMachine, MachineOperation, VliwRegisterFile, Unit
+>>> from planish.vliw.program import StreamRegister
 >>> neg = parse_kernel("kernel NEG(d: f32[4] @V, a: f32[4] @V) { for l in 0 .. 4 { d[l] = -a[l] } }")
->>> tiny = Machine("tiny", {"v": 1}, (Unit("U", "v"),), (RegisterFile("V", 8, 128),), (),
-...     (Operation("NEG", "NEG {d}, {a}", neg, ("U",), latency=2),))
->>> a, b, c = (Register("V", x) for x in "abc")
+>>> tiny = VliwMachine("tiny", {"v": 1}, (Unit("U", "v"),), (VliwRegisterFile("V", 8, 128),), (),
+...     (MachineOperation("NEG", "NEG {d}, {a}", neg, ("U",), latency=2),))
+>>> a, b, c = (StreamRegister("V", x) for x in "abc")
 >>> loop = Loop("i", 9, (Instr("NEG", (b, a)), Instr("NEG", (c, c)), Instr("NEG", (a, b))))
 >>> [str(x) for x in hoist(loop, frozenset({a, c}), Described(tiny))[0]]
 []
@@ -22,7 +22,7 @@ from dataclasses import replace
 
 from planish.vliw.pack.effects import Described, Effects
 from planish.vliw.pack.webs import Registers
-from planish.vliw.program import Instr, Item, Loop, Register
+from planish.vliw.program import Instr, Item, Loop, StreamRegister
 
 
 def hoist(loop: Loop, wanted: Registers, described: Described) -> tuple[list[Instr], Loop]:
@@ -41,7 +41,7 @@ def hoist(loop: Loop, wanted: Registers, described: Described) -> tuple[list[Ins
     return before, replace(loop, body=tuple(rest))
 
 
-def _moves(effects: Effects, written: Counter[Register], wanted: Registers) -> bool:
+def _moves(effects: Effects, written: Counter[StreamRegister], wanted: Registers) -> bool:
     if effects.kind != "compute" or effects.accesses or effects.guard or not effects.writes:
         return False
     if any(written[x] for x in effects.reads):

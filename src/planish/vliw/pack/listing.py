@@ -1,13 +1,13 @@
 """List scheduling of a block: the operation with the longest chain of dependences behind it goes first.
 
 >>> from planish.ir.text.parser import parse_kernel
->>> from planish.vliw.machine import Machine, Operation, RegisterFile, Unit
+>>> from planish.vliw.machine import VliwMachine, MachineOperation, VliwRegisterFile, Unit
 >>> from planish.vliw.pack.effects import Described
->>> from planish.vliw.program import Instr, Register
+>>> from planish.vliw.program import Instr, StreamRegister
 >>> mac = parse_kernel("kernel MAC(d: f32[4] @V, a: f32[4] @V) { for l in 0 .. 4 { d[l] += a[l] } }")
->>> tiny = Machine("tiny", {"v": 1}, (Unit("U", "v"),), (RegisterFile("V", 8, 128),), (),
-...     (Operation("MAC", "MAC {d}, {a}", mac, ("U",), latency=3),))
->>> d, e, a = (Register("V", x) for x in "dea")
+>>> tiny = VliwMachine("tiny", {"v": 1}, (Unit("U", "v"),), (VliwRegisterFile("V", 8, 128),), (),
+...     (MachineOperation("MAC", "MAC {d}, {a}", mac, ("U",), latency=3),))
+>>> d, e, a = (StreamRegister("V", x) for x in "dea")
 >>> block = [Described(tiny).effects(Instr("MAC", x)) for x in ((d, a), (e, a), (d, e))]
 >>> schedule_block(tiny, block).cycles
 (0, 1, 4)
@@ -19,13 +19,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 
-from planish.vliw.machine import Machine
+from planish.vliw.machine import VliwMachine
 from planish.vliw.pack.beam import search
 from planish.vliw.pack.bounds import resource_bound
 from planish.vliw.pack.dependence import Edge, graph, longest_to_end, needed_delay
-from planish.vliw.pack.effects import Effects, Pointer
-from planish.vliw.pack.reservation import Table
-from planish.vliw.program import Register
+from planish.vliw.pack.effects import BasePointer, Effects
+from planish.vliw.pack.reservation import ReservationTable
+from planish.vliw.program import StreamRegister
 
 _MOST_BEAM = 64
 """Operations of the largest block that a beam is tried on."""
@@ -54,11 +54,11 @@ class Schedule:
 
 
 def schedule_block(
-    machine: Machine,
+    machine: VliwMachine,
     nodes: Sequence[Effects],
     flying: Sequence[Flying] = (),
     *,
-    pointers: Mapping[Register, Pointer] | None = None,
+    pointers: Mapping[StreamRegister, BasePointer] | None = None,
     loops: bool = False,
     lands: bool = False,
     ordered: bool = False,
@@ -104,7 +104,7 @@ class _Ends:
     lands: bool
     least: int
 
-    def schedule(self, table: Table, nodes: Sequence[Effects], cycles: list[int]) -> Schedule:
+    def schedule(self, table: ReservationTable, nodes: Sequence[Effects], cycles: list[int]) -> Schedule:
         """The schedule of a block, all of whose operations but a jump at its end are in the table."""
         last = len(cycles)
         length = max((x + 1 for x in cycles), default=0)
@@ -131,15 +131,19 @@ def _earliest(node: Effects, flying: Sequence[Flying]) -> int:
     return max([0, *(cycle + delay for cycle, delay in needed if delay is not None)])
 
 
-def _table_of(machine: Machine, flying: Sequence[Flying]) -> Table:
-    table = Table(machine)
+def _table_of(machine: VliwMachine, flying: Sequence[Flying]) -> ReservationTable:
+    table = ReservationTable(machine)
     for x in flying:
         table.keep(x.effects, x.cycle, x.unit)
     return table
 
 
 def _place_all(
-    table: Table, nodes: Sequence[Effects], edges: Sequence[Edge], heights: Sequence[int], earliest: Sequence[int]
+    table: ReservationTable,
+    nodes: Sequence[Effects],
+    edges: Sequence[Edge],
+    heights: Sequence[int],
+    earliest: Sequence[int],
 ) -> list[int]:
     """Each operation, once all before it are placed, at the first cycle with room for it."""
     after: list[list[Edge]] = [[] for _ in nodes]
@@ -170,7 +174,7 @@ def _place_all(
 
 
 def _place_in_order(
-    table: Table, nodes: Sequence[Effects], edges: Sequence[Edge], earliest: Sequence[int]
+    table: ReservationTable, nodes: Sequence[Effects], edges: Sequence[Edge], earliest: Sequence[int]
 ) -> list[int]:
     """Each operation no earlier than the one that stands before it."""
     before: list[list[Edge]] = [[] for _ in nodes]
@@ -187,7 +191,7 @@ def _place_in_order(
 
 
 def _finish(
-    table: Table, nodes: Sequence[Effects], cycles: list[int], length: int, *, jumps: bool, loops: bool
+    table: ReservationTable, nodes: Sequence[Effects], cycles: list[int], length: int, *, jumps: bool, loops: bool
 ) -> list[str] | None:
     """The units of a block of that length, with its jump placed where it takes effect at its end; None where there is
     no room for it, or the next iteration would be in the way."""
@@ -198,7 +202,7 @@ def _finish(
             return None
     units = [table.unit_of(i) for i in range(len(nodes))]
     if loops:
-        around = Table(table.machine, length)
+        around = ReservationTable(table.machine, length)
         placed = zip(nodes, units, cycles, strict=True)
         if not all(around.place(i, x.on(unit), cycle) for i, (x, unit, cycle) in enumerate(placed)):
             if jumps:
@@ -207,7 +211,7 @@ def _finish(
     return units
 
 
-def gap_before(machine: Machine, nodes: Sequence[Effects], schedule: Schedule, flying: Sequence[Flying]) -> int:
+def gap_before(machine: VliwMachine, nodes: Sequence[Effects], schedule: Schedule, flying: Sequence[Flying]) -> int:
     """How many empty packets must stand before a schedule that was made without regard to what is under way."""
     gap = max((_earliest(x, flying) - cycle for x, cycle in zip(nodes, schedule.cycles, strict=True)), default=0)
     gap = max(gap, 0)
@@ -217,7 +221,7 @@ def gap_before(machine: Machine, nodes: Sequence[Effects], schedule: Schedule, f
 
 
 def _fits_behind(
-    machine: Machine, nodes: Sequence[Effects], schedule: Schedule, flying: Sequence[Flying], gap: int
+    machine: VliwMachine, nodes: Sequence[Effects], schedule: Schedule, flying: Sequence[Flying], gap: int
 ) -> bool:
     table = _table_of(machine, [replace(x, cycle=x.cycle - gap) for x in flying])
     placed = zip(nodes, schedule.cycles, schedule.units, strict=True)

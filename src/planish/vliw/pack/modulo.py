@@ -3,13 +3,13 @@
 The operation with the longest chain behind it is placed first, or the one with the least slack; one that finds no room
 takes it from others, which are placed again. Then operations move within their slack so that values live less long.
 
->>> from planish.vliw.machine import Machine, Unit
+>>> from planish.vliw.machine import VliwMachine, Unit
 >>> from planish.vliw.pack.effects import Effects
 >>> from planish.vliw.program import Instr
->>> tiny = Machine("tiny", {"v": 2}, (Unit("A", "v"), Unit("B", "v")), (), (), ())
+>>> tiny = VliwMachine("tiny", {"v": 2}, (Unit("A", "v"), Unit("B", "v")), (), (), ())
 >>> load = Effects(Instr("L", ()), "load", ("A",), 3, 1, (), (), ())
 >>> add = Effects(Instr("X", ()), "compute", ("A", "B"), 2, 1, (), (), ())
->>> body = Body(tiny, (load, load, add, add), (Edge(0, 2, 3), Edge(1, 2, 3), Edge(2, 3, 2)), ())
+>>> body = LoopBody(tiny, (load, load, add, add), (Edge(0, 2, 3), Edge(1, 2, 3), Edge(2, 3, 2)), ())
 >>> found = schedule_loop(body)
 >>> found.interval, found.cycles, found.stages
 (2, (0, 1, 4, 7), 4)
@@ -21,12 +21,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from planish.vliw.machine import Machine
+from planish.vliw.machine import VliwMachine
 from planish.vliw.pack.bounds import recurrence_bound, resource_bound
 from planish.vliw.pack.dependence import Edge
 from planish.vliw.pack.effects import Effects
-from planish.vliw.pack.lifetimes import Value
-from planish.vliw.pack.reservation import Table
+from planish.vliw.pack.lifetimes import LiveValue
+from planish.vliw.pack.reservation import ReservationTable
 from planish.vliw.pack.slack import place_by_slack
 
 _TRIES = 8
@@ -37,17 +37,17 @@ _SHUFFLES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
+class LoopBody:
     """The body of an innermost loop: its operations, their dependences, and the values they make."""
 
-    machine: Machine
+    machine: VliwMachine
     nodes: tuple[Effects, ...]
     edges: tuple[Edge, ...]
-    values: tuple[Value, ...]
+    values: tuple[LiveValue, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
+class PipelinedKernel:
     """A modulo schedule: the cycles of the first iteration's operations, and their units."""
 
     interval: int
@@ -60,13 +60,13 @@ class Kernel:
         return max(self.cycles, default=0) // self.interval + 1
 
 
-def least_interval(body: Body) -> int:
+def least_interval(body: LoopBody) -> int:
     """MII: the greater one of both lower bounds."""
     resources = resource_bound(body.machine, body.nodes)
     return max(resources.interval, recurrence_bound(len(body.nodes), body.edges).interval)
 
 
-def schedule_loop(body: Body, least: int = 0, most: int | None = None) -> Kernel | None:
+def schedule_loop(body: LoopBody, least: int = 0, most: int | None = None) -> PipelinedKernel | None:
     """The kernel with the shortest interval found from `least` (and MII) on, up to `most`; None where there is none."""
     first = max(least, least_interval(body))
     last = first + sum(x.span for x in body.nodes) if most is None else most
@@ -77,25 +77,25 @@ def schedule_loop(body: Body, least: int = 0, most: int | None = None) -> Kernel
     return None
 
 
-def schedule_at(body: Body, interval: int) -> Kernel | None:
+def schedule_at(body: LoopBody, interval: int) -> PipelinedKernel | None:
     """A kernel of that interval; None where none is found."""
     heights = _heights(body, interval)
     if heights is None:
         return None
     for number, ranks in enumerate(_orders(body, heights)):
         if number == 1:
-            table = Table(body.machine, interval)
+            table = ReservationTable(body.machine, interval)
             cycles = place_by_slack(body.nodes, body.edges, table, _TRIES * len(body.nodes) + 100)
             if cycles is not None:
                 return shorten(body, table, cycles)
-        table = Table(body.machine, interval)
+        table = ReservationTable(body.machine, interval)
         cycles = _place(body, table, ranks)
         if cycles is not None:
             return shorten(body, table, cycles)
     return None
 
 
-def _orders(body: Body, heights: list[int]) -> Iterator[list[tuple[float, ...]]]:
+def _orders(body: LoopBody, heights: list[int]) -> Iterator[list[tuple[float, ...]]]:
     """Ranks of operations, the highest of which is placed first: by the chain behind it, then with those first that
     have the fewest units, then with chance between like ones."""
     count = len(heights)
@@ -108,17 +108,19 @@ def _orders(body: Body, heights: list[int]) -> Iterator[list[tuple[float, ...]]]
         yield [(heights[i] + random.random() * spread, -i) for i in range(count)]
 
 
-def kernel_at(body: Body, interval: int, cycles: Sequence[int]) -> Kernel | None:
+def kernel_at(body: LoopBody, interval: int, cycles: Sequence[int]) -> PipelinedKernel | None:
     """The kernel with operations in given cycles, which the units allow; None where no choice of units is found."""
-    table = Table(body.machine, interval)
+    table = ReservationTable(body.machine, interval)
     order = sorted(range(len(cycles)), key=lambda x: (-body.nodes[x].busy, len(body.nodes[x].units), x))
     if not all(table.place(i, body.nodes[i], cycles[i]) for i in order):
         return None
     first = min(cycles, default=0)
-    return Kernel(interval, tuple(x - first for x in cycles), tuple(table.unit_of(i) for i in range(len(cycles))))
+    return PipelinedKernel(
+        interval, tuple(x - first for x in cycles), tuple(table.unit_of(i) for i in range(len(cycles)))
+    )
 
 
-def _heights(body: Body, interval: int) -> list[int] | None:
+def _heights(body: LoopBody, interval: int) -> list[int] | None:
     """The longest chain from each operation on; None where a recurrence is longer than the interval allows."""
     heights = [0] * len(body.nodes)
     weighted = [(x.first, x.second, x.delay - interval * x.distance) for x in reversed(body.edges)]
@@ -133,7 +135,7 @@ def _heights(body: Body, interval: int) -> list[int] | None:
     return None
 
 
-def _place(body: Body, table: Table, ranks: Sequence[tuple[float, ...]]) -> list[int] | None:
+def _place(body: LoopBody, table: ReservationTable, ranks: Sequence[tuple[float, ...]]) -> list[int] | None:
     count, interval = len(body.nodes), table.period
     before: list[list[Edge]] = [[] for _ in range(count)]
     after: list[list[Edge]] = [[] for _ in range(count)]
@@ -171,10 +173,10 @@ def _place(body: Body, table: Table, ranks: Sequence[tuple[float, ...]]) -> list
     return None
 
 
-def shorten(body: Body, table: Table, cycles: list[int], sweeps: int = 3) -> Kernel:
+def shorten(body: LoopBody, table: ReservationTable, cycles: list[int], sweeps: int = 3) -> PipelinedKernel:
     """The kernel with operations moved within their slack, as long as lifetimes get shorter by it."""
     count, interval = len(body.nodes), table.period
-    touched: list[list[Value]] = [[] for _ in range(count)]
+    touched: list[list[LiveValue]] = [[] for _ in range(count)]
     for value in body.values:
         for i in {x for x, _ in (*value.writers, *value.readers)}:
             touched[i].append(value)
@@ -191,16 +193,16 @@ def shorten(body: Body, table: Table, cycles: list[int], sweeps: int = 3) -> Ker
         if not moved:
             break
     first = min(cycles, default=0)
-    return Kernel(interval, tuple(x - first for x in cycles), tuple(table.unit_of(i) for i in range(count)))
+    return PipelinedKernel(interval, tuple(x - first for x in cycles), tuple(table.unit_of(i) for i in range(count)))
 
 
 def _move(
-    body: Body,
+    body: LoopBody,
     interval: int,
     cycles: list[int],
-    table: Table,
+    table: ReservationTable,
     i: int,
-    values: Sequence[Value],
+    values: Sequence[LiveValue],
     edges: tuple[Sequence[Edge], Sequence[Edge]],
 ) -> bool:
     """Move one operation to where its values live least; whether it has moved."""
@@ -239,7 +241,7 @@ def _move(
 _FAR = 1 << 40
 
 
-def _without(value: Value, i: int, cycles: Sequence[int], interval: int) -> tuple[int, int, int, int]:
+def _without(value: LiveValue, i: int, cycles: Sequence[int], interval: int) -> tuple[int, int, int, int]:
     """When a value lands and ends but for one operation, and how long after that operation it does by that one."""
     first, last, landing, end = _FAR, -_FAR, _FAR, -_FAR
     for j, latency in value.writers:

@@ -1,13 +1,13 @@
 """A stream of operations becomes packets: blocks and loops are scheduled, loops get their control, values registers.
 
 >>> from planish.ir.text.parser import parse_kernel
->>> from planish.vliw.machine import Machine, Operation, RegisterFile, Unit
->>> from planish.vliw.program import Instr, Program, Register
+>>> from planish.vliw.machine import VliwMachine, MachineOperation, VliwRegisterFile, Unit
+>>> from planish.vliw.program import Instr, StreamProgram, StreamRegister
 >>> neg = parse_kernel("kernel NEG(d: f32[4] @V, a: f32[4] @V) { for l in 0 .. 4 { d[l] = -a[l] } }")
->>> tiny = Machine("tiny", {"v": 1}, (Unit("U", "v"),), (RegisterFile("V", 2, 128),), (),
-...     (Operation("NEG", "NEG {d}, {a}", neg, ("U",), latency=2),))
->>> a, b = Register("V", "a"), Register("V", "b")
->>> packed = pack(Program("k", (), (Instr("NEG", (b, a)), Instr("NEG", (a, b)))), tiny)
+>>> tiny = VliwMachine("tiny", {"v": 1}, (Unit("U", "v"),), (VliwRegisterFile("V", 2, 128),), (),
+...     (MachineOperation("NEG", "NEG {d}, {a}", neg, ("U",), latency=2),))
+>>> a, b = StreamRegister("V", "a"), StreamRegister("V", "b")
+>>> packed = pack(StreamProgram("k", (), (Instr("NEG", (b, a)), Instr("NEG", (a, b)))), tiny)
 >>> [[str(x.instr) for x in packet] for packet in packed.code.packets]
 [['NEG V.0, V.0'], [], ['NEG V.0, V.0']]
 """
@@ -19,13 +19,13 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from planish.core.diagnostic import Diagnostic, PlanishError
-from planish.vliw.machine import Machine
+from planish.vliw.machine import VliwMachine
 from planish.vliw.pack.allocate import TooFewRegisters, allocate
-from planish.vliw.pack.bounds import Bound, recurrence_bound, resource_bound
+from planish.vliw.pack.bounds import IntervalBound, recurrence_bound, resource_bound
 from planish.vliw.pack.control import Control
 from planish.vliw.pack.dependence import graph
 from planish.vliw.pack.effects import Described
-from planish.vliw.pack.exact import Proof, is_installed, missing, refine
+from planish.vliw.pack.exact import IntervalProof, is_installed, missing, refine
 from planish.vliw.pack.expand import Parts, Rolled, expand
 from planish.vliw.pack.induction import fold_steps
 from planish.vliw.pack.invariants import hoist
@@ -43,14 +43,14 @@ from planish.vliw.pack.pipelining import (
 )
 from planish.vliw.pack.unrolling import unroll_short
 from planish.vliw.pack.webs import Registers, live_at_head, live_before, name_values
-from planish.vliw.program import Code, Guard, Instr, Issue, Item, Loop, Packet, Program, Register
+from planish.vliw.program import Guard, Instr, Issue, Item, Loop, Packet, PacketCode, StreamProgram, StreamRegister
 
 _MOST_FLAT = 600
 """Operations of all iterations up to which a loop becomes packets without a jump."""
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class PackOptions:
     """How packets are made. `pipeline`: iterations of innermost loops overlap; `unroll`: loops whose iterations come to
     so many operations or fewer, for certain, become straight code; `beam`: how many partial schedules of a block are
     followed where list scheduling misses its lower bound (0: none); `exact`: deterministic seconds that the exact
@@ -75,12 +75,12 @@ class LoopReport:
     method: Literal["list", "modulo", "flat"]
     operations: int
     interval: int
-    resources: Bound
-    recurrences: Bound
+    resources: IntervalBound
+    recurrences: IntervalBound
     stages: int = 1
     unroll: int = 1
     registers: Mapping[str, int] = field(default_factory=dict)
-    proof: Proof | None = None
+    proof: IntervalProof | None = None
 
     @property
     def least(self) -> int:
@@ -120,18 +120,18 @@ class BlockReport:
 class Packed:
     """The packets of a program, and what became of its loops and blocks, in the order in which they stand."""
 
-    code: Code
+    code: PacketCode
     loops: tuple[LoopReport, ...]
     blocks: tuple[BlockReport, ...] = ()
 
 
-def pack(program: Program, machine: Machine, options: Options | None = None) -> Packed:
+def pack(program: StreamProgram, machine: VliwMachine, options: PackOptions | None = None) -> Packed:
     """The program as packets over the machine's registers.
 
     PlanishError E0911 where the machine has no operations for the control of a loop, E0912 where it has too few
     registers, E0913 where exact schedules are asked for without the solver.
     """
-    chosen = options or Options()
+    chosen = options or PackOptions()
     if chosen.exact and not is_installed():
         raise missing()
     plan = _Plan(chosen.unroll)
@@ -140,7 +140,7 @@ def pack(program: Program, machine: Machine, options: Options | None = None) -> 
         builder = _Builder(machine, described, control, chosen, plan)
         body = unroll_short(program.body, plan.unroll)
         builder.items(name_values(body, frozenset(), described), frozenset())
-        code = Code(program.name, tuple(builder.packets), dict(builder.labels), program.parameters)
+        code = PacketCode(program.name, tuple(builder.packets), dict(builder.labels), program.parameters)
         try:
             return Packed(allocate(code, machine), tuple(builder.reports), tuple(builder.blocks))
         except TooFewRegisters as few:
@@ -171,7 +171,7 @@ class _Plan:
         return None if self.ordered else _Plan(0, ordered=True, hoists=False)
 
 
-def _too_few(program: Program, machine: Machine, few: TooFewRegisters) -> PlanishError:
+def _too_few(program: StreamProgram, machine: VliwMachine, few: TooFewRegisters) -> PlanishError:
     count = machine.file(few.file).count
     message = f"{program.name} wants {few.wanted} registers of {few.file} at once; {machine.name} has {count}"
     return PlanishError(Diagnostic("E0912", message))
@@ -187,10 +187,10 @@ class _Ends:
 
 @dataclass(slots=True)
 class _Builder:
-    machine: Machine
+    machine: VliwMachine
     described: Described
     control: Control
-    options: Options
+    options: PackOptions
     plan: _Plan
     packets: list[Packet] = field(default_factory=list)
     labels: dict[str, int] = field(default_factory=dict)
@@ -199,9 +199,9 @@ class _Builder:
     blocks: list[BlockReport] = field(default_factory=list)
     made: int = 0
 
-    def fresh(self, file: str) -> Register:
+    def fresh(self, file: str) -> StreamRegister:
         self.made += 1
-        return Register(file, f"%{self.made}")
+        return StreamRegister(file, f"%{self.made}")
 
     def items(self, items: Sequence[Item], after: Registers, tail: Sequence[Instr] = ()) -> None:
         """Packets for items one after the other; `tail` ends an iteration of the loop around them, and `after` are the
@@ -239,7 +239,7 @@ class _Builder:
         """A loop whose iterations follow one another."""
         counter = self.counter(loop)
         behind = self.label(loop, "end")
-        skipped = isinstance(loop.count, Register) and loop.at_least < 1
+        skipped = isinstance(loop.count, StreamRegister) and loop.at_least < 1
         if isinstance(loop.count, int):
             block = [*block, *self.control.constant(counter, loop.count)]
         else:
@@ -335,7 +335,7 @@ class _Builder:
         return parts
 
     def pipelined_so_often(
-        self, loop: Loop, problem: Problem, rolled: Rolled, count: int, block: list[Instr], proof: Proof | None
+        self, loop: Loop, problem: Problem, rolled: Rolled, count: int, block: list[Instr], proof: IntervalProof | None
     ) -> bool:
         """A loop with a known number of iterations."""
         for unroll in unrollings(rolled, 1):
@@ -363,7 +363,7 @@ class _Builder:
         self.rows(Parts([], [], [*parts.prologue, *parts.epilogue]), [], None)
         return True
 
-    def report(self, loop: Loop, problem: Problem, rolled: Rolled, unroll: int, proof: Proof | None) -> None:
+    def report(self, loop: Loop, problem: Problem, rolled: Rolled, unroll: int, proof: IntervalProof | None) -> None:
         kernel = rolled.kernel
         registers = pressure(problem.body.values, problem.invariants, kernel.cycles, kernel.interval)
         bounds = (problem.resources, problem.recurrences)
@@ -386,8 +386,10 @@ class _Builder:
         flown = (Flying(node, cycle - len(rows), unit) for node, cycle, unit in issued)
         self.flying = [x for x in [*_later(self.flying, len(rows)), *flown] if x.cycle + x.effects.span > 0]
 
-    def counter(self, loop: Loop) -> Register:
-        return self.fresh(self.control.counter_file(loop.count.file if isinstance(loop.count, Register) else None))
+    def counter(self, loop: Loop) -> StreamRegister:
+        return self.fresh(
+            self.control.counter_file(loop.count.file if isinstance(loop.count, StreamRegister) else None)
+        )
 
     def once(self, instrs: Sequence[Instr]) -> Schedule:
         """A loop's body without its control, each iteration after the other."""
@@ -407,17 +409,17 @@ class _Builder:
         self.labels[name] = -1
         return name
 
-    def jump_if_less(self, register: Register, bound: int, label: str) -> list[Instr]:
+    def jump_if_less(self, register: StreamRegister, bound: int, label: str) -> list[Instr]:
         predicate = self.fresh(self.control.predicate_file())
         test = self.control.less(predicate, register, bound, self.fresh)
         return [*test.before, test.instr, self.control.jump(label, Guard(predicate, test.negated))]
 
-    def count_down(self, counter: Register, label: str) -> list[Instr]:
+    def count_down(self, counter: StreamRegister, label: str) -> list[Instr]:
         """The operations that end an iteration: the counter goes down, and there is a jump unless it is zero."""
         ends = self.passes_end(counter, 1, 1, label)
         return [*ends.before, *ends.chain]
 
-    def passes_end(self, counter: Register, by: int, least: int, label: str) -> _Ends:
+    def passes_end(self, counter: StreamRegister, by: int, least: int, label: str) -> _Ends:
         """The operations that end a pass: the counter goes down, and there is a jump if at least `least` is left."""
         down = self.control.add(counter, counter, -by)
         if least == 1 and self.control.guards(counter.file):
@@ -443,7 +445,7 @@ class _Builder:
         self.blocks.append(BlockReport(len(self.packets), len(nodes), schedule.length, schedule.least))
         self.emit(schedule, folded)
 
-    def listed(self, loop: Loop, counter: Register, report: bool = True) -> None:
+    def listed(self, loop: Loop, counter: StreamRegister, report: bool = True) -> None:
         """An innermost loop whose iterations follow one another, with no more overlap than what is under way."""
         head = self.label(loop, "loop")
         instrs, pointers = fold_steps([*_instrs(loop), *self.count_down(counter, head)], self.control, self.described)

@@ -2,12 +2,12 @@
 where the operations that count its passes go.
 
 >>> from planish.ir.text.parser import parse_kernel
->>> from planish.vliw.machine import Machine, Operation, RegisterFile, Unit
->>> from planish.vliw.program import Instr, Register
+>>> from planish.vliw.machine import VliwMachine, MachineOperation, VliwRegisterFile, Unit
+>>> from planish.vliw.program import Instr, StreamRegister
 >>> mac = parse_kernel("kernel MAC(d: f32[4] @V, a: f32[4] @V) { for l in 0 .. 4 { d[l] += a[l] } }")
->>> tiny = Machine("tiny", {"v": 1}, (Unit("U", "v"),), (RegisterFile("V", 8, 128),), (),
-...     (Operation("MAC", "MAC {d}, {a}", mac, ("U",), latency=3),))
->>> d, a = Register("V", "d"), Register("V", "a")
+>>> tiny = VliwMachine("tiny", {"v": 1}, (Unit("U", "v"),), (VliwRegisterFile("V", 8, 128),), (),
+...     (MachineOperation("MAC", "MAC {d}, {a}", mac, ("U",), latency=3),))
+>>> d, a = StreamRegister("V", "d"), StreamRegister("V", "a")
 >>> problem = prepare([Instr("MAC", (d, a))], frozenset({d}), Control(tiny), Described(tiny))
 >>> roll(problem, least=0, most=9).kernel.interval
 3
@@ -19,17 +19,17 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from planish.vliw.pack.bounds import Bound, recurrence_bound, resource_bound
+from planish.vliw.pack.bounds import IntervalBound, recurrence_bound, resource_bound
 from planish.vliw.pack.control import Control
 from planish.vliw.pack.dependence import Edge, graph
-from planish.vliw.pack.effects import Described, Effects, Pointer
+from planish.vliw.pack.effects import BasePointer, Described, Effects
 from planish.vliw.pack.expand import Rolled
 from planish.vliw.pack.induction import fold_steps
 from planish.vliw.pack.lifetimes import copies, pressure, values_of
-from planish.vliw.pack.modulo import Body, Kernel, schedule_at
-from planish.vliw.pack.reservation import Table
+from planish.vliw.pack.modulo import LoopBody, PipelinedKernel, schedule_at
+from planish.vliw.pack.reservation import ReservationTable
 from planish.vliw.pack.webs import Registers
-from planish.vliw.program import Instr, Issue, Register
+from planish.vliw.program import Instr, Issue, StreamRegister
 
 _MOST_COPIES = 16
 """Kernels are not unrolled further than this."""
@@ -40,11 +40,11 @@ class Problem:
     """An innermost loop to be pipelined. `invariants`: registers that it reads and does not write,
     and its pointers."""
 
-    body: Body
-    pointers: Mapping[Register, Pointer]
+    body: LoopBody
+    pointers: Mapping[StreamRegister, BasePointer]
     invariants: Registers
-    resources: Bound
-    recurrences: Bound
+    resources: IntervalBound
+    recurrences: IntervalBound
 
     @property
     def least(self) -> int:
@@ -64,7 +64,7 @@ def prepare(instrs: Sequence[Instr], after: Registers, control: Control, describ
         edges.append(Edge(pointer.update, pointer.update, pointer.latency, 1))
     machine = described.machine
     values = [x for x in values_of(nodes, renamed) if x.register not in pointers]
-    body = Body(machine, nodes, tuple(edges), tuple(values))
+    body = LoopBody(machine, nodes, tuple(edges), tuple(values))
     # A pointer takes its register all the time, whenever its next value lands.
     invariants = frozenset(y for x in nodes for y in x.reads) - written | frozenset(pointers)
     resources, recurrences = resource_bound(machine, nodes), recurrence_bound(len(nodes), edges)
@@ -86,17 +86,15 @@ def roll(problem: Problem, least: int, most: int) -> Rolled | None:
     return None
 
 
-def has_registers(problem: Problem, kernel: Kernel) -> bool:
+def has_registers(problem: Problem, kernel: PipelinedKernel) -> bool:
     """Whether no cycle of a kernel wants more registers of a file than there are."""
     wanted = pressure(problem.body.values, problem.invariants, kernel.cycles, kernel.interval)
     return all(count <= problem.body.machine.file(file).count for file, count in wanted.items())
 
 
-def with_copies(problem: Problem, kernel: Kernel) -> Rolled:
+def with_copies(problem: Problem, kernel: PipelinedKernel) -> Rolled:
     """The schedule, and how many registers each value takes turns with."""
-    wanted = {
-        x.register: copies(x, kernel.cycles, kernel.interval) for x in problem.body.values if x.renamed
-    }
+    wanted = {x.register: copies(x, kernel.cycles, kernel.interval) for x in problem.body.values if x.renamed}
     return Rolled(
         tuple(x.instr for x in problem.body.nodes),
         kernel,
@@ -128,7 +126,7 @@ def add_control(
 ) -> list[list[Issue]] | None:
     """Some packets with a chain of operations in them, each of which waits for the one before; the last one jumps where
     the packets end. None where there is no room for them. Without packets that come `before`, they are a kernel."""
-    table = Table(described.machine, len(rows) if before is None else 0)
+    table = ReservationTable(described.machine, len(rows) if before is None else 0)
     number = 0
     for row, issues in enumerate(before or ()):
         for issue in issues:

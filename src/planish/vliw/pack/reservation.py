@@ -3,13 +3,13 @@
 An operation that finds its units taken may send another one to a unit that this one can do without, so that the table
 is full only where no choice of units is left.
 
->>> from planish.vliw.machine import Machine, RegisterFile, Unit
+>>> from planish.vliw.machine import VliwMachine, VliwRegisterFile, Unit
 >>> from planish.vliw.pack.effects import Effects
 >>> from planish.vliw.program import Instr
->>> tiny = Machine("tiny", {"v": 2}, (Unit("A", "v"), Unit("B", "v")), (), (), ())
+>>> tiny = VliwMachine("tiny", {"v": 2}, (Unit("A", "v"), Unit("B", "v")), (), (), ())
 >>> either = Effects(Instr("X", ()), "compute", ("A", "B"), 1, 1, (), (), ())
 >>> only_a = Effects(Instr("Y", ()), "compute", ("A",), 1, 1, (), (), ())
->>> table = Table(tiny, period=4)
+>>> table = ReservationTable(tiny, period=4)
 >>> table.place(0, either, 0), table.place(1, only_a, 4), table.unit_of(0), table.unit_of(1)
 (True, True, 'B', 'A')
 >>> table.place(2, either, 8)
@@ -21,15 +21,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from planish.vliw.machine import Machine
+from planish.vliw.machine import VliwMachine
 from planish.vliw.pack.effects import Effects
 
 
 @dataclass(slots=True)
-class Table:
+class ReservationTable:
     """Operations by number, at their cycles, on their units. `period`: cycles are counted modulo it (0: not)."""
 
-    machine: Machine
+    machine: VliwMachine
     period: int = 0
     _holder: dict[tuple[str, int], int] = field(default_factory=dict)
     _unit: dict[int, str] = field(default_factory=dict)
@@ -50,9 +50,9 @@ class Table:
         """The unit that an operation in the table has."""
         return self._unit[number]
 
-    def copy(self) -> Table:
+    def copy(self) -> ReservationTable:
         """Another table with the same in it."""
-        fresh = Table(self.machine, self.period)
+        fresh = ReservationTable(self.machine, self.period)
         fresh._holder, fresh._unit, fresh._placed = dict(self._holder), dict(self._unit), dict(self._placed)
         fresh._issued, fresh._ports, fresh._kept = dict(self._issued), dict(self._ports), set(self._kept)
         return fresh
@@ -150,9 +150,7 @@ class Table:
                 if not any(x in self._holder or x in self._kept for x in cells) and self._has_slot(unit, row):
                     self._occupy(number, unit, effects, cycle)
                     return True
-        return any(
-            unit not in tried and self._move_from(unit, number, effects, cycle, tried) for unit in effects.units
-        )
+        return any(unit not in tried and self._move_from(unit, number, effects, cycle, tried) for unit in effects.units)
 
     def _move_from(self, unit: str, number: int, effects: Effects, cycle: int, tried: frozenset[str]) -> bool:
         """Give an operation a unit that another one has, if that one can go to another unit."""

@@ -1,12 +1,12 @@
 """Slack scheduling of a loop's body (Huff): the operation with the least room between what it waits for and what waits
 for it is placed first, so that recurrences with no cycle to spare are placed as a whole.
 
->>> from planish.vliw.machine import Machine, Unit
+>>> from planish.vliw.machine import VliwMachine, Unit
 >>> from planish.vliw.pack.effects import Effects
 >>> from planish.vliw.program import Instr
->>> tiny = Machine("tiny", {"v": 1}, (Unit("A", "v"),), (), (), ())
+>>> tiny = VliwMachine("tiny", {"v": 1}, (Unit("A", "v"),), (), (), ())
 >>> node = Effects(Instr("X", ()), "compute", ("A",), 1, 1, (), (), ())
->>> place_by_slack([node] * 3, [Edge(0, 2, 2), Edge(2, 0, 1, 1), Edge(1, 2, 1)], Table(tiny, 3), 99)
+>>> place_by_slack([node] * 3, [Edge(0, 2, 2), Edge(2, 0, 1, 1), Edge(1, 2, 1)], ReservationTable(tiny, 3), 99)
 [0, 1, 2]
 """
 
@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from planish.vliw.pack.dependence import Edge
 from planish.vliw.pack.effects import Effects
-from planish.vliw.pack.reservation import Table
+from planish.vliw.pack.reservation import ReservationTable
 
 _NEVER = -(10**9)
 _Distances = npt.NDArray[np.int64]
@@ -37,7 +37,7 @@ def least_distances(count: int, edges: Sequence[Edge], interval: int) -> _Distan
 
 
 def place_by_slack(
-    nodes: Sequence[Effects], edges: Sequence[Edge], table: Table, budget: int
+    nodes: Sequence[Effects], edges: Sequence[Edge], table: ReservationTable, budget: int
 ) -> list[int] | None:
     """Cycles of operations, which are in the table then; None after so many placements, or where a recurrence is longer
     than the table's period allows. Cycles may be negative."""

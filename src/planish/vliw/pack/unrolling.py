@@ -1,7 +1,8 @@
 """Loops that run a few times for certain become straight code, so that what is around them can be pipelined.
 
->>> from planish.vliw.program import Address, Loop, Place, Register
->>> load = Instr("L", (Register("V", "x"), Address(Register("A", "p"), 0, 16)), place=Place("a", "p", 0, 16, 16))
+>>> from planish.vliw.program import MemoryAddress, Loop, AccessPlace, StreamRegister
+>>> at = MemoryAddress(StreamRegister("A", "p"), 0, 16)
+>>> load = Instr("L", (StreamRegister("V", "x"), at), place=AccessPlace("a", "p", 0, 16, 16))
 >>> for x in unroll_short([Loop("i", 2, (load,))], 8): print(x, x.place.offset)
 L V.x, *A.p[0]++16 0
 L V.x, *A.p[0]++16 16

@@ -1,13 +1,13 @@
 """Liveness over a stream, and a name of its own for each value in it, so that reuse of a name costs no order.
 
 >>> from planish.ir.text.parser import parse_kernel
->>> from planish.vliw.machine import Machine, Operation, RegisterFile, Unit
+>>> from planish.vliw.machine import VliwMachine, MachineOperation, VliwRegisterFile, Unit
 >>> from planish.vliw.pack.effects import Described
->>> from planish.vliw.program import Instr, Program, Register
+>>> from planish.vliw.program import Instr, StreamProgram, StreamRegister
 >>> neg = parse_kernel("kernel NEG(d: f32[4] @V, a: f32[4] @V) { for l in 0 .. 4 { d[l] = -a[l] } }")
->>> tiny = Machine("tiny", {"v": 1}, (Unit("U", "v"),), (RegisterFile("V", 2, 128),), (),
-...     (Operation("NEG", "NEG {d}, {a}", neg, ("U",), latency=2),))
->>> a, b, c = (Register("V", x) for x in "abc")
+>>> tiny = VliwMachine("tiny", {"v": 1}, (Unit("U", "v"),), (VliwRegisterFile("V", 2, 128),), (),
+...     (MachineOperation("NEG", "NEG {d}, {a}", neg, ("U",), latency=2),))
+>>> a, b, c = (StreamRegister("V", x) for x in "abc")
 >>> body = tuple(Instr("NEG", x) for x in ((b, a), (c, b), (b, c)))
 >>> for item in name_values(body, frozenset({b}), Described(tiny)): print(item)
 NEG V.b'1, V.a
@@ -21,9 +21,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from planish.vliw.pack.effects import Described
-from planish.vliw.program import Address, Guard, Instr, Item, Label, Loop, Operand, Register
+from planish.vliw.program import Guard, Instr, Item, Label, Loop, MemoryAddress, Operand, StreamRegister
 
-Registers = frozenset[Register]
+Registers = frozenset[StreamRegister]
 
 
 def live_before(items: Sequence[Item], after: Registers, described: Described) -> Registers:
@@ -32,7 +32,7 @@ def live_before(items: Sequence[Item], after: Registers, described: Described) -
     for item in reversed(items):
         if isinstance(item, Loop):
             live = live | live_at_head(item, live, described)
-            live |= {item.count} if isinstance(item.count, Register) else frozenset()
+            live |= {item.count} if isinstance(item.count, StreamRegister) else frozenset()
         else:
             effects = described.effects(item)
             live = (live - {x.register for x in effects.writes if x.certain}) | frozenset(effects.reads)
@@ -59,7 +59,7 @@ def name_values(items: Sequence[Item], after: Registers, described: Described) -
 class _Namer:
     described: Described
     made: int = 0
-    names: dict[Register, Register] = field(default_factory=dict)
+    names: dict[StreamRegister, StreamRegister] = field(default_factory=dict)
 
     def items(self, items: Sequence[Item], after: Registers) -> list[Item]:
         done: list[Item] = []
@@ -73,15 +73,15 @@ class _Namer:
             live, block = live_before(block, live, self.described), []
             head = live_at_head(item, live, self.described)
             done.insert(0, replace(item, body=tuple(self.items(item.body, live | head))))
-            live |= head | ({item.count} if isinstance(item.count, Register) else frozenset())
+            live |= head | ({item.count} if isinstance(item.count, StreamRegister) else frozenset())
         done[:0] = self.block(block, live)
         return done
 
     def block(self, block: Sequence[Instr], after: Registers) -> list[Instr]:
-        starts: dict[Register, int] = {}
+        starts: dict[StreamRegister, int] = {}
         for i, instr in enumerate(block):
             starts |= dict.fromkeys(self.fresh(instr), i)
-        names: dict[Register, Register] = {}
+        names: dict[StreamRegister, StreamRegister] = {}
         done: list[Instr] = []
         for i, instr in enumerate(block):
             old = dict(names)
@@ -90,38 +90,40 @@ class _Namer:
                     names.pop(register, None)
                 else:
                     self.made += 1
-                    names[register] = Register(register.file, f"{register.name}'{self.made}")
+                    names[register] = StreamRegister(register.file, f"{register.name}'{self.made}")
             done.append(self.renamed(instr, old, names))
         return done
 
-    def fresh(self, instr: Instr) -> list[Register]:
+    def fresh(self, instr: Instr) -> list[StreamRegister]:
         """The registers that an operation sets without a look at what they held as the same operand."""
         if instr.guard is not None:
             return []
         roles = self.described.roles(instr.operation)[2]
         operands = [x for x in instr.operands if not isinstance(x, Label)]
-        kept = {
-            x for x, role in zip(operands, roles, strict=True) if role and role.read and role.written
-        } | {x.base for x in operands if isinstance(x, Address) and x.step != 0}
+        kept = {x for x, role in zip(operands, roles, strict=True) if role and role.read and role.written} | {
+            x.base for x in operands if isinstance(x, MemoryAddress) and x.step != 0
+        }
         return [
             x
             for x, role in zip(operands, roles, strict=True)
-            if isinstance(x, Register) and role and role.written and not role.read and x not in kept
+            if isinstance(x, StreamRegister) and role and role.written and not role.read and x not in kept
         ]
 
-    def renamed(self, instr: Instr, old: dict[Register, Register], new: dict[Register, Register]) -> Instr:
+    def renamed(
+        self, instr: Instr, old: dict[StreamRegister, StreamRegister], new: dict[StreamRegister, StreamRegister]
+    ) -> Instr:
         roles = iter(self.described.roles(instr.operation)[2])
 
         def named(operand: Operand) -> Operand:
             match operand:
-                case Register():
+                case StreamRegister():
                     role = next(roles)
                     names = new if role and role.written and not role.read else old
                     return names.get(operand, operand)
-                case Address(base=base, offset=offset, step=step):
+                case MemoryAddress(base=base, offset=offset, step=step):
                     next(roles)
-                    parts = (old.get(x, x) if isinstance(x, Register) else x for x in (offset, step))
-                    return Address(old.get(base, base), *parts)
+                    parts = (old.get(x, x) if isinstance(x, StreamRegister) else x for x in (offset, step))
+                    return MemoryAddress(old.get(base, base), *parts)
                 case Label():
                     return operand
                 case _:

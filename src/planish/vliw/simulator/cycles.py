@@ -4,14 +4,14 @@ A value is read where its register holds it in the cycle of the packet, be it th
 
 >>> from planish.ir.types import I64
 >>> from planish.vliw.description import load_machine
->>> from planish.vliw.program import Immediate, Instr, Issue, Register
+>>> from planish.vliw.program import Immediate, Instr, Issue, StreamRegister
 >>> from planish.vliw.simulator.state import make_state
->>> machine, x, y = load_machine("ftmatrix"), Register("S", "1"), Register("S", "2")
+>>> machine, x, y = load_machine("ftmatrix"), StreamRegister("S", "1"), StreamRegister("S", "2")
 >>> slow = Issue(Instr("SMULID", (Immediate(3), x, x)), "SMAC1")
 >>> copy = Issue(Instr("SMOV", (y, x)), "SIEU")
 >>> state = make_state(machine)
 >>> state.set_register(x, 5, I64)
->>> run = simulate(Code("c", ((slow,), (copy,), (), ()), {}, ()), machine, state)
+>>> run = simulate(PacketCode("c", ((slow,), (copy,), (), ()), {}, ()), machine, state)
 >>> run.cycles, run.state.register(x, I64), run.state.register(y, I64), run.faults
 (4, 15, 5, ())
 """
@@ -22,34 +22,34 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from planish.vliw.machine import Machine
+from planish.vliw.machine import VliwMachine
 from planish.vliw.operands import check_operands
-from planish.vliw.program import Address, Code, Instr, Label, Packet, Register
-from planish.vliw.simulator.execution import Effect, Fault, MachineFault, execute, passes
-from planish.vliw.simulator.state import State
-from planish.vliw.simulator.transfers import Block, block_of, channel_of, duration, perform
+from planish.vliw.program import Instr, Label, MemoryAddress, Packet, PacketCode, StreamRegister
+from planish.vliw.simulator.execution import Fault, MachineFault, OperationEffect, execute, passes
+from planish.vliw.simulator.state import MachineState
+from planish.vliw.simulator.transfers import TransferredBlock, block_of, channel_of, duration, perform
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class SimulatedRun:
     """What came of packets: the cycles until all is written, what the machine holds then, how often each packet was
     issued, the faults at which it stopped (none: it ran to its end), and how many of the cycles everything was held up
     until a transfer was done."""
 
     cycles: int
-    state: State
+    state: MachineState
     faults: tuple[Fault, ...]
     counts: tuple[int, ...]
     stalled: int = 0
 
 
-def simulate(code: Code, machine: Machine, state: State, most: int = 10_000_000) -> Run:
+def simulate(code: PacketCode, machine: VliwMachine, state: MachineState, most: int = 10_000_000) -> SimulatedRun:
     """Run packets from a state, which stays as it is; it ends behind the last one, at a fault, or after `most` cycles,
     which is a fault too. Registers are the machine's own: names that are no numbers below the file's count are faults.
     """
     faults = check_code(code, machine)
     if faults:
-        return Run(0, state.copy(), tuple(faults), (0,) * len(code.packets))
+        return SimulatedRun(0, state.copy(), tuple(faults), (0,) * len(code.packets))
     core = _Core(code, machine, state.copy())
     last = -1
     while core.faults == [] and (core.place < len(code.packets) or core.is_busy()):
@@ -63,15 +63,15 @@ def simulate(code: Code, machine: Machine, state: State, most: int = 10_000_000)
             last = core.cycle
         core.advance()
     cycles = max(last + 1 + core.stalled, core.landed, *(done for _, done in core.blocks))
-    return Run(cycles, core.state, tuple(core.faults), tuple(core.counts), core.stalled)
+    return SimulatedRun(cycles, core.state, tuple(core.faults), tuple(core.counts), core.stalled)
 
 
-def check_code(code: Code, machine: Machine) -> list[Fault]:
+def check_code(code: PacketCode, machine: VliwMachine) -> list[Fault]:
     """The faults that packets have whatever the values are: units, issue slots, operands, registers, labels."""
     return [y for number, packet in enumerate(code.packets) for y in _check_packet(number, packet, code, machine)]
 
 
-def _check_packet(number: int, packet: Packet, code: Code, machine: Machine) -> Iterator[Fault]:
+def _check_packet(number: int, packet: Packet, code: PacketCode, machine: VliwMachine) -> Iterator[Fault]:
     units = {x.name: x for x in machine.units}
     taken: Counter[str] = Counter()
     sides: Counter[str] = Counter()
@@ -102,7 +102,7 @@ def target_of(instr: Instr) -> str | None:
     return next((x.name for x in instr.operands if isinstance(x, Label)), None)
 
 
-def _registers(instr: Instr, machine: Machine) -> str:
+def _registers(instr: Instr, machine: VliwMachine) -> str:
     for register in registers_of(instr):
         count = machine.file(register.file).count
         if not (register.name.isdigit() and int(register.name) < count):
@@ -110,21 +110,21 @@ def _registers(instr: Instr, machine: Machine) -> str:
     return ""
 
 
-def registers_of(instr: Instr) -> Iterator[Register]:
+def registers_of(instr: Instr) -> Iterator[StreamRegister]:
     """All registers that stand in an operation, its guard first."""
     if instr.guard is not None:
         yield instr.guard.register
     for operand in instr.operands:
         match operand:
-            case Register():
+            case StreamRegister():
                 yield operand
-            case Address(base=base, offset=offset, step=step):
-                yield from (x for x in (base, offset, step) if isinstance(x, Register))
+            case MemoryAddress(base=base, offset=offset, step=step):
+                yield from (x for x in (base, offset, step) if isinstance(x, StreamRegister))
             case _:
                 pass
 
 
-def read_registers(instr: Instr, machine: Machine) -> set[Register]:
+def read_registers(instr: Instr, machine: VliwMachine) -> set[StreamRegister]:
     """The registers that an operation reads in the cycle in which it is issued."""
     operation = machine.operation(instr.operation)
     definition = operation.definition
@@ -132,10 +132,10 @@ def read_registers(instr: Instr, machine: Machine) -> set[Register]:
     read = {x.name for x in machine.read(instr.operation)}
     found = {instr.guard.register} if instr.guard is not None else set()
     for array, operand in zip(definition.arrays, instr.operands[count:], strict=False):
-        if isinstance(operand, Register):
+        if isinstance(operand, StreamRegister):
             found |= {operand} if array.name in read else set()
-        elif isinstance(operand, Address):
-            found |= {x for x in (operand.base, operand.offset, operand.step) if isinstance(x, Register)}
+        elif isinstance(operand, MemoryAddress):
+            found |= {x for x in (operand.base, operand.offset, operand.step) if isinstance(x, StreamRegister)}
     return found
 
 
@@ -143,17 +143,17 @@ def read_registers(instr: Instr, machine: Machine) -> set[Register]:
 class _Core:
     """A machine under way: what is still to be written, in which cycle, and which units are kept until when."""
 
-    code: Code
-    machine: Machine
-    state: State
+    code: PacketCode
+    machine: VliwMachine
+    state: MachineState
     cycle: int = 0
     place: int = 0
     landed: int = 0
-    writes: dict[int, list[tuple[Register, bytes, Instr, int]]] = field(default_factory=dict)
+    writes: dict[int, list[tuple[StreamRegister, bytes, Instr, int]]] = field(default_factory=dict)
     stores: dict[int, list[tuple[str, int, bytes, Instr, int]]] = field(default_factory=dict)
     jumps: dict[int, int] = field(default_factory=dict)
     kept: dict[str, int] = field(default_factory=dict)
-    blocks: list[tuple[Block, int]] = field(default_factory=list)
+    blocks: list[tuple[TransferredBlock, int]] = field(default_factory=list)
     stalled: int = 0
     faults: list[Fault] = field(default_factory=list)
     counts: list[int] = field(default_factory=list)
@@ -176,7 +176,7 @@ class _Core:
             self.blocks = [(x, done) for x, done in self.blocks if done > self.cycle + self.stalled]
         due = self.writes.pop(self.cycle, [])
         ports: Counter[str] = Counter()
-        seen: set[Register] = set()
+        seen: set[StreamRegister] = set()
         for register, raw, instr, packet in due:
             if register in seen:
                 self.fault("writes", f"{register} is written twice in one cycle", instr, packet)
@@ -200,11 +200,11 @@ class _Core:
     def issue(self, packet: Packet) -> None:
         """Issue a packet: all its operations read before any of them writes."""
         self.counts[self.place] += 1
-        started: list[Block] = []
+        started: list[TransferredBlock] = []
         for issue in packet:
             if self.machine.operation(issue.instr.operation).transfer == "wait" and passes(issue.instr, self.state):
                 self.wait(issue.instr)
-        read: set[Register] = set()
+        read: set[StreamRegister] = set()
         for issue in packet:
             instr = issue.instr
             if self.kept.get(issue.unit, 0) > self.cycle:
@@ -235,7 +235,7 @@ class _Core:
                 self.stalled += max(0, done - self.cycle - self.stalled)
         self.blocks = [(x, done) for x, done in self.blocks if done > self.cycle + self.stalled]
 
-    def begin(self, instr: Instr, started: list[Block]) -> None:
+    def begin(self, instr: Instr, started: list[TransferredBlock]) -> None:
         """A transfer begins behind the packet, which may still read what it moves."""
         block = block_of(instr, self.machine, self.state)
         if any(x.channel == block.channel for x in (*(y for y, _ in self.blocks), *started)):
@@ -251,7 +251,7 @@ class _Core:
         if any(x.meets(memory, start, count, is_store) for x, _ in self.blocks):
             self.fault("moved", f"bytes at {start} of {memory} are being moved by a transfer", instr, packet)
 
-    def start(self, instr: Instr, started: list[Block]) -> None:
+    def start(self, instr: Instr, started: list[TransferredBlock]) -> None:
         """Start one operation: what it writes is under way."""
         operation = self.machine.operation(instr.operation)
         due = self.cycle + operation.latency
@@ -273,7 +273,7 @@ class _Core:
         except MachineFault as error:
             self.fault(error.fault.kind, error.fault.message, instr)
 
-    def enter(self, effect: Effect, instr: Instr, due: int) -> None:
+    def enter(self, effect: OperationEffect, instr: Instr, due: int) -> None:
         """Note what is to be written, and when."""
         for register, raw in effect.registers:
             self.writes.setdefault(due, []).append((register, raw, instr, self.place))

@@ -2,11 +2,11 @@
 
 >>> from planish.ir.types import I64
 >>> from planish.vliw.description import load_machine
->>> from planish.vliw.program import Immediate, Register
+>>> from planish.vliw.program import Immediate, StreamRegister
 >>> from planish.vliw.simulator.state import make_state
->>> machine, x = load_machine("ftmatrix"), Register("S", "x")
+>>> machine, x = load_machine("ftmatrix"), StreamRegister("S", "x")
 >>> body = (Instr("SADDID", (Immediate(3), x, x)),)
->>> interpret(Program("p", (), (Loop("l", 4, body),)), machine, make_state(machine)).register(x, I64)
+>>> interpret(StreamProgram("p", (), (Loop("l", 4, body),)), machine, make_state(machine)).register(x, I64)
 12
 """
 
@@ -14,15 +14,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from planish.vliw.machine import Machine
+from planish.vliw.machine import VliwMachine
 from planish.vliw.operands import check_operands, refuse
-from planish.vliw.program import Instr, Item, Loop, Program, Register
-from planish.vliw.simulator.execution import Effect, Fault, MachineFault, execute, number_in, passes
-from planish.vliw.simulator.state import State
+from planish.vliw.program import Instr, Item, Loop, StreamProgram, StreamRegister
+from planish.vliw.simulator.execution import Fault, MachineFault, OperationEffect, execute, number_in, passes
+from planish.vliw.simulator.state import MachineState
 from planish.vliw.simulator.transfers import block_of, channel_of, perform
 
 
-def interpret(program: Program, machine: Machine, state: State, most: int = 100_000_000) -> State:
+def interpret(
+    program: StreamProgram, machine: VliwMachine, state: MachineState, most: int = 100_000_000
+) -> MachineState:
     """The state after a program, which starts in `state`; that one stays as it is.
 
     Raises MachineFault where an access leaves its memory or is not aligned, or after `most` operations; PlanishError
@@ -34,7 +36,7 @@ def interpret(program: Program, machine: Machine, state: State, most: int = 100_
     return after
 
 
-def _check(items: Iterable[Item], machine: Machine) -> None:
+def _check(items: Iterable[Item], machine: VliwMachine) -> None:
     for x in items:
         if isinstance(x, Loop):
             _check(x.body, machine)
@@ -49,13 +51,13 @@ def _check(items: Iterable[Item], machine: Machine) -> None:
 class _Run:
     """A run under way: the operations that may still be done."""
 
-    def __init__(self, machine: Machine, state: State, left: int) -> None:
+    def __init__(self, machine: VliwMachine, state: MachineState, left: int) -> None:
         self.machine, self.state, self.left = machine, state, left
 
     def items(self, items: tuple[Item, ...]) -> None:
         for x in items:
             if isinstance(x, Loop):
-                count = number_in(x.count, self.state) if isinstance(x.count, Register) else x.count
+                count = number_in(x.count, self.state) if isinstance(x.count, StreamRegister) else x.count
                 for _ in range(count):
                     self.items(x.body)
             else:
@@ -76,7 +78,7 @@ class _Run:
             apply(execute(instr, self.machine, self.state), self.state)
 
 
-def apply(effect: Effect, state: State) -> None:
+def apply(effect: OperationEffect, state: MachineState) -> None:
     """Write all that an operation writes."""
     for register, raw in effect.registers:
         state.registers[register] = raw

@@ -24,14 +24,14 @@ from planish.ir.semantics.arithmetic import constant, limits
 from planish.ir.semantics.interpreter import compile_kernel
 from planish.ir.traverse import map_block, map_expr, map_exprs, used_names
 from planish.ir.types import INDEX, Type
-from planish.vliw.machine import Operation, written_arrays
+from planish.vliw.machine import MachineOperation, written_arrays
 
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
     """An operation that can be run: the types of its immediates, its arrays, and which of these it writes."""
 
-    operation: Operation
+    operation: MachineOperation
     immediates: tuple[Type, ...]
     arrays: tuple[Array, ...]
     written: tuple[Array, ...]
@@ -50,7 +50,7 @@ class Meaning:
 
 
 @lru_cache(maxsize=4096)
-def meaning_of(operation: Operation) -> Meaning:
+def meaning_of(operation: MachineOperation) -> Meaning:
     """What an operation, which is no jump, does."""
     definition = operation.definition
     buffers = tuple(bytearray(size_of(x)) for x in definition.arrays)

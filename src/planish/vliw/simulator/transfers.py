@@ -4,7 +4,7 @@
 >>> from planish.vliw.simulator.state import make_state
 >>> state = make_state(load_machine("ftmatrix"))
 >>> state.memories["GSM"][:6] = b"abcdef"
->>> block = Block(0, "AM", 8, "GSM", 0, bytes=2, rows=3, d_step=4, s_step=2)
+>>> block = TransferredBlock(0, "AM", 8, "GSM", 0, bytes=2, rows=3, d_step=4, s_step=2)
 >>> perform(block, state)
 >>> bytes(state.memories["AM"][8:20]), block.meets("AM", 11, 2, True), block.meets("AM", 10, 2, True)
 (b'ab\\x00\\x00cd\\x00\\x00ef\\x00\\x00', True, False)
@@ -15,14 +15,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil
 
-from planish.vliw.machine import Machine
-from planish.vliw.program import Address, Immediate, Instr, Register
+from planish.vliw.machine import VliwMachine
+from planish.vliw.program import Immediate, Instr, MemoryAddress, StreamRegister
 from planish.vliw.simulator.execution import Fault, MachineFault, number_in, place_of
-from planish.vliw.simulator.state import State
+from planish.vliw.simulator.state import MachineState
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class TransferredBlock:
     """A transfer on a channel: `rows` of `bytes` each from `s` in the memory `source` to `d` in the memory `to`, whose
     beginnings lie `s_step` and `d_step` bytes apart."""
 
@@ -56,17 +56,17 @@ class Block:
         return row < self.rows and base + row * step < start + count and start < base + row * step + self.bytes
 
 
-def block_of(instr: Instr, machine: Machine, state: State) -> Block:
+def block_of(instr: Instr, machine: VliwMachine, state: MachineState) -> TransferredBlock:
     """The transfer that an operation starts. MachineFault for a channel that is not there, and for rows that are not in
     their memory."""
     definition = machine.operation(instr.operation).definition
     channel = channel_of(instr, machine)
     d, s, *numbers = instr.operands[1:]
-    assert isinstance(d, Address) and isinstance(s, Address)
-    counts = [number_in(x, state) for x in numbers if isinstance(x, Register)]
+    assert isinstance(d, MemoryAddress) and isinstance(s, MemoryAddress)
+    counts = [number_in(x, state) for x in numbers if isinstance(x, StreamRegister)]
     places = place_of(d, state), place_of(s, state)
     to, source = definition.array("d").memory, definition.array("s").memory
-    block = Block(channel, to, places[0], source, places[1], counts[0], counts[1], counts[2], counts[3])
+    block = TransferredBlock(channel, to, places[0], source, places[1], counts[0], counts[1], counts[2], counts[3])
     if block.total:
         for memory, base, step in ((to, block.d, block.d_step), (source, block.s, block.s_step)):
             last = base + (block.rows - 1) * step
@@ -77,7 +77,7 @@ def block_of(instr: Instr, machine: Machine, state: State) -> Block:
     return block
 
 
-def channel_of(instr: Instr, machine: Machine) -> int:
+def channel_of(instr: Instr, machine: VliwMachine) -> int:
     """The channel of a transfer. MachineFault where there is none of that number."""
     channel = instr.operands[0]
     assert isinstance(channel, Immediate)
@@ -87,7 +87,7 @@ def channel_of(instr: Instr, machine: Machine) -> int:
     return int(channel.value)
 
 
-def perform(block: Block, state: State) -> None:
+def perform(block: TransferredBlock, state: MachineState) -> None:
     """Move all rows; what they hold is read before any is written."""
     if not block.total:
         return
@@ -98,6 +98,6 @@ def perform(block: Block, state: State) -> None:
         state.memories[block.to][place : place + block.bytes] = row
 
 
-def duration(block: Block, machine: Machine) -> int:
+def duration(block: TransferredBlock, machine: VliwMachine) -> int:
     """The cycles that a transfer takes."""
     return machine.transfers.startup + ceil(block.total / machine.transfers.bytes_per_cycle)

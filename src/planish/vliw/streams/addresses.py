@@ -27,10 +27,10 @@ from planish.ir.index.polynomial import (
 from planish.ir.index.polynomial import place as put
 from planish.ir.nest import Array
 from planish.ir.types import INDEX
-from planish.vliw.program import Address, Instr, Loop, Place, Register
-from planish.vliw.streams.patterns import LANE, Pattern
+from planish.vliw.program import AccessPlace, Instr, Loop, MemoryAddress, StreamRegister
+from planish.vliw.streams.patterns import LANE, OperationPattern
 from planish.vliw.streams.selection import operand_slot
-from planish.vliw.streams.stream import Cell, Pointer, RefusedError, Scope, Stream, names_in
+from planish.vliw.streams.stream import RefusedError, Scope, Stream, StreamCell, StreamPointer, names_in
 
 
 def split_constant(terms: Polynomial) -> tuple[Polynomial, int]:
@@ -60,7 +60,7 @@ class Pointers:
     known: dict[tuple[str, tuple[Expr, ...]], tuple[Polynomial, int, int] | None] = field(default_factory=dict)
     count: int = 0
 
-    def reaches(self, stream: Stream, load: Load, pattern: Pattern) -> bool:
+    def reaches(self, stream: Stream, load: Load, pattern: OperationPattern) -> bool:
         """Whether a load may be made by a pattern: its array is in that memory, its lanes are neighbours."""
         array = stream.arrays.get(load.array)
         names_ = stream.patterns.machine.memories
@@ -96,7 +96,7 @@ class Pointers:
         terms, offset = split_constant(polynomial(apart[1]))
         return terms, offset, step
 
-    def address(self, stream: Stream, load: Load, memory: str, lanes: int) -> tuple[Address, Place]:
+    def address(self, stream: Stream, load: Load, memory: str, lanes: int) -> tuple[MemoryAddress, AccessPlace]:
         """The operand of an access, and what is known of its place."""
         found = self._place(stream, load)
         assert found is not None
@@ -108,18 +108,18 @@ class Pointers:
         shared = self._beside(stream, (load.array, memory), terms)
         if shared is not None:
             file = next(x.name for x in stream.patterns.machine.files if x.offsets)
-            return Address(shared[0].register, stream.value(add(shared[1], index(offset)), (file, 0))), place
+            return MemoryAddress(shared[0].register, stream.value(add(shared[1], index(offset)), (file, 0))), place
         pointer = self.pointer(stream, load.array, memory, terms)
         rest = constant(sub(build(terms), build(pointer.terms)))
         assert rest is not None
-        return Address(pointer.register, offset + rest), place
+        return MemoryAddress(pointer.register, offset + rest), place
 
-    def _beside(self, stream: Stream, key: tuple[str, str], terms: Polynomial) -> tuple[Pointer, Expr] | None:
+    def _beside(self, stream: Stream, key: tuple[str, str], terms: Polynomial) -> tuple[StreamPointer, Expr] | None:
         """A pointer of the loop from which an address is off by what is the same in the whole program: that can be in
         a register for offsets."""
         if not any(x.offsets for x in stream.patterns.machine.files):
             return None
-        found: tuple[Pointer, Expr] | None = None
+        found: tuple[StreamPointer, Expr] | None = None
         for known in stream.scope.pointers.get(key, ()):
             rest = sub(build(terms), build(known.terms))
             if constant(rest) is not None:
@@ -146,7 +146,7 @@ class Pointers:
         if offset % wanted:
             raise RefusedError(f"a vector of `{array.name}` is {offset % wanted} bytes off in {memory}", stream.span)
 
-    def pointer(self, stream: Stream, array: str, memory: str, terms: Polynomial) -> Pointer:
+    def pointer(self, stream: Stream, array: str, memory: str, terms: Polynomial) -> StreamPointer:
         """A register that holds the address, but for a constant, that a polynomial stands for."""
         key = (array, memory)
         for scope in stream.scope.chain():
@@ -163,18 +163,20 @@ class Pointers:
             return self._computed(stream, stream.scope, key, terms)
         return self._moving(stream, scope, key, terms, build(apart[0]))
 
-    def _computed(self, stream: Stream, scope: Scope, key: tuple[str, str], terms: Polynomial) -> Pointer:
+    def _computed(self, stream: Stream, scope: Scope, key: tuple[str, str], terms: Polynomial) -> StreamPointer:
         """An address that is added up."""
         slot = self.address_slot(stream)
         base: Expr = Load(base_name(*key), (), INDEX)
         with stream.within(scope):
             register = stream.value(Binary("add", base, build(terms)) if terms else base, slot)
-        made = Pointer(register, terms)
+        made = StreamPointer(register, terms)
         if scope is stream.root:
             scope.pointers.setdefault(key, []).append(made)
         return made
 
-    def _moving(self, stream: Stream, scope: Scope, key: tuple[str, str], terms: Polynomial, factor: Expr) -> Pointer:
+    def _moving(
+        self, stream: Stream, scope: Scope, key: tuple[str, str], terms: Polynomial, factor: Expr
+    ) -> StreamPointer:
         """A pointer that a loop moves on: it begins where its first iteration needs it."""
         parent = scope.parent
         assert parent is not None
@@ -189,15 +191,15 @@ class Pointers:
             self._set(stream, start.register, offset + rest, register)
         self.count += 1
         step = mul(factor, index(scope.step))
-        self.move_on(stream, scope, f"&{self.count}", Cell(register, slot, INDEX), step)
-        made = Pointer(register, terms)
+        self.move_on(stream, scope, f"&{self.count}", StreamCell(register, slot, INDEX), step)
+        made = StreamPointer(register, terms)
         scope.pointers.setdefault(key, []).append(made)
         return made
 
-    def _set(self, stream: Stream, source: Register, offset: int, into: Register) -> None:
+    def _set(self, stream: Stream, source: StreamRegister, offset: int, into: StreamRegister) -> None:
         slot = self.address_slot(stream)
         name = f"&of {source}"
-        stream.cells[name] = Cell(source, slot, INDEX)
+        stream.cells[name] = StreamCell(source, slot, INDEX)
         old: Expr = Load(name, (), INDEX)
         stream.value(old if not offset else Binary("add", old, index(offset)), slot, into)
         del stream.cells[name]
@@ -210,7 +212,7 @@ class Pointers:
             raise RefusedError("no register can hold an address", stream.span)
         return found, 0
 
-    def move_on(self, stream: Stream, scope: Scope, name: str, cell: Cell, step: Expr) -> None:
+    def move_on(self, stream: Stream, scope: Scope, name: str, cell: StreamCell, step: Expr) -> None:
         """A register that moves on by a step at the end of each iteration."""
         stream.cells[name] = cell
         scope.mutated |= {name}
@@ -226,7 +228,7 @@ class Pointers:
         register = stream.fresh(slot[0], name)
         with stream.within(scope.parent):
             stream.value(scope.lower, slot, register)
-        self.move_on(stream, scope, cell, Cell(register, slot, INDEX), index(scope.step))
+        self.move_on(stream, scope, cell, StreamCell(register, slot, INDEX), index(scope.step))
         stream.cells[name] = stream.cells[cell]
         stream.selector.forget()
 
@@ -253,7 +255,7 @@ class Pointers:
 
     def _known_place(
         self, stream: Stream, array: str, memory: str, terms: Polynomial, offset: int, width: int
-    ) -> Place:
+    ) -> AccessPlace:
         """What is known of the bytes of an access from iteration to iteration of the innermost loop."""
         scope = stream.scope
         apart = linear_in(build(terms), scope.var) if scope.var else ({}, build(terms))
@@ -263,8 +265,8 @@ class Pointers:
             stride = factor if factor is not None else None
         if stride is None or apart is None:
             self.count += 1
-            return Place(f"{array}@{memory}", f"#{self.count}", 0, 0, width)
-        return Place(f"{array}@{memory}", show(normal(apart[1])), offset, stride, width)
+            return AccessPlace(f"{array}@{memory}", f"#{self.count}", 0, 0, width)
+        return AccessPlace(f"{array}@{memory}", show(normal(apart[1])), offset, stride, width)
 
 
 def _is_multiple(monomial: Iterable[Expr], factor: int, wanted: int) -> bool:
@@ -279,7 +281,7 @@ PITCH = ".pitch"
 """How the sizes end that are elements of a row with its padding: multiples of whole vectors."""
 
 
-def _last_access(scope: Scope, register: Register) -> int | None:
+def _last_access(scope: Scope, register: StreamRegister) -> int | None:
     """Where in a scope the last use of a pointer is, if that is an access that is always made."""
     for number in range(len(scope.items) - 1, -1, -1):
         item = scope.items[number]
@@ -289,23 +291,25 @@ def _last_access(scope: Scope, register: Register) -> int | None:
             continue
         if not _uses(item, register):
             continue
-        bases = [x for x in item.operands if isinstance(x, Address) and x.base == register]
+        bases = [x for x in item.operands if isinstance(x, MemoryAddress) and x.base == register]
         direct = len(bases) == 1 and item.guard is None and all(x == bases[0] or x != register for x in item.operands)
         return number if direct and bases[0].step == 0 else None
     return None
 
 
-def _uses(item: Instr | Loop, register: Register) -> bool:
+def _uses(item: Instr | Loop, register: StreamRegister) -> bool:
     match item:
         case Loop(body=body):
             return any(_uses(x, register) for x in body)
         case Instr(operands=operands, guard=guard):
-            named = [x.base if isinstance(x, Address) else x for x in operands]
+            named = [x.base if isinstance(x, MemoryAddress) else x for x in operands]
             return register in named or (guard is not None and guard.register == register)
 
 
-def _fold(scope: Scope, number: int, register: Register, step: int | Register) -> None:
+def _fold(scope: Scope, number: int, register: StreamRegister, step: int | StreamRegister) -> None:
     item = scope.items[number]
     assert isinstance(item, Instr)
-    moved = tuple(replace(x, step=step) if isinstance(x, Address) and x.base == register else x for x in item.operands)
+    moved = tuple(
+        replace(x, step=step) if isinstance(x, MemoryAddress) and x.base == register else x for x in item.operands
+    )
     scope.items[number] = replace(item, operands=moved)

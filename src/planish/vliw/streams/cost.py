@@ -2,7 +2,7 @@
 
 >>> from planish.vliw.description import load_machine
 >>> from planish.vliw.program import Immediate
->>> a, b = Register("S", "a"), Register("S", "b")
+>>> a, b = StreamRegister("S", "a"), StreamRegister("S", "b")
 >>> body = (Instr("SMOVIF", (Immediate(1.0), a)), Instr("SFMULS32", (b, a, a)), Instr("SFADDS32", (b, b, a)))
 >>> depth_of(body, load_machine("ftmatrix")), least_interval(body, load_machine("ftmatrix"))
 (13, 6)
@@ -15,9 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from planish.ir.expr import Expr
 from planish.ir.index.evaluate import evaluate
 from planish.ir.traverse import variables
-from planish.vliw.machine import Machine, operand_names
-from planish.vliw.program import Address, Instr, Item, Loop, Register
-from planish.vliw.streams.lower import Lowered
+from planish.vliw.machine import VliwMachine, operand_names
+from planish.vliw.program import Instr, Item, Loop, MemoryAddress, StreamRegister
+from planish.vliw.streams.lower import LoweredStream
 
 GUESS = 64
 """What a size is taken to be that is not given."""
@@ -29,7 +29,7 @@ Intervals = Mapping[str, float]
 """The cycles from one iteration of an innermost loop to the next, by its name."""
 
 
-def _written(machine: Machine, name: str) -> tuple[int, ...]:
+def _written(machine: VliwMachine, name: str) -> tuple[int, ...]:
     """The places among an operation's operands of what it writes."""
     known = _WRITTEN.get((id(machine), name))
     if known is None:
@@ -42,9 +42,9 @@ def _written(machine: Machine, name: str) -> tuple[int, ...]:
 _WRITTEN: dict[tuple[int, str], tuple[int, ...]] = {}
 
 
-def depth_of(items: Sequence[Item], machine: Machine) -> int:
+def depth_of(items: Sequence[Item], machine: VliwMachine) -> int:
     """The longest chain of operations, each of which waits for one before."""
-    ready: dict[Register, int] = {}
+    ready: dict[StreamRegister, int] = {}
     longest = 0
     for x in items:
         if not isinstance(x, Instr):
@@ -55,22 +55,22 @@ def depth_of(items: Sequence[Item], machine: Machine) -> int:
         longest = max(longest, end)
         for n in written:
             operand = x.operands[n]
-            if isinstance(operand, Register):
+            if isinstance(operand, StreamRegister):
                 ready[operand] = end
     return longest
 
 
-def _read(x: Instr, written: Sequence[int]) -> Iterator[Register]:
+def _read(x: Instr, written: Sequence[int]) -> Iterator[StreamRegister]:
     if x.guard is not None:
         yield x.guard.register
     for n, operand in enumerate(x.operands):
-        if isinstance(operand, Address):
+        if isinstance(operand, MemoryAddress):
             yield operand.base
-        elif isinstance(operand, Register) and n not in written:
+        elif isinstance(operand, StreamRegister) and n not in written:
             yield operand
 
 
-def least_interval(items: Sequence[Item], machine: Machine) -> int:
+def least_interval(items: Sequence[Item], machine: VliwMachine) -> int:
     """The least cycles by the units that operations take, and by those that change what they read."""
     work: dict[frozenset[str], int] = {}
     longest = 1
@@ -80,7 +80,7 @@ def least_interval(items: Sequence[Item], machine: Machine) -> int:
         operation = machine.operation(x.operation)
         units = frozenset(operation.units)
         work[units] = work.get(units, 0) + operation.busy
-        named = [y for y in x.operands if isinstance(y, Register)]
+        named = [y for y in x.operands if isinstance(y, StreamRegister)]
         if len(named) != len(set(named)):
             longest = max(longest, operation.latency)
     shared = [(units, sum(n for other, n in work.items() if other <= units)) for units in work]
@@ -97,7 +97,7 @@ def innermost(items: Sequence[Item]) -> Iterator[Loop]:
                 yield from innermost(x.body)
 
 
-def cycles_of(lowered: Lowered, machine: Machine, intervals: Intervals, sizes: Mapping[str, int]) -> float:
+def cycles_of(lowered: LoweredStream, machine: VliwMachine, intervals: Intervals, sizes: Mapping[str, int]) -> float:
     """About how many cycles a stream takes; of innermost loops that `intervals` does not name, the least."""
     known = {**dict.fromkeys(lowered.kernel.sizes, GUESS), **sizes}
     for name, value in lowered.sizes.items():
@@ -106,7 +106,10 @@ def cycles_of(lowered: Lowered, machine: Machine, intervals: Intervals, sizes: M
 
 
 def _cycles(
-    items: Sequence[Item], machine: Machine, intervals: Intervals, sizes: tuple[Mapping[str, Expr], Mapping[str, int]]
+    items: Sequence[Item],
+    machine: VliwMachine,
+    intervals: Intervals,
+    sizes: tuple[Mapping[str, Expr], Mapping[str, int]],
 ) -> float:
     total = 0.0
     block: list[Item] = []

@@ -15,10 +15,10 @@ import numpy as np
 from planish.ir.index.evaluate import evaluate
 from planish.ir.nest import Array
 from planish.ir.types import INDEX
-from planish.vliw.machine import Machine
-from planish.vliw.program import Register
-from planish.vliw.simulator.state import State, make_state
-from planish.vliw.streams.lower import Lowered
+from planish.vliw.machine import VliwMachine
+from planish.vliw.program import StreamRegister
+from planish.vliw.simulator.state import MachineState, make_state
+from planish.vliw.streams.lower import LoweredStream
 
 Values = Mapping[str, Any]
 """Sizes and scalars as numbers, arrays as flat vectors of elements."""
@@ -44,7 +44,7 @@ def place_rows(values: np.ndarray[Any, Any], rows: int, columns: int, pitch: int
     return out.reshape(-1)
 
 
-def lay_out(lowered: Lowered, machine: Machine, values: Values) -> Image:
+def lay_out(lowered: LoweredStream, machine: VliwMachine, values: Values) -> Image:
     """The place of each array."""
     image = Image()
     widest = max(x.bits // 8 for x in machine.files)
@@ -60,7 +60,7 @@ def lay_out(lowered: Lowered, machine: Machine, values: Values) -> Image:
     return image
 
 
-def _numbers(lowered: Lowered, values: Values) -> dict[str, int]:
+def _numbers(lowered: LoweredStream, values: Values) -> dict[str, int]:
     """The sizes that are given, and those that follow."""
     known = {x: int(values[x]) for x in lowered.kernel.sizes if x in values}
     for name, value in lowered.sizes.items():
@@ -72,12 +72,12 @@ def _shape(array: Array, numbers: Mapping[str, int]) -> tuple[int | None, ...]:
     return tuple(None if x is None else evaluate(x, numbers) for x in array.shape)
 
 
-def _elements(array: Array, lowered: Lowered, numbers: Mapping[str, int], values: Values) -> int:
+def _elements(array: Array, lowered: LoweredStream, numbers: Mapping[str, int], values: Values) -> int:
     rows, _, pitch = _rows(array, lowered, numbers, values)
     return rows * pitch
 
 
-def _rows(array: Array, lowered: Lowered, numbers: Mapping[str, int], values: Values) -> tuple[int, int, int]:
+def _rows(array: Array, lowered: LoweredStream, numbers: Mapping[str, int], values: Values) -> tuple[int, int, int]:
     """The rows of an array, the elements that each has, and with its padding."""
     if not array.shape:
         return 1, 1, 1
@@ -91,7 +91,7 @@ def _rows(array: Array, lowered: Lowered, numbers: Mapping[str, int], values: Va
     return -(-count // columns), columns, pitch
 
 
-def excess(lowered: Lowered, machine: Machine, values: Values) -> str:
+def excess(lowered: LoweredStream, machine: VliwMachine, values: Values) -> str:
     """Which memory the arrays do not fit; "" where they do."""
     for name, end in lay_out(lowered, machine, values).ends.items():
         room = machine.memory(name).bytes
@@ -100,7 +100,9 @@ def excess(lowered: Lowered, machine: Machine, values: Values) -> str:
     return ""
 
 
-def fill_state(lowered: Lowered, machine: Machine, values: Values, registers: Mapping[str, Register]) -> State:
+def fill_state(
+    lowered: LoweredStream, machine: VliwMachine, values: Values, registers: Mapping[str, StreamRegister]
+) -> MachineState:
     """A machine with all values where a stream expects them; `registers`: those of the parameters by name."""
     image = lay_out(lowered, machine, values)
     state = make_state(machine, {x.name: max(image.ends.get(x.name, 0), MARGIN) for x in machine.memories})
@@ -126,7 +128,9 @@ def fill_state(lowered: Lowered, machine: Machine, values: Values, registers: Ma
     return state
 
 
-def read_arrays(lowered: Lowered, machine: Machine, values: Values, state: State) -> dict[str, np.ndarray[Any, Any]]:
+def read_arrays(
+    lowered: LoweredStream, machine: VliwMachine, values: Values, state: MachineState
+) -> dict[str, np.ndarray[Any, Any]]:
     """The arrays as a stream has left them."""
     image = lay_out(lowered, machine, values)
     numbers = _numbers(lowered, values)

@@ -39,13 +39,13 @@ from planish.ir.traverse import (
     with_children,
 )
 from planish.ir.types import BOOL, INDEX, Type
-from planish.vliw.machine import Machine
-from planish.vliw.program import Address, Item, Loop, Parameter, Program, Register
+from planish.vliw.machine import VliwMachine
+from planish.vliw.program import Item, Loop, MemoryAddress, StreamParameter, StreamProgram, StreamRegister
 from planish.vliw.streams.addresses import Pointers, base_name
-from planish.vliw.streams.patterns import LANE, Pattern, PatternSet, Sum, read_patterns
+from planish.vliw.streams.patterns import LANE, OperationPattern, PatternSet, SumPattern, read_patterns
 from planish.vliw.streams.placement import LANES, place_arrays
 from planish.vliw.streams.selection import operand_slot, varies
-from planish.vliw.streams.stream import Cell, RefusedError, Scope, Stream
+from planish.vliw.streams.stream import RefusedError, Scope, Stream, StreamCell
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,28 +53,28 @@ class Given:
     """What a parameter of a stream is: the address of `array` in `memory`, the value of a scalar or size (`name`), or
     what an expression over sizes is (`value`), which the caller computes."""
 
-    parameter: Parameter
+    parameter: StreamParameter
     array: Array | None = None
     value: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Lowered:
+class LoweredStream:
     """A stream, and what its parameters are. `sizes`: those of the kernel that follow from others; `plain`: arrays
     whose rows are padded, as they are without that; `trips`: how often loops run, by their names."""
 
     kernel: Kernel
-    program: Program
+    program: StreamProgram
     given: tuple[Given, ...]
     sizes: Mapping[str, Expr] = field(default_factory=dict)
     plain: Mapping[str, Array] = field(default_factory=dict)
     trips: Mapping[str, Expr] = field(default_factory=dict)
 
 
-_PATTERNS: dict[int, tuple[Machine, PatternSet]] = {}
+_PATTERNS: dict[int, tuple[VliwMachine, PatternSet]] = {}
 
 
-def patterns_of(machine: Machine) -> PatternSet:
+def patterns_of(machine: VliwMachine) -> PatternSet:
     """The patterns of a machine, read once."""
     known = _PATTERNS.get(id(machine))
     if known is None or known[0] is not machine:
@@ -83,11 +83,11 @@ def patterns_of(machine: Machine) -> PatternSet:
 
 
 def lower(
-    kernel: Kernel, machine: Machine, contract: bool = True, sizes: Mapping[str, Expr] | None = None,
+    kernel: Kernel, machine: VliwMachine, contract: bool = True, sizes: Mapping[str, Expr] | None = None,
     plain: Mapping[str, Array] | None = None,
-) -> Lowered:  # fmt: skip
+) -> LoweredStream:  # fmt: skip
     """The stream of a kernel; `contract`: a product and a sum may be rounded once. Loops that are marked `simd` and run
-    over as many lanes as vectors have are done by operations over lanes. `sizes`, `plain`: as of `Lowered`.
+    over as many lanes as vectors have are done by operations over lanes. `sizes`, `plain`: as of `LoweredStream`.
 
     RefusedError where no operation does what is needed.
     """
@@ -148,7 +148,7 @@ class _Writer:
     given: list[Given] = field(default_factory=list)
     trips: dict[str, Expr] = field(default_factory=dict)
 
-    def written(self) -> Lowered:
+    def written(self) -> LoweredStream:
         stream, kernel = self.stream, self.kernel
         own = [x.array for x in walk(kernel.body) if isinstance(x, Alloc) and x.array.shape and x.array.memory != LANES]
         arrays = (*(x for x in kernel.arrays if x.shape), *own)
@@ -161,17 +161,17 @@ class _Writer:
         self.store_cells(cells)
         used = _used(stream.root.items)
         kept = tuple(x for x in self.given if x.parameter.register in used)
-        program = Program(kernel.name, tuple(x.parameter for x in kept), tuple(stream.root.items))
-        return Lowered(kernel, program, kept, trips=self.trips)
+        program = StreamProgram(kernel.name, tuple(x.parameter for x in kept), tuple(stream.root.items))
+        return LoweredStream(kernel, program, kept, trips=self.trips)
 
     def numbers(self) -> Iterable[Given]:
         """Sizes and scalars, which come in registers."""
         values = [(x, INDEX) for x in self.kernel.sizes] + [(x.name, x.type) for x in self.kernel.scalars]
         for name, kind in values:
             slot = self.stream.slot_for(kind, 0)
-            register = Register(slot[0], name)
-            self.stream.cells[name] = Cell(register, slot, kind)
-            yield Given(Parameter(name, register), None, self.derived.get(name))
+            register = StreamRegister(slot[0], name)
+            self.stream.cells[name] = StreamCell(register, slot, kind)
+            yield Given(StreamParameter(name, register), None, self.derived.get(name))
 
     def addresses(self, arrays: Sequence[Array]) -> Iterable[Given]:
         """The addresses of arrays, which come in registers, too."""
@@ -179,9 +179,9 @@ class _Writer:
         for array in arrays:
             for memory in self.stream.memories[array.name]:
                 name = base_name(array.name, memory)
-                register = Register(slot[0], name[1:])
-                self.stream.cells[name] = Cell(register, slot, INDEX)
-                yield Given(Parameter(name[1:], register, memory), array)
+                register = StreamRegister(slot[0], name[1:])
+                self.stream.cells[name] = StreamCell(register, slot, INDEX)
+                yield Given(StreamParameter(name[1:], register, memory), array)
 
     def cells(self, cells: Sequence[Array]) -> Iterable[Given]:
         """Scalars behind addresses: they are in registers while the stream runs."""
@@ -191,13 +191,13 @@ class _Writer:
             self.stream.arrays[home] = replace(array, name=home)
             self.stream.memories |= place_arrays(self.kernel, self.stream.patterns, (replace(array, name=home),))
             memory = self.stream.memories[home][0]
-            register = Register(slot[0], f"{array.name}@{memory}")
-            self.stream.cells[base_name(home, memory)] = Cell(register, slot, INDEX)
+            register = StreamRegister(slot[0], f"{array.name}@{memory}")
+            self.stream.cells[base_name(home, memory)] = StreamCell(register, slot, INDEX)
             where = self.stream.slot_for(array.type, 0)
-            cell = Cell(self.stream.fresh(where[0], array.name), where, array.type)
+            cell = StreamCell(self.stream.fresh(where[0], array.name), where, array.type)
             self.stream.value(Load(home, (), array.type), where, cell.register)
             self.stream.cells[array.name] = cell
-            yield Given(Parameter(f"{array.name}@{memory}", register, memory), array)
+            yield Given(StreamParameter(f"{array.name}@{memory}", register, memory), array)
 
     def store_cells(self, cells: Sequence[Array]) -> None:
         """What was changed of these goes back."""
@@ -267,7 +267,7 @@ class _Writer:
             return
         lanes = int(constant(array.shape[0]) or 0) if array.shape and array.shape[0] is not None else 0
         slot = self.stream.slot_for(array.type, lanes)
-        self.stream.cells[array.name] = Cell(self.stream.fresh(slot[0], array.name), slot, array.type)
+        self.stream.cells[array.name] = StreamCell(self.stream.fresh(slot[0], array.name), slot, array.type)
 
     def assign(self, name: str, subscripts: tuple[Expr, ...], value: Expr, lanes: int) -> None:
         cell = self.stream.cells.get(name)
@@ -308,11 +308,11 @@ class _Writer:
         if not stream.scope.guards and type_of(value) == stream.arrays[name].type:
             stream.scope.held[target, slot] = made
 
-    def store_pattern(self, target: Load, value: Expr, lanes: int) -> tuple[Pattern, Expr]:
+    def store_pattern(self, target: Load, value: Expr, lanes: int) -> tuple[OperationPattern, Expr]:
         """The operation that stores an element, and what is given to it."""
         stream = self.stream
         memories = {x.name for x in stream.patterns.machine.memories}
-        best: tuple[float, Pattern, Expr] | None = None
+        best: tuple[float, OperationPattern, Expr] | None = None
         for pattern in stream.patterns.patterns:
             if pattern.result.memory not in memories or pattern.lanes != lanes:
                 continue
@@ -347,7 +347,7 @@ class _Writer:
         total = stream.fresh(slot[0], "sum")
         stream.write(_as_pattern(found), {found.source.name: source}, total)
         stream.scope.mutated |= {name}
-        stream.cells[name] = Cell(total, slot, kind)
+        stream.cells[name] = StreamCell(total, slot, kind)
         self.assign(stmt.array, (), updated(replace(stmt, value=Load(name, (), kind))), 0)
 
     # Control
@@ -369,11 +369,11 @@ class _Writer:
         slot = self.stream.slot_for(BOOL, 0)
         guard = self.stream.truth(stmt.condition)
         self.stream.scope.mutated |= {name}
-        self.stream.cells[name] = Cell(guard.register, (guard.register.file, slot[1]), BOOL)
+        self.stream.cells[name] = StreamCell(guard.register, (guard.register.file, slot[1]), BOOL)
         holds: Expr = Load(name, (), BOOL)
         if guard.register in _variables(self.stream):
             held = self.stream.copy(guard.register, self.stream.fresh(slot[0], "if"), BOOL, slot)
-            self.stream.cells[name] = Cell(held, slot, BOOL)
+            self.stream.cells[name] = StreamCell(held, slot, BOOL)
         fails: Expr = Unary("not", holds)
         for block, condition in ((stmt.then, holds), (stmt.otherwise, fails)):
             if block.body:
@@ -423,12 +423,12 @@ class _Writer:
             name = f"size.{len(self.derived)}"
             self.derived[name] = x
             slot = self.stream.slot_for(INDEX, 0)
-            register = Register(slot[0], name)
-            self.stream.cells[name] = Cell(register, slot, INDEX)
-            self.given.append(Given(Parameter(name, register), None, x))
+            register = StreamRegister(slot[0], name)
+            self.stream.cells[name] = StreamCell(register, slot, INDEX)
+            self.given.append(Given(StreamParameter(name, register), None, x))
         return Var(name, INDEX)
 
-    def trip_count(self, trip: Expr) -> Register:
+    def trip_count(self, trip: Expr) -> StreamRegister:
         """How often a loop runs, in a register: not at all where its condition does not hold."""
         stream = self.stream
         slot = stream.slot_for(INDEX, 0)
@@ -456,16 +456,16 @@ def _negated(x: Expr) -> Expr:
     return x.operand if isinstance(x, Unary) and x.op == "not" else Unary("not", x)
 
 
-def _variables(stream: Stream) -> set[Register]:
+def _variables(stream: Stream) -> set[StreamRegister]:
     return {x.register for name, x in stream.cells.items() if not name.startswith("&")}
 
 
-def _as_pattern(found: Sum) -> Pattern:
+def _as_pattern(found: SumPattern) -> OperationPattern:
     """What writes a sum's operation: it has one operand besides its result."""
-    return Pattern(found.operation, found.result, Load(found.source.name, (LANE,), found.source.type), 0)
+    return OperationPattern(found.operation, found.result, Load(found.source.name, (LANE,), found.source.type), 0)
 
 
-def _stores(pattern: Pattern, kind: Type) -> bool:
+def _stores(pattern: OperationPattern, kind: Type) -> bool:
     """Whether an operation stores elements of a type: their bits, or the low ones of a register."""
     own = pattern.result.type
     inner = loads(pattern.value)
@@ -473,7 +473,7 @@ def _stores(pattern: Pattern, kind: Type) -> bool:
     return len(inner) == 1 and value == inner[0] and own.bits == kind.bits and (own.is_float == kind.is_float)
 
 
-def _in_reach(stream: Stream, target: Load, pattern: Pattern) -> bool:
+def _in_reach(stream: Stream, target: Load, pattern: OperationPattern) -> bool:
     access = stream.access
     assert isinstance(access, Pointers)
     array = stream.arrays[target.array]
@@ -481,20 +481,20 @@ def _in_reach(stream: Stream, target: Load, pattern: Pattern) -> bool:
     return near and access.lane_step(stream, target) == (array.type.size if pattern.lanes else 0)
 
 
-def _used(items: Sequence[Item]) -> set[Register]:
+def _used(items: Sequence[Item]) -> set[StreamRegister]:
     """All registers in a stream."""
-    out: set[Register] = set()
+    out: set[StreamRegister] = set()
     for item in items:
         if isinstance(item, Loop):
             out |= _used(item.body)
-            if isinstance(item.count, Register):
+            if isinstance(item.count, StreamRegister):
                 out.add(item.count)
             continue
         for x in item.operands:
-            if isinstance(x, Register):
+            if isinstance(x, StreamRegister):
                 out.add(x)
-            elif isinstance(x, Address):
-                out |= {y for y in (x.base, x.offset, x.step) if isinstance(y, Register)}
+            elif isinstance(x, MemoryAddress):
+                out |= {y for y in (x.base, x.offset, x.step) if isinstance(y, StreamRegister)}
         if item.guard is not None:
             out.add(item.guard.register)
     return out

@@ -28,13 +28,13 @@ from planish.poly.canonical.delinearise import delinearise
 from planish.poly.isl.affine import NotAffineError
 from planish.poly.scop.extents import pick_sizes, reach_elements, valid_sizes
 from planish.poly.scop.extraction import extract_scop
-from planish.vliw.machine import Machine
-from planish.vliw.program import Code
+from planish.vliw.machine import VliwMachine
+from planish.vliw.program import PacketCode
 from planish.vliw.simulator.cycles import simulate
 from planish.vliw.simulator.execution import MachineFault
 from planish.vliw.simulator.interpreter import interpret
 from planish.vliw.streams.image import Values, fill_state, read_arrays
-from planish.vliw.streams.lower import Lowered
+from planish.vliw.streams.lower import LoweredStream
 
 TEST_SIZES = (0, 1, 2, 3, 5, 8, 13, 17, 31, 33, 64, 65)
 
@@ -119,7 +119,7 @@ def _shaped(array: Array, values: np.ndarray[Any, Any], sizes: Mapping[str, int]
     return whole.reshape([x or 0 for x in shape])
 
 
-def check_stream(lowered: Lowered, kernel: Kernel, machine: Machine, values: Values) -> str:
+def check_stream(lowered: LoweredStream, kernel: Kernel, machine: VliwMachine, values: Values) -> str:
     """Where what a stream means differs from what the kernel does; "" where it does not."""
     registers = {x.name: x.register for x in lowered.program.parameters}
     try:
@@ -129,13 +129,18 @@ def check_stream(lowered: Lowered, kernel: Kernel, machine: Machine, values: Val
     return difference(kernel, values, read_arrays(lowered, machine, values, state))
 
 
-def with_room(machine: Machine, bytes: int = 1 << 24) -> Machine:
+def with_room(machine: VliwMachine, bytes: int = 1 << 24) -> VliwMachine:
     """The machine with larger memories: what is compared with others need not be cut to fit."""
     return replace(machine, memories=tuple(replace(x, bytes=max(x.bytes, bytes)) for x in machine.memories))
 
 
 def check_code(
-    code: Code, lowered: Lowered, kernel: Kernel, machine: Machine, values: Values, most: int = 10_000_000
+    code: PacketCode,
+    lowered: LoweredStream,
+    kernel: Kernel,
+    machine: VliwMachine,
+    values: Values,
+    most: int = 10_000_000,
 ) -> Checked:
     """What packets take, and where they differ from what the kernel does."""
     registers = {x.name: x.register for x in code.parameters}

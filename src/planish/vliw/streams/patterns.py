@@ -2,7 +2,7 @@
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> text = "kernel FMA(d: f32[4] @V, a: f32[4] @V, s: f32[] @S) { for l in 0 .. 4 { d[l] += a[l] * s[] } }"
->>> found = read_pattern(Operation("FMA", "FMA {d}, {a}, {s}", parse_kernel(text), ("VALU",)), frozenset())
+>>> found = read_pattern(MachineOperation("FMA", "FMA {d}, {a}, {s}", parse_kernel(text), ("VALU",)), frozenset())
 >>> print(found)
 FMA: d[lane] = d[lane] + a[lane] * s[] (4 lanes)
 """
@@ -23,7 +23,7 @@ from planish.ir.semantics.interpreter import run_kernel
 from planish.ir.text.printer import print_expr
 from planish.ir.traverse import children, map_expr, stored_arrays, substitute, variables, walk, walk_expr
 from planish.ir.types import BOOL, I32, I64, INDEX, Type
-from planish.vliw.machine import Machine, Operation
+from planish.vliw.machine import MachineOperation, VliwMachine
 
 LANE = Var("lane", INDEX)
 """The number of the lane, in patterns."""
@@ -33,11 +33,11 @@ SWAPPED: Mapping[str, CompareOp] = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "l
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class OperationPattern:
     """`operation` makes `value` in its operand `result`; of `lanes` values (0: one). Other operands are loads of
     `value`: with the subscript LANE, of the lane's own element; without one, the same for all lanes."""
 
-    operation: Operation
+    operation: MachineOperation
     result: Array
     value: Expr
     lanes: int
@@ -54,10 +54,10 @@ class Pattern:
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
+class SumPattern:
     """`operation` combines all lanes of `source` by `op`: in `result`, which is one value."""
 
-    operation: Operation
+    operation: MachineOperation
     result: Array
     source: Array
     op: ReduceOp
@@ -68,7 +68,7 @@ class Sum:
 class Shuffle:
     """`operation` moves lanes: lane l of `result` is lane `lane` of `source`, an expression over LANE and numbers."""
 
-    operation: Operation
+    operation: MachineOperation
     result: Array
     source: Array
     lane: Expr
@@ -79,9 +79,9 @@ class Shuffle:
 class PatternSet:
     """The patterns of a machine's operations: those of one assignment, sums over lanes, and shuffles."""
 
-    machine: Machine
-    patterns: tuple[Pattern, ...]
-    sums: tuple[Sum, ...]
+    machine: VliwMachine
+    patterns: tuple[OperationPattern, ...]
+    sums: tuple[SumPattern, ...]
     shuffles: tuple[Shuffle, ...]
 
     @property
@@ -96,19 +96,21 @@ class PatternSet:
         return tuple(sorted({x.lanes for x in self.patterns if x.lanes}, reverse=True))
 
 
-def read_patterns(machine: Machine) -> PatternSet:
+def read_patterns(machine: VliwMachine) -> PatternSet:
     """The patterns of a machine's operations; what is of another form is not among them."""
     memories = frozenset(x.name for x in machine.memories)
     found = [read_pattern(x, memories) for x in machine.operations if not x.branch]
     return PatternSet(
         machine,
-        tuple(x for x in found if isinstance(x, Pattern)),
-        tuple(x for x in found if isinstance(x, Sum)),
+        tuple(x for x in found if isinstance(x, OperationPattern)),
+        tuple(x for x in found if isinstance(x, SumPattern)),
         tuple(x for x in found if isinstance(x, Shuffle)),
     )
 
 
-def read_pattern(operation: Operation, memories: frozenset[str]) -> Pattern | Sum | Shuffle | None:
+def read_pattern(
+    operation: MachineOperation, memories: frozenset[str]
+) -> OperationPattern | SumPattern | Shuffle | None:
     """What an operation computes; None where it is no single assignment, over lanes or not."""
     kernel = operation.definition
     match kernel.body.body:
@@ -129,7 +131,7 @@ def _lanes(loop: For) -> int:
     return int(loop.upper.value) if fixed and isinstance(loop.upper, Const) else 0
 
 
-def _single(operation: Operation, stmt: Assign | Reduce, lane: str, lanes: int) -> Pattern | None:
+def _single(operation: MachineOperation, stmt: Assign | Reduce, lane: str, lanes: int) -> OperationPattern | None:
     value = updated(stmt) if isinstance(stmt, Reduce) else stmt.value
     own = {lane: LANE} if lane else {}
     index = tuple(substitute(x, own) for x in stmt.index)
@@ -139,7 +141,7 @@ def _single(operation: Operation, stmt: Assign | Reduce, lane: str, lanes: int) 
     for x in walk_expr(value):
         if isinstance(x, Load) and x.index not in ((), (LANE,)):
             return None
-    return Pattern(operation, operation.definition.array(stmt.array), value, lanes)
+    return OperationPattern(operation, operation.definition.array(stmt.array), value, lanes)
 
 
 def _without_zero(x: Expr) -> Expr:
@@ -148,7 +150,7 @@ def _without_zero(x: Expr) -> Expr:
 
 
 def _shuffle(
-    operation: Operation, stmt: Assign | Reduce, lane: str, lanes: int, memories: frozenset[str]
+    operation: MachineOperation, stmt: Assign | Reduce, lane: str, lanes: int, memories: frozenset[str]
 ) -> Shuffle | None:
     if not isinstance(stmt, Assign) or stmt.index != (Var(lane, INDEX),) or not isinstance(stmt.value, Load):
         return None
@@ -161,7 +163,7 @@ def _shuffle(
     return Shuffle(operation, result, source, place, lanes)
 
 
-def _sum(operation: Operation, memories: frozenset[str]) -> Sum | None:
+def _sum(operation: MachineOperation, memories: frozenset[str]) -> SumPattern | None:
     """What combines all lanes of a vector, told by what it makes of vectors of which one lane stands out: there are no
     operations but additions in it, or none but one extremum."""
     kernel = operation.definition
@@ -177,7 +179,7 @@ def _sum(operation: Operation, memories: frozenset[str]) -> Sum | None:
     if not isinstance(lanes, Const) or result.type != source.type:
         return None
     if all(_combines(kernel, result, source, int(lanes.value), n, op) for n in range(int(lanes.value))):
-        return Sum(operation, result, source, op, int(lanes.value))
+        return SumPattern(operation, result, source, op, int(lanes.value))
     return None
 
 
@@ -252,13 +254,13 @@ class Matcher:
     """Matches one pattern with expressions. `is_modular`: the low bits of what it computes depend on the low bits of
     its operands alone, so that it serves narrower integers as well."""
 
-    pattern: Pattern
+    pattern: OperationPattern
     numbers: Mapping[str, Type]
     is_modular: bool
     counter: Type = INDEX
 
     @classmethod
-    def of(cls, pattern: Pattern, counter: Type = INDEX) -> Matcher:
+    def of(cls, pattern: OperationPattern, counter: Type = INDEX) -> Matcher:
         """The matcher of a pattern; `counter` is what counters and addresses are on the machine."""
         kernel = pattern.operation.definition
         numbers = {**dict.fromkeys(kernel.sizes, INDEX), **{x.name: x.type for x in kernel.scalars}}

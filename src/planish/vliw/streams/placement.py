@@ -12,7 +12,7 @@ from planish.ir.expr import Load
 from planish.ir.nest import Array, Assign, Block, For, Kernel, Reduce, Stmt
 from planish.ir.traverse import blocks_of, expressions, loads, variables
 from planish.ir.types import Type
-from planish.vliw.streams.patterns import Pattern, PatternSet
+from planish.vliw.streams.patterns import OperationPattern, PatternSet
 from planish.vliw.streams.stream import RefusedError
 
 LANES = "lanes"
@@ -51,7 +51,7 @@ def _serves(patterns: PatternSet, kind: Type, memory: str, lanes: int, stored: b
     return any(_accesses_so(x, kind, memory, lanes, stored) for x in patterns.patterns)
 
 
-def _accesses_so(pattern: Pattern, kind: Type, memory: str, lanes: int, stored: bool) -> bool:
+def _accesses_so(pattern: OperationPattern, kind: Type, memory: str, lanes: int, stored: bool) -> bool:
     """Whether an operation loads, or stores, elements of a type in a memory: one, or one for each lane."""
     if stored:
         own = pattern.result

@@ -24,15 +24,15 @@ from planish.ir.types import Floats
 from planish.poly.isl.affine import NotAffineError
 from planish.schedule.program import Cursor, Program
 from planish.schedule.steps.bands import Reorder
-from planish.vliw.machine import Machine
-from planish.vliw.pack.packing import Options, Packed, pack
-from planish.vliw.program import Address, Instr, Register
+from planish.vliw.machine import VliwMachine
+from planish.vliw.pack.packing import Packed, PackOptions, pack
+from planish.vliw.program import Instr, MemoryAddress, StreamRegister
 from planish.vliw.streams.cost import GUESS, cycles_of, innermost
-from planish.vliw.streams.lower import Lowered, lower, patterns_of
+from planish.vliw.streams.lower import LoweredStream, lower, patterns_of
 from planish.vliw.streams.shapes import promote, unroll_short, with_extrema, with_own_names
 from planish.vliw.streams.split_sums import split_sums
 from planish.vliw.streams.stream import RefusedError
-from planish.vliw.streams.tiles import Legal, Tile, Tiled, loops_of, reductions_of, tile
+from planish.vliw.streams.tiles import Legal, RegisterTile, Tiled, loops_of, reductions_of, tile
 
 GRID = ((1, 1), (1, 2), (1, 4), (1, 8), (2, 2), (3, 2), (4, 1), (4, 2), (6, 2), (6, 3), (8, 1), (8, 2), (16, 1))
 """Rows and vectors of the tiles that are looked at."""
@@ -70,9 +70,9 @@ class Planned:
     refused on the way."""
 
     kernel: Kernel
-    lowered: Lowered
+    lowered: LoweredStream
     packed: Packed
-    tiles: tuple[Tile, ...]
+    tiles: tuple[RegisterTile, ...]
     estimate: float
     described: str = "one by one"
     remarks: tuple[Remark, ...] = ()
@@ -89,8 +89,8 @@ class _Draft:
     """A stream, the tiles that it is made of, and the least that it can take by its units and its sums' latency."""
 
     program: Program
-    lowered: Lowered
-    tiles: tuple[Tile, ...]
+    lowered: LoweredStream
+    tiles: tuple[RegisterTile, ...]
     least: float
 
 
@@ -98,14 +98,14 @@ class _Draft:
 class _Search:
     """Tries tiles of a kernel."""
 
-    machine: Machine
+    machine: VliwMachine
     sizes: Mapping[str, int]
     contract: bool
     reassociate: bool
-    options: Options
+    options: PackOptions
     remarks: dict[str, Remark] = field(default_factory=dict)
 
-    def draft(self, form: _Form, tiles: tuple[Tile, ...]) -> _Draft | None:
+    def draft(self, form: _Form, tiles: tuple[RegisterTile, ...]) -> _Draft | None:
         """The stream of a kernel in tiles; None where that is refused."""
         try:
             made = tile(form.program, *tiles, legal=form.legal) if tiles else Tiled(form.program.kernel)
@@ -120,7 +120,7 @@ class _Search:
             return None
         return _Draft(form.program, lowered, tiles, cycles_of(lowered, self.machine, {}, self.sizes))
 
-    def crowded(self, lowered: Lowered) -> str | None:
+    def crowded(self, lowered: LoweredStream) -> str | None:
         """Which registers a loop names more of than there are, all at once: those that live through it."""
         for loop in innermost(lowered.program.body):
             if len(loop.body) > MOST_OPERATIONS:
@@ -129,8 +129,8 @@ class _Search:
             for x in loop.body:
                 assert isinstance(x, Instr)
                 for y in x.operands:
-                    for z in (y.base, y.offset) if isinstance(y, Address) else ():
-                        if isinstance(z, Register):
+                    for z in (y.base, y.offset) if isinstance(y, MemoryAddress) else ():
+                        if isinstance(z, StreamRegister):
                             named.setdefault(z.file, set()).add(z.name)
             for file, names in named.items():
                 if len(names) > self.machine.file(file).count:
@@ -159,19 +159,19 @@ class _Form:
 
 
 def plan_scalar(
-    kernel: Kernel, machine: Machine, sizes: Mapping[str, int] | None = None, contract: bool = True,
-    options: Options | None = None,
+    kernel: Kernel, machine: VliwMachine, sizes: Mapping[str, int] | None = None, contract: bool = True,
+    options: PackOptions | None = None,
 ) -> Planned:  # fmt: skip
     """The nest one by one, as it is written; RefusedError where the machine cannot do it."""
     lowered = lower(kernel, machine, contract)
-    packed = pack(lowered.program, machine, options or Options())
+    packed = pack(lowered.program, machine, options or PackOptions())
     return Planned(kernel, lowered, packed, (), estimate(packed, lowered, machine, sizes or {}))
 
 
-def plain_vectors(planned: Planned, machine: Machine, contract: bool, options: Options) -> Planned:
+def plain_vectors(planned: Planned, machine: VliwMachine, contract: bool, options: PackOptions) -> Planned:
     """The same loops in lanes, one vector and one row at a time; RefusedError where that is not possible."""
     assert planned.program is not None
-    tiles = tuple(Tile(x.lane, x.lanes) for x in planned.tiles)
+    tiles = tuple(RegisterTile(x.lane, x.lanes) for x in planned.tiles)
     made = tile(planned.program, *tiles)
     lowered = lower(made.kernel, machine, contract, made.sizes, made.plain)
     packed = pack(lowered.program, machine, options)
@@ -179,12 +179,12 @@ def plain_vectors(planned: Planned, machine: Machine, contract: bool, options: O
 
 
 def plan(
-    kernel: Kernel, machine: Machine, sizes: Mapping[str, int] | None = None, contract: bool = True,
-    reassociate: bool = True, options: Options | None = None,
+    kernel: Kernel, machine: VliwMachine, sizes: Mapping[str, int] | None = None, contract: bool = True,
+    reassociate: bool = True, options: PackOptions | None = None,
 ) -> Planned:  # fmt: skip
     """The quickest of the tiles that are tried, for some sizes; one by one where there is none such. RefusedError where
     the machine cannot do it at all."""
-    search = _Search(machine, sizes or {}, contract, reassociate, options or Options())
+    search = _Search(machine, sizes or {}, contract, reassociate, options or PackOptions())
     probed: list[tuple[float, _Form]] = []
     drafts: list[_Draft] = []
     for form in _forms(kernel, search):
@@ -275,10 +275,10 @@ def _drafts(form: _Form, search: _Search, grid: Grid) -> list[_Draft]:
     and the plainest of those behind it, without which arrays would be used by single elements, too."""
     nests = [x for x in form.program.kernel.body.body if isinstance(x, For)]
     tiles = {x.label: list(_tiles(form, x, search, grid)) for x in nests}
-    chosen = {label: [Tile(y.lane, y.lanes) for y in found[-1:]] for label, found in tiles.items()}
+    chosen = {label: [RegisterTile(y.lane, y.lanes) for y in found[-1:]] for label, found in tiles.items()}
     drafts: list[_Draft] = []
     for label, choices in tiles.items():
-        found: list[tuple[_Draft, Tile]] = []
+        found: list[tuple[_Draft, RegisterTile]] = []
         for x in choices:
             others = [y for other, z in chosen.items() for y in ([x] if other == label else z)]
             made = search.draft(form, tuple(others))
@@ -292,7 +292,7 @@ def _drafts(form: _Form, search: _Search, grid: Grid) -> list[_Draft]:
     return drafts
 
 
-def _tiles(form: _Form, nest: For, search: _Search, grid: Grid) -> Iterator[Tile]:
+def _tiles(form: _Form, nest: For, search: _Search, grid: Grid) -> Iterator[RegisterTile]:
     """The tiles of a nest that are looked at."""
     for loop in (x for x in walk(nest) if isinstance(x, For)):
         if loop.step != 1 or form.legal.get(loop.label) is None:
@@ -305,7 +305,7 @@ def _tiles(form: _Form, nest: For, search: _Search, grid: Grid) -> Iterator[Tile
                 continue
             if _fits(search, loop, row, (rows, vectors)):
                 named = ((row.label, rows),) if row is not None and rows > 1 else ()
-                yield Tile(loop.label, _lanes(search, loop), vectors, named)
+                yield RegisterTile(loop.label, _lanes(search, loop), vectors, named)
 
 
 def _lanes(search: _Search, lane: For) -> int:
@@ -344,7 +344,7 @@ def _number(x: Expr, sizes: Mapping[str, int]) -> int:
     return evaluate(x, {**dict.fromkeys(variables(x), GUESS), **sizes})
 
 
-def estimate(packed: Packed, lowered: Lowered, machine: Machine, sizes: Mapping[str, int]) -> float:
+def estimate(packed: Packed, lowered: LoweredStream, machine: VliwMachine, sizes: Mapping[str, int]) -> float:
     """About how many cycles packets take: as many as there are where nothing is done again, else by the intervals of
     innermost loops."""
     if all(x.method == "flat" for x in packed.loops) and not packed.code.labels:

@@ -2,13 +2,14 @@
 way.
 
 >>> from planish.ir.text.parser import parse_kernel
->>> from planish.vliw.machine import Operation, RegisterFile, Unit
+>>> from planish.vliw.machine import MachineOperation, VliwRegisterFile, Unit
 >>> from planish.vliw.streams.patterns import read_patterns
 >>> text = {"ADD": "d[] = a[] + b[]", "MUL": "d[] = a[] * b[]"}
 >>> head = "d: f32[] @S, a: f32[] @S, b: f32[] @S"
->>> operations = [Operation(n, n, parse_kernel(f"kernel {n}({head}) {{ {x} }}"), ("U",)) for n, x in text.items()]
->>> machine = Machine("m", {"s": 1}, (Unit("U", "s"),), (RegisterFile("S", 8, 32),), (), tuple(operations))
->>> one = Selector(read_patterns(machine), lambda e, s: isinstance(e, Load), lambda load, pattern: False)
+>>> kernels = {n: parse_kernel(f"kernel {n}({head}) {{ {x} }}") for n, x in text.items()}
+>>> operations = [MachineOperation(n, n, x, ("U",)) for n, x in kernels.items()]
+>>> machine = VliwMachine("m", {"s": 1}, (Unit("U", "s"),), (VliwRegisterFile("S", 8, 32),), (), tuple(operations))
+>>> one = OperationSelector(read_patterns(machine), lambda e, s: isinstance(e, Load), lambda load, pattern: False)
 >>> x, y, z = (Load(name, (), F32) for name in "xyz")
 >>> found = one.best(Binary("add", Binary("mul", x, y), z), ("S", 0))
 >>> found.pattern.operation.name, round(found.cost, 2)
@@ -25,8 +26,8 @@ import numpy as np
 
 from planish.ir.expr import Binary, Call, Cast, Compare, CompareOp, Const, Expr, Load, Select, Unary, Var, type_of
 from planish.ir.types import BOOL, F32, F64, I64, INDEX, Type
-from planish.vliw.machine import Machine
-from planish.vliw.streams.patterns import LANE, Bindings, Matcher, Pattern, PatternSet
+from planish.vliw.machine import VliwMachine
+from planish.vliw.streams.patterns import LANE, Bindings, Matcher, OperationPattern, PatternSet
 
 Slot = tuple[str, int]
 """A register file, and how many values are wanted in a register of it: 0 for one value, or the lanes."""
@@ -37,12 +38,12 @@ _FLOATS: Mapping[Type, tuple[str, str]] = {F32: ("float32", "int32"), F64: ("flo
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class OperationChoice:
     """How a value comes into a slot: it is there (`pattern` None, `source` None), by an operation over operands, or by
     a move (`pattern`) of the same value from another slot (`source`). `same`: it is the value of another expression."""
 
     cost: float
-    pattern: Pattern | None = None
+    pattern: OperationPattern | None = None
     bindings: Bindings | None = None
     source: Slot | None = None
     same: Expr | None = None
@@ -52,39 +53,39 @@ class Choice:
 class Move:
     """A copy from one slot to another by a pattern."""
 
-    pattern: Pattern
+    pattern: OperationPattern
     source: Slot
     target: Slot
     cost: float
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class SelectionFacts:
     """What is read off the patterns once for each machine."""
 
     matchers: Mapping[tuple[Slot, str], tuple[Matcher, ...]]
     moves: tuple[Move, ...]
-    loads: Mapping[Slot, tuple[Pattern, ...]]
-    stores: tuple[Pattern, ...]
-    immediates: Mapping[Slot, tuple[Pattern, ...]]
+    loads: Mapping[Slot, tuple[OperationPattern, ...]]
+    stores: tuple[OperationPattern, ...]
+    immediates: Mapping[Slot, tuple[OperationPattern, ...]]
     memories: frozenset[str]
 
 
-def cost_of(pattern: Pattern) -> float:
+def cost_of(pattern: OperationPattern) -> float:
     """Cycles of the units that can take an operation, with a little for its latency."""
     operation = pattern.operation
     return operation.busy / max(1, len(operation.units)) + _LATENCY * operation.latency
 
 
 @lru_cache(maxsize=64)
-def _facts(patterns: PatternSet) -> Facts:
+def _facts(patterns: PatternSet) -> SelectionFacts:
     memories = frozenset(x.name for x in patterns.machine.memories)
     counter = patterns.counter
     matchers: dict[tuple[Slot, str], list[Matcher]] = {}
-    loads: dict[Slot, list[Pattern]] = {}
-    immediates: dict[Slot, list[Pattern]] = {}
+    loads: dict[Slot, list[OperationPattern]] = {}
+    immediates: dict[Slot, list[OperationPattern]] = {}
     moves: list[Move] = []
-    stores: list[Pattern] = []
+    stores: list[OperationPattern] = []
     for p in patterns.patterns:
         kernel = p.operation.definition
         slot = (p.result.memory, p.lanes)
@@ -101,8 +102,10 @@ def _facts(patterns: PatternSet) -> Facts:
             if not reads:
                 immediates.setdefault(slot, []).append(p)
             matchers.setdefault((slot, _root(p.value)), []).append(Matcher.of(p, counter))
-    return Facts({k: tuple(v) for k, v in matchers.items()}, tuple(moves), {k: tuple(v) for k, v in loads.items()},
-                 tuple(stores), {k: tuple(v) for k, v in immediates.items()}, memories)  # fmt: skip
+    return SelectionFacts(
+        {k: tuple(v) for k, v in matchers.items()}, tuple(moves), {k: tuple(v) for k, v in loads.items()},
+        tuple(stores), {k: tuple(v) for k, v in immediates.items()}, memories,
+    )  # fmt: skip
 
 
 def _root(x: Expr) -> str:
@@ -141,19 +144,19 @@ def _parts(x: Expr) -> tuple[Expr, ...]:
 
 
 @dataclass(slots=True)
-class Selector:
+class OperationSelector:
     """Chooses operations. `held(expr, slot)` says whether a value is in a register of a slot already, `reaches(load,
     pattern)` whether a load of memory may be made by a pattern."""
 
     patterns: PatternSet
     held: Callable[[Expr, Slot], bool]
-    reaches: Callable[[Load, Pattern], bool]
+    reaches: Callable[[Load, OperationPattern], bool]
     contract: bool = True
-    memo: dict[tuple[Expr, Slot], Choice | None] = field(default_factory=dict)
+    memo: dict[tuple[Expr, Slot], OperationChoice | None] = field(default_factory=dict)
     moves_for: dict[int, dict[Slot, tuple[Move, ...]]] = field(default_factory=dict)
 
     @property
-    def machine(self) -> Machine:
+    def machine(self) -> VliwMachine:
         """The machine whose operations are chosen."""
         return self.patterns.machine
 
@@ -161,7 +164,7 @@ class Selector:
         """What is held has changed."""
         self.memo.clear()
 
-    def best(self, expr: Expr, slot: Slot) -> Choice | None:
+    def best(self, expr: Expr, slot: Slot) -> OperationChoice | None:
         """The cheapest way to have a value in a slot; None where there is none."""
         key = (expr, slot)
         if key in self.memo:
@@ -172,9 +175,9 @@ class Selector:
         self.memo[key] = found
         return found
 
-    def _moved(self, expr: Expr, slot: Slot) -> Choice | None:
+    def _moved(self, expr: Expr, slot: Slot) -> OperationChoice | None:
         """The cheapest way over another slot."""
-        best: Choice | None = None
+        best: OperationChoice | None = None
         for move in self._moves(type_of(expr), slot):
             if move.source[1] == 0 and slot[1] and varies(expr):
                 continue
@@ -184,17 +187,17 @@ class Selector:
                 # One more step: between files that are not neighbours.
                 inner = self._moved_once(expr, move.source)
             if inner is not None and (best is None or inner.cost + move.cost < best.cost):
-                best = Choice(inner.cost + move.cost, move.pattern, None, move.source)
+                best = OperationChoice(inner.cost + move.cost, move.pattern, None, move.source)
         return best
 
-    def _moved_once(self, expr: Expr, slot: Slot) -> Choice | None:
-        best: Choice | None = None
+    def _moved_once(self, expr: Expr, slot: Slot) -> OperationChoice | None:
+        best: OperationChoice | None = None
         for move in self._moves(type_of(expr), slot):
             if move.source[1] == 0 and slot[1] and varies(expr):
                 continue
             inner = self._direct(expr, move.source)
             if inner is not None and (best is None or inner.cost + move.cost < best.cost):
-                best = Choice(inner.cost + move.cost, move.pattern, None, move.source)
+                best = OperationChoice(inner.cost + move.cost, move.pattern, None, move.source)
         return best
 
     def _moves(self, type: Type, slot: Slot) -> tuple[Move, ...]:
@@ -212,53 +215,53 @@ class Selector:
             self.moves_for[bits] = known
         return tuple(x for x in known.get(slot, ()) if x.source != slot)
 
-    def copy(self, type: Type, slot: Slot) -> Pattern | None:
+    def copy(self, type: Type, slot: Slot) -> OperationPattern | None:
         """What copies a register of a slot to another one of it."""
         bits = I64.bits if type == BOOL else type.bits
         self._moves(type, slot)
         found = [x for x in self.moves_for[bits].get(slot, ()) if x.source == slot]
         return min(found, key=lambda x: x.cost).pattern if found else None
 
-    def _direct(self, expr: Expr, slot: Slot) -> Choice | None:
+    def _direct(self, expr: Expr, slot: Slot) -> OperationChoice | None:
         """The cheapest way that makes a value in the slot itself."""
         if self.held(expr, slot):
-            return Choice(0.0)
+            return OperationChoice(0.0)
         facts = _facts(self.patterns)
-        best: Choice | None = None
+        best: OperationChoice | None = None
         if isinstance(expr, Load):
             for p in facts.loads.get(slot, ()):
                 if isinstance(p.value, Load) and self.reaches(expr, p):
-                    best = _cheaper(best, Choice(cost_of(p), p, {p.value.array: expr}))
+                    best = _cheaper(best, OperationChoice(cost_of(p), p, {p.value.array: expr}))
             return best
         if isinstance(expr, Const):
             for p in facts.immediates.get(slot, ()):
                 bound = immediate(p, expr)
                 if bound is not None:
-                    best = _cheaper(best, Choice(cost_of(p), p, bound))
+                    best = _cheaper(best, OperationChoice(cost_of(p), p, bound))
         if isinstance(expr, Cast) and _is_free(expr):
             inner = self.best(expr.operand, slot)
             if inner is not None:
-                best = Choice(inner.cost, same=expr.operand)
+                best = OperationChoice(inner.cost, same=expr.operand)
         if isinstance(expr, Cast) and isinstance(expr.operand, Load):
             for p in facts.loads.get(slot, ()):
                 widened = isinstance(p.value, Cast) and p.value.type == expr.type
                 if widened and self.reaches(expr.operand, p):
                     name = _loads(p.value)[0].array
-                    best = _cheaper(best, Choice(cost_of(p), p, {name: expr.operand}))
+                    best = _cheaper(best, OperationChoice(cost_of(p), p, {name: expr.operand}))
         for matcher in facts.matchers.get((slot, _root(expr)), ()):
             for bound in matcher.matches(expr):
                 total = self._operands(matcher.pattern, bound, best.cost if best else None)
                 if total is not None:
                     # Of two that do it, the one for numbers of this type.
                     total += 0.1 if type_of(matcher.pattern.value) != type_of(expr) else 0.0
-                    best = _cheaper(best, Choice(total, matcher.pattern, bound))
+                    best = _cheaper(best, OperationChoice(total, matcher.pattern, bound))
         for other in alternatives(expr, self.contract):
             found = self.best(other, slot)
             if found is not None:
-                best = _cheaper(best, Choice(found.cost + 0.001, same=other))
+                best = _cheaper(best, OperationChoice(found.cost + 0.001, same=other))
         return best
 
-    def _operands(self, pattern: Pattern, bound: Bindings, limit: float | None) -> float | None:
+    def _operands(self, pattern: OperationPattern, bound: Bindings, limit: float | None) -> float | None:
         """What an operation costs with its operands; None where one cannot be had, or it is more than the limit."""
         total = cost_of(pattern)
         for name, expr in bound.items():
@@ -276,11 +279,11 @@ class Selector:
         return total
 
 
-def _cheaper(a: Choice | None, b: Choice) -> Choice:
+def _cheaper(a: OperationChoice | None, b: OperationChoice) -> OperationChoice:
     return b if a is None or b.cost < a.cost else a
 
 
-def operand_slot(pattern: Pattern, name: str) -> Slot | None:
+def operand_slot(pattern: OperationPattern, name: str) -> Slot | None:
     """Where an operand of a pattern has to be; None for a number in its text."""
     array = next((x for x in pattern.operation.definition.arrays if x.name == name), None)
     if array is None:
@@ -298,7 +301,7 @@ def varies(expr: Expr) -> bool:
             return expr == LANE or any(varies(x) for x in _parts(expr))
 
 
-def immediate(pattern: Pattern, value: Const) -> Bindings | None:
+def immediate(pattern: OperationPattern, value: Const) -> Bindings | None:
     """The number in a move's text that makes a constant as the bits that it is; None where it cannot."""
     numbers = Matcher.of(pattern).numbers
     own = type_of(pattern.value)

@@ -21,9 +21,9 @@ from planish.ir.nest import Array
 from planish.ir.text.printer import print_expr
 from planish.ir.traverse import children, walk_expr
 from planish.ir.types import BOOL, INDEX, Type
-from planish.vliw.program import Address, Guard, Immediate, Instr, Item, Operand, Place, Register
-from planish.vliw.streams.patterns import LANE, Pattern, PatternSet
-from planish.vliw.streams.selection import NEGATED, Choice, Selector, Slot, operand_slot, varies
+from planish.vliw.program import AccessPlace, Guard, Immediate, Instr, Item, MemoryAddress, Operand, StreamRegister
+from planish.vliw.streams.patterns import LANE, OperationPattern, PatternSet
+from planish.vliw.streams.selection import NEGATED, OperationChoice, OperationSelector, Slot, operand_slot, varies
 
 
 class RefusedError(Exception):
@@ -35,10 +35,10 @@ class RefusedError(Exception):
 
 
 @dataclass(slots=True)
-class Pointer:
+class StreamPointer:
     """A register with the address that a polynomial in bytes stands for, of an array in a memory."""
 
-    register: Register
+    register: StreamRegister
     terms: Polynomial
 
 
@@ -55,8 +55,8 @@ class Scope:
     runs: bool = True
     nonempty: Expr | None = None
     items: list[Item] = field(default_factory=list)
-    held: dict[tuple[Expr, Slot], Register] = field(default_factory=dict)
-    pointers: dict[tuple[str, str], list[Pointer]] = field(default_factory=dict)
+    held: dict[tuple[Expr, Slot], StreamRegister] = field(default_factory=dict)
+    pointers: dict[tuple[str, str], list[StreamPointer]] = field(default_factory=dict)
     steps: dict[str, Expr] = field(default_factory=dict)
     guards: list[Expr] = field(default_factory=list)
     guarded: list[list[tuple[Expr, Slot]]] = field(default_factory=list)
@@ -106,21 +106,21 @@ def counters_in(expr: Expr) -> frozenset[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class StreamCell:
     """A scalar, or a vector, that lives in a register."""
 
-    register: Register
+    register: StreamRegister
     slot: Slot
     type: Type
 
 
-class Access(Protocol):
+class StreamAccess(Protocol):
     """How arrays in memory are accessed."""
 
-    def reaches(self, stream: Stream, load: Load, pattern: Pattern) -> bool:
+    def reaches(self, stream: Stream, load: Load, pattern: OperationPattern) -> bool:
         """Whether a load may be made by a pattern: its array is in that memory, its lanes are neighbours."""
 
-    def address(self, stream: Stream, load: Load, memory: str, lanes: int) -> tuple[Address, Place]:
+    def address(self, stream: Stream, load: Load, memory: str, lanes: int) -> tuple[MemoryAddress, AccessPlace]:
         """The operand of an access, and what is known of its place."""
 
     def variable(self, stream: Stream, name: str) -> None:
@@ -135,26 +135,26 @@ class Stream:
     """Operations that are written one after the other; `cells` are in registers, `arrays` in `memories`."""
 
     patterns: PatternSet
-    access: Access
+    access: StreamAccess
     contract: bool = True
     memories: dict[str, tuple[str, ...]] = field(default_factory=dict)
     arrays: dict[str, Array] = field(default_factory=dict)
-    cells: dict[str, Cell] = field(default_factory=dict)
+    cells: dict[str, StreamCell] = field(default_factory=dict)
     root: Scope = field(default_factory=Scope)
     scope: Scope = field(init=False)
-    selector: Selector = field(init=False)
+    selector: OperationSelector = field(init=False)
     span: Span | None = None
     count: int = 0
     uses: dict[Expr, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.scope = self.root
-        self.selector = Selector(self.patterns, self.is_held, self._reaches, self.contract)
+        self.selector = OperationSelector(self.patterns, self.is_held, self._reaches, self.contract)
 
-    def fresh(self, file: str, name: str = "t") -> Register:
+    def fresh(self, file: str, name: str = "t") -> StreamRegister:
         """A register that nothing else uses."""
         self.count += 1
-        return Register(file, f"{name}{self.count}")
+        return StreamRegister(file, f"{name}{self.count}")
 
     def slot_for(self, type: Type, lanes: int) -> Slot:
         """Where values of a type live: the file in which most operations make such; RefusedError where none does."""
@@ -176,7 +176,7 @@ class Stream:
             raise RefusedError(f"no operation makes {type} in {where}", self.span)
         return max(counts, key=lambda x: counts[x])
 
-    def _reaches(self, load: Load, pattern: Pattern) -> bool:
+    def _reaches(self, load: Load, pattern: OperationPattern) -> bool:
         return self.access.reaches(self, load, pattern)
 
     # Values
@@ -185,7 +185,7 @@ class Stream:
         """Whether a value is in a register of a slot."""
         return self.find(expr, slot) is not None
 
-    def find(self, expr: Expr, slot: Slot) -> Register | None:
+    def find(self, expr: Expr, slot: Slot) -> StreamRegister | None:
         """The register of a slot that holds a value."""
         name = expr.array if isinstance(expr, Load) else expr.name if isinstance(expr, Var) else ""
         if name in self.cells:
@@ -227,7 +227,7 @@ class Stream:
             self.scope = before
             self.selector.forget()
 
-    def value(self, expr: Expr, slot: Slot, into: Register | None = None) -> Register:
+    def value(self, expr: Expr, slot: Slot, into: StreamRegister | None = None) -> StreamRegister:
         """A register of a slot with a value, that one if it is given; RefusedError where no operations make it."""
         found = self.find(expr, slot)
         if found is not None:
@@ -246,7 +246,7 @@ class Stream:
                 home.guarded[-1].append((expr, slot))
         return made
 
-    def _early(self, expr: Expr, slot: Slot, home: Scope, loops: Sequence[Scope]) -> Register:
+    def _early(self, expr: Expr, slot: Slot, home: Scope, loops: Sequence[Scope]) -> StreamRegister:
         """A value that loops need all of which may not run at all: it is loaded if they do."""
         inner = loops[0]
         assert inner.parent is not None and inner.nonempty is not None
@@ -255,7 +255,7 @@ class Stream:
         inner.held[expr, slot] = made
         return made
 
-    def _loaded_here(self, expr: Expr, slot: Slot) -> Register:
+    def _loaded_here(self, expr: Expr, slot: Slot) -> StreamRegister:
         """A value that is made where it is asked for."""
         found = self.scope.held.get((expr, slot))
         if found is None:
@@ -267,7 +267,7 @@ class Stream:
     def _has_memory(self, expr: Expr) -> bool:
         return any(isinstance(x, Load) and x.array in self.memories for x in walk_expr(expr))
 
-    def _make(self, expr: Expr, slot: Slot, into: Register | None) -> Register:
+    def _make(self, expr: Expr, slot: Slot, into: StreamRegister | None) -> StreamRegister:
         choice = self.best(expr, slot)
         if choice is None:
             raise RefusedError(self._missing(expr, slot), self.span)
@@ -285,15 +285,17 @@ class Stream:
             return found if into is None else self.copy(found, into, type_of(expr), slot)
         return self._operate(choice.pattern, choice.bindings or {}, slot, into)
 
-    def best(self, expr: Expr, slot: Slot) -> Choice | None:
+    def best(self, expr: Expr, slot: Slot) -> OperationChoice | None:
         """The cheapest way to have a value in a slot; counters of loops are in registers then."""
         for name in counters_in(expr) - self.cells.keys():
             self.access.variable(self, name)
         return self.selector.best(expr, slot)
 
-    def _operate(self, pattern: Pattern, bound: dict[str, Expr], slot: Slot, into: Register | None) -> Register:
+    def _operate(
+        self, pattern: OperationPattern, bound: dict[str, Expr], slot: Slot, into: StreamRegister | None
+    ) -> StreamRegister:
         made: dict[str, Operand] = {}
-        place: Place | None = None
+        place: AccessPlace | None = None
         tied = pattern.result.name if pattern.is_tied else ""
         for name, expr in sorted(bound.items(), key=lambda x: x[0] == tied):
             where = operand_slot(pattern, name)
@@ -312,11 +314,11 @@ class Stream:
         return into
 
     def _tie(
-        self, made: dict[str, Operand], expr: Expr, tied: str, type: Type, slot: Slot, into: Register | None
-    ) -> Register:
+        self, made: dict[str, Operand], expr: Expr, tied: str, type: Type, slot: Slot, into: StreamRegister | None
+    ) -> StreamRegister:
         """The register that an operation changes: it holds the old value, which nothing else needs any more."""
         old = made.pop(tied)
-        assert isinstance(old, Register)
+        assert isinstance(old, StreamRegister)
         if into is not None and (old == into or into not in made.values()):
             return self.copy(old, into, type, slot)
         if into is None and self.uses.get(expr, 2) <= 1 and self.find(expr, slot) == old and self._is_own(expr, old):
@@ -324,19 +326,19 @@ class Stream:
             return old
         return self.copy(old, self.fresh(slot[0]), type, slot)
 
-    def _is_own(self, expr: Expr, register: Register) -> bool:
+    def _is_own(self, expr: Expr, register: StreamRegister) -> bool:
         """Whether a register holds a value of this scope that is no variable's."""
         own = any(x == register for x in self.scope.held.values()) and self.home(expr) is self.scope
         return own and all(x.register != register for x in self.cells.values())
 
-    def forget_register(self, register: Register) -> None:
+    def forget_register(self, register: StreamRegister) -> None:
         """A register holds something else from now on."""
         for scope in self.scope.chain():
             for key in [k for k, x in scope.held.items() if x == register]:
                 del scope.held[key]
         self.selector.forget()
 
-    def copy(self, source: Register, into: Register, type: Type, slot: Slot) -> Register:
+    def copy(self, source: StreamRegister, into: StreamRegister, type: Type, slot: Slot) -> StreamRegister:
         """`into` with what another register of its slot holds; itself where that is the same one."""
         if source == into:
             return into
@@ -347,14 +349,14 @@ class Stream:
         return into
 
     def write(
-        self, pattern: Pattern, made: dict[str, Operand], into: Operand, place: Place | None = None,
+        self, pattern: OperationPattern, made: dict[str, Operand], into: Operand, place: AccessPlace | None = None,
         guard: Guard | None = None,
     ) -> None:  # fmt: skip
         """Append an operation with its operands, in the order of its definition."""
         kernel = pattern.operation.definition
         names = (*kernel.sizes, *(x.name for x in kernel.scalars), *(x.name for x in kernel.arrays))
         given = {**made, pattern.result.name: into}
-        loaded = place is not None and isinstance(into, Register)
+        loaded = place is not None and isinstance(into, StreamRegister)
         guard = guard or (self.guard() if loaded else None)
         operands = tuple(given[x] for x in names)
         self.scope.items.append(Instr(pattern.operation.name, operands, guard, place, self.span))
@@ -423,7 +425,7 @@ def negation(x: Compare) -> Compare:
     return replace(x, op=NEGATED[x.op])
 
 
-def _operand(pattern: Pattern) -> str:
+def _operand(pattern: OperationPattern) -> str:
     assert isinstance(pattern.value, Load)
     return pattern.value.array
 

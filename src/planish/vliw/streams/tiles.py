@@ -5,7 +5,7 @@
 >>> text = "kernel f(m; A: f32[m, 64], B: f32[m, 64]) { for i in 0 .. m { for j in 0 .. 64 { B[i, j] += A[i, j] } } }"
 >>> program = Program.of(parse_kernel(text))
 >>> outer, inner = loops_of(program.kernel)
->>> print(print_kernel(tile(program, Tile(inner.label, 32, 2)).kernel), end="")
+>>> print(print_kernel(tile(program, RegisterTile(inner.label, 32, 2)).kernel), end="")
 kernel f(m; A: f32[m, 64], B: f32[m, 64])
 {
   for i in 0 .. m {
@@ -43,7 +43,7 @@ LANE_NAME = "l"
 
 
 @dataclass(frozen=True, slots=True)
-class Tile:
+class RegisterTile:
     """Loops by their labels: `lane` runs in lanes, so many `vectors` at a time; `rows` are loops around it of which so
     many iterations run at once."""
 
@@ -99,7 +99,7 @@ Legal = Mapping[int, "tuple[tuple[ReduceOp, str], ...] | None"]
 """What `reductions_of` says of loops by their labels."""
 
 
-def tile(program: Program, *tiles: Tile, legal: Legal | None = None) -> Tiled:
+def tile(program: Program, *tiles: RegisterTile, legal: Legal | None = None) -> Tiled:
     """The kernel in register tiles; RefusedError where a loop may not run so, or its last vector has no place. `legal`:
     what is known of its loops."""
     kernel = program.kernel
@@ -131,7 +131,7 @@ class _Tiler:
     """Makes one tile. `local`: cells that each iteration of the loops in it has for itself."""
 
     kernel: Kernel
-    tile: Tile
+    tile: RegisterTile
     sums: dict[str, ReduceOp]
     lane_loop: For
     plain: dict[str, Array]

@@ -21,13 +21,13 @@ from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.files import read_input
 from planish.core.span import Source
 from planish.report.vliw_trace import packets_html, packets_text, use_text
-from planish.run.vliw.programs import Prepared, prepare, run_code
+from planish.run.vliw.programs import PreparedCode, prepare, run_code
 from planish.vliw.assembly import print_assembly
 from planish.vliw.description import load_machine
-from planish.vliw.machine import Machine
+from planish.vliw.machine import VliwMachine
 from planish.vliw.pack.packing import pack as pack_program
-from planish.vliw.program import Code, Parameter, Program
-from planish.vliw.simulator.cycles import Run
+from planish.vliw.program import PacketCode, StreamParameter, StreamProgram
+from planish.vliw.simulator.cycles import SimulatedRun
 from planish.vliw.simulator.execution import MachineFault
 from planish.vliw.simulator.interpreter import interpret
 from planish.vliw.text import is_code, machine_of, parse_code, parse_program, print_code
@@ -53,13 +53,13 @@ class _Work:
     """A file that was read: its program (None where it holds packets), and the packets."""
 
     source: Source
-    machine: Machine
-    program: Program | None
-    code: Code
+    machine: VliwMachine
+    program: StreamProgram | None
+    code: PacketCode
     loops: Sequence[object]
 
     @property
-    def parameters(self) -> tuple[Parameter, ...]:
+    def parameters(self) -> tuple[StreamParameter, ...]:
         """What the packets are given."""
         return self.code.parameters
 
@@ -156,7 +156,7 @@ def _values(given: list[str] | None) -> dict[str, float]:
     return found
 
 
-def _run(work: _Work, values: list[str] | None, most: int) -> tuple[Prepared, Run]:
+def _run(work: _Work, values: list[str] | None, most: int) -> tuple[PreparedCode, SimulatedRun]:
     """The machine after the packets; PlanishError E0723 at a fault."""
     prepared = prepare(work.parameters, work.machine, _values(values))
     ended = run_code(work.code, work.machine, prepared.state, most)
@@ -166,7 +166,7 @@ def _run(work: _Work, values: list[str] | None, most: int) -> tuple[Prepared, Ru
     return prepared, ended
 
 
-def _is_meant(work: _Work, values: list[str] | None, ended: Run) -> bool:
+def _is_meant(work: _Work, values: list[str] | None, ended: SimulatedRun) -> bool:
     """Whether memories hold what the program says, its operations done one after the other."""
     assert work.program is not None
     prepared = prepare(work.program.parameters, work.machine, _values(values))

@@ -1,0 +1,1 @@
+"""What commands write to and are stopped from: standard streams, progress, signals and time limits."""

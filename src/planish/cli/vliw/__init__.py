@@ -1,0 +1,1 @@
+"""VLIW machines on the command line: programs packed, run and traced, and C files built for a machine."""
