@@ -185,3 +185,12 @@ def test_scalars_that_would_be_read_where_nothing_runs_are_refused() -> None:
     kernel = parse_kernel(f"{head} {{ for i in 0 .. n {{ b[i] = {value} }} }}")
     found = list(strip_versions(prepare(kernel), load_target("x86-avx2")))
     assert all(isinstance(x, Remark) for x in found)
+
+
+def test_what_costs_more_than_plain_lanes_is_refused():
+    """A seventh of a sum in 16 bits is found in lanes of 64 bits only: a C compiler does better."""
+    total = " + ".join(f"i32(a[i + {k}])" for k in range(7))
+    statement = f"b[i] = u16(quo(i32(u16({total})), 7:i32))"
+    text = f"kernel k(n; a: u16[n + 6] distinct, b: u16[n] distinct) {{ for i in 0 .. n {{ {statement} }} }}"
+    made = list(strip_versions(prepare(parse_kernel(text)), load_target("x86-avx512")))
+    assert [x.id for x in made if isinstance(x, Remark)] == ["select-none"] and "lanes of 32 bits" in made[0].message

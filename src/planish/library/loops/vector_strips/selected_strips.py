@@ -30,6 +30,7 @@ from planish.schedule.auto.plan import Prepared, Version
 from planish.schedule.match_instruction import match_instruction
 from planish.select.instruction import VectorExtension, as_instruction, cover_strip, extension_of
 from planish.select.jam import jam
+from planish.select.plain_lanes import plain_cost
 from planish.select.strip import Strip, read_strip
 from planish.target.machine import Target
 
@@ -171,6 +172,10 @@ class _Strips:
                 stores, cost = cover_strip(parts[0], self.registers)
             except NoCover as error:
                 reasons.append(str(error))
+                continue
+            plain = plain_cost(parts[0].body, self.registers.widths[0])
+            if cost > plain:
+                reasons.append(f"instructions of {cost:.3g} cycles, while lanes of 32 bits take {plain:.3g}")
                 continue
             made = jam(strip, parts, stores) if len(parts) > 1 else stores
             return as_instruction(strip, made, len(parts) * cost, self.registers).instruction

@@ -1,0 +1,34 @@
+"""What a strip costs at most in the lanes that C's arithmetic has: 32 bits each, one instruction an operator.
+
+A program that costs more is no gain over what a C compiler makes of the loop.
+
+>>> from planish.select.body import read_body
+>>> body = read_body("(p: 512, q: 512) -> out: 512 { for i < 64 { out.u8[i] = p.u8[i] + q.u8[i] + 1 >> 1 } }")
+>>> plain_cost(body, 512)
+16.0
+"""
+
+from __future__ import annotations
+
+from planish.isa.semantics.node import Node
+from planish.select.body import LaneBody
+from planish.select.demand import computed
+
+_WIDTH = 32
+_CYCLES = 0.5
+
+
+def plain_cost(body: LaneBody, bits: int) -> float:
+    """Cycles of throughput of a strip in registers of so many bits: two instructions start in each. Elements are loaded
+    and widened, and narrowed when they are stored."""
+    outputs = [x.value for x in body.outputs]
+    registers = -(-body.lanes * _WIDTH // bits)
+    loads = sum(2 for x in body.leaves if body.address(x) is not None)
+    operators = sum(_instructions(x) for x in computed(*outputs) if not body.is_leaf(x))
+    return (loads + operators + len(outputs)) * registers * _CYCLES
+
+
+def _instructions(x: Node) -> int:
+    if x.op in ("wrap", "bits", "const"):
+        return 0
+    return max(1, len(x.args) - 1)
