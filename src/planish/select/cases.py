@@ -133,7 +133,7 @@ class _Case:
             case "add":
                 parts = (y for x in args for y in terms_of(x))
                 return _halved(_joined(build.add(*sorted(parts, key=lambda y: id(scaled(y)[0])))))
-            case "shr" if args[1].op == "const":
+            case "shr" if (args[1].constant or 0) > 0:
                 return _shifted(*args)
             case _:
                 return build.construct(old.op, args, old.attr)

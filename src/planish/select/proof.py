@@ -17,11 +17,12 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
 from planish.isa.collection import load_collection
+from planish.isa.select.lane_values import NoCover
 from planish.isa.semantics import build
 from planish.isa.semantics.definition import Definition
 from planish.isa.semantics.node import Node, const, rebuild, scaled, terms_of
@@ -45,10 +46,11 @@ class Proof:
     body: LaneBody
     isa: str
     _known: dict[Value, Segments] = field(default_factory=dict)
+    _undefined: int = 0
 
     def refuted(self, value: Value, output: Output, iterations: Sequence[int]) -> int | None:
         """The first of the iterations, which lie in the lanes of a register, for which it is not shown to hold what is
-        put; None where all are shown."""
+        put; None where all are shown. NoCover where values tell which bits of a register are read."""
         found = self.segments(value)
         for lane, iteration in enumerate(iterations):
             wanted = build.wrap(self.at(output.value, iteration), output.width)
@@ -83,25 +85,33 @@ class Proof:
             case "part":
                 (start,) = value.detail
                 assert isinstance(start, int)
-                inside = (x for x in self.segments(value.args[0]) if start <= x[0] < start + value.bits)
-                return tuple((offset - start, width, x) for offset, width, x in inside)
+                return tuple(_inside(self.segments(value.args[0]), start, value.bits))
         raise AssertionError(value.kind)
 
     def _called(self, value: Value) -> Segments:
         entry = load_collection(self.isa).entry(str(value.detail[0]))
         names = [name for _, name in entry.signature.parameters]
         sizes = {x.name: x.bits for x in entry.definition.operands}
-        operands = {name: self._filled(x, sizes[name]) for name, x in zip(names, value.args, strict=True)}
-        return recompose(entry.definition, operands)
+        operands = {name: self._operand(x, sizes[name]) for name, x in zip(names, value.args, strict=True)}
+        return self._filled(recompose(entry.definition, operands), value.bits)
 
-    def _filled(self, value: Value, bits: int) -> Segments:
+    def _operand(self, value: Value, bits: int) -> Segments:
         """What an operand holds: where a narrower register stands for it, anything above that. Masks have zeros
         there."""
         found = self.segments(value)
-        if value.kind == "scalar" or value.bits >= bits or bits <= _MASK:
-            return found
-        above = build.bits(f"anything above {value.bits}", const(0), bits - value.bits)
-        return (*found, (value.bits, bits - value.bits, above))
+        return found if value.kind == "scalar" or bits <= _MASK else self._filled(found, bits)
+
+    def _filled(self, segments: Segments, bits: int) -> Segments:
+        """All bits of a register: those that nothing is said of may be any, each time that it is made."""
+        found: list[tuple[int, int, Node]] = []
+        end = 0
+        for x in (*segments, (bits, 0, build.ZERO)):
+            if x[0] > end:
+                self._undefined += 1
+                found.append((end, x[0] - end, build.bits(f"undefined {self._undefined}", const(0), x[0] - end)))
+            end = max(end, x[0] + x[1])
+            found.append(x)
+        return tuple(found[:-1])
 
 
 def _repeated(width: int, lanes: tuple[object, ...], bits: int) -> list[tuple[int, int, Node]]:
@@ -123,10 +133,12 @@ def recompose(definition: Definition, operands: Mapping[str, Segments]) -> Segme
 
 
 def substitute(x: Node, operands: Mapping[str, Segments]) -> Node:
-    """A value with what its operands hold in place of what it reads."""
+    """A value with what its operands hold in place of what it reads; NoCover where values tell which bits it reads."""
 
     def change(old: Node, args: tuple[Node, ...]) -> Node:
-        if old.op == "bits" and str(old.attr[0]) in operands and args[0].op == "const":
+        if old.op == "bits" and str(old.attr[0]) in operands:
+            if args[0].op != "const":
+                raise NoCover("an instruction reads a register at a place that depends on values")
             return read(operands[str(old.attr[0])], args[0].low, int(old.attr[1]), bool(old.attr[2]))
         if old.op == "select":
             return choose(*args)
@@ -137,13 +149,17 @@ def substitute(x: Node, operands: Mapping[str, Segments]) -> Node:
 
 def read(segments: Segments, offset: int, width: int, signed: bool = False) -> Node:
     """Some bits of a register."""
-    parts = []
+    parts = list(_inside(segments, offset, width))
+    whole = parts[0][2] if len(parts) == 1 and parts[0][0] == 0 else build.join(parts)
+    return build.wrap(whole, width, signed)
+
+
+def _inside(segments: Segments, offset: int, width: int) -> Iterator[tuple[int, int, Node]]:
+    """What lies in some bits of a register, cut to these, by places in them."""
     for low, size, value in segments:
         start, end = max(low, offset), min(low + size, offset + width)
         if start < end:
-            parts.append((start - offset, end - start, cut(value, start - low, end - start)))
-    whole = parts[0][2] if len(parts) == 1 and parts[0][0] == 0 else build.join(parts)
-    return build.wrap(whole, width, signed)
+            yield start - offset, end - start, cut(value, start - low, end - start)
 
 
 def in_chains(*values: Node) -> list[Node]:
@@ -160,7 +176,7 @@ def in_chains(*values: Node) -> list[Node]:
             width = int(old.attr[0])
             kept_bits = build.low_bits(inner, width + by.low)
             made = build.wrap(build.shift_right(kept_bits, by), width, bool(old.attr[1]))
-        elif old.op == "shr" and args[0].op in ("mul", "add") and args[1].op == "const":
+        elif old.op == "shr" and args[0].op in ("mul", "add") and (args[1].constant or 0) > 0:
             made = _shifted(*args)
         else:
             made = build.construct(old.op, args, old.attr)

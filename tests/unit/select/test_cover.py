@@ -6,6 +6,7 @@ import pytest
 
 from planish.ir.text.parser import parse_kernel
 from planish.isa.select.lane_values import NoCover
+from planish.isa.semantics.node import const
 from planish.select.body import read_body
 from planish.select.instruction import cover_strip, extension_of, select_strip
 from planish.select.program import RegisterProgram, in_order
@@ -107,3 +108,28 @@ def test_pairs_of_registers_are_used_by_halves() -> None:
     pairs = {x for x in values if x.kind == "call" and x.bits == 2048}
     assert {y.detail for y in values if y.kind == "part"} == {(0,), (1024,)}
     assert len(pairs) < 4, "both halves are of the same pair"
+
+
+def test_bits_that_an_instruction_does_not_define_are_no_zeros_and_no_other_ones():
+    """Above a register that is cast to a wider one there is anything, each time that it is made."""
+    program = RegisterProgram()
+    row = program.make("load", 128, ("p", 0))
+    wide = program.make("call", 256, ("_mm256_castsi128_si256", ()), (row,))
+    again = program.make("call", 256, ("_mm256_castsi128_si256", ()), (program.make("load", 128, ("p", 128)),))
+    difference = program.make("call", 256, ("_mm256_xor_si256", ()), (wide, again))
+    zeros = read_body("(p: 256) -> out: 128 { for i < 16 { out.u8[i] = 0 } }")
+    first = program.make("scalar", 8, (8, (const(1),)))
+    proof = Proof(zeros, "x86")
+    for value in (wide, difference):
+        upper = program.make("call", 128, ("_mm256_extracti128_si256", ()), (value, first))
+        assert proof.refuted(upper, zeros.outputs[0], range(16)) == 0
+
+
+def test_what_is_read_at_places_that_depend_on_values_is_not_proven():
+    program = RegisterProgram()
+    moved = [program.make("call", 128, ("vqtbl1q_u8", ()), [program.make("load", 128, (x, 0)) for x in pair])
+             for pair in ("pi", "qi")]  # fmt: skip
+    difference = program.make("call", 128, ("veorq_u8", ()), moved)
+    zeros = read_body("(p: 128, q: 128, i: 128) -> out: 128 { for l < 16 { out.u8[l] = 0 } }")
+    with pytest.raises(NoCover, match="depends on values"):
+        Proof(zeros, "arm").refuted(difference, zeros.outputs[0], range(16))

@@ -72,3 +72,19 @@ def test_halves_are_shown_only_of_the_same_two_numbers():
     for a, b, same in ((x, y, True), (x, z, False)):
         made = build.add(build.conjoin(a, b), build.shift_right(build.exclude(x, y), const(1)))
         assert cases.are_equal(half, made, 16) is same
+
+
+def test_shifts_by_less_than_nothing_leave_what_is_shifted():
+    """Where a case fixes the amount, too: a case must not say more than the values do."""
+    x, y = read("x", width=4), read("y", signed=True, width=3)
+    for op in ("shl", "shr"):
+        assert build.construct(op, (x, const(-2)), ()) is x
+    for op, other in ((op, z) for op in ("shl", "shr") for z in (x, build.multiply(x, const(4)), const(0))):
+        made = build.construct(op, (build.multiply(x, const(4)), y), ())
+        for condition in (build.equal(y, const(-2)), build.less(y, const(-3))):
+            first, second = (build.select(condition, z, build.ZERO) for z in (made, other))
+            if cases.are_equal(first, second, 8):
+                assert exhaustive.are_equal(first, second, 8)
+    amount = build.invert(build.less(x, const(3)))
+    shifted = build.construct("shl", (build.multiply(x, const(4)), amount), ())
+    assert not cases.are_equal(shifted, build.ZERO, 8)

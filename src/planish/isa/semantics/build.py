@@ -92,9 +92,9 @@ def modulo(a: Node, b: Node) -> Node:
 
 
 def shift_left(x: Node, by: Node) -> Node:
-    """A product with a power of two."""
+    """A product with a power of two; what is shifted by less than nothing stays as it is."""
     if by.op == "const":
-        return multiply(x, const(1 << by.low)) if 0 <= by.low < 4096 else ZERO
+        return multiply(x, const(1 << max(by.low, 0))) if by.low < 4096 else ZERO
     return ZERO if x is ZERO else node("shl", (x, by))
 
 
