@@ -131,7 +131,10 @@ def _measured(
     assert planned is not None
     checked = 0
     for sizes in sizes_for(kernel):
-        message = _wrong(planned.packed.code, planned.lowered, kernel, machine, draw_values(kernel, sizes))
+        drawn = draw_values(kernel, sizes)
+        if excess(planned.lowered, machine, drawn):
+            continue
+        message = _wrong(planned.packed.code, planned.lowered, kernel, machine, drawn)
         checked += 1
         if message:
             return replace(result, checked=checked, message=f"{message}{f' ({spell_sizes(sizes)})' if sizes else ''}")

@@ -141,6 +141,7 @@ class VliwMachine:
     constants: Mapping[str, int] = field(default_factory=dict)
     assembly: Assembly = Assembly()
     _known: Mapping[str, MachineOperation] = field(init=False, repr=False, compare=False)
+    _places: dict[str, tuple[int, ...]] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         # There are hundreds of operations, and each step of packing and simulating asks for one.
@@ -178,6 +179,14 @@ class VliwMachine:
     def written(self, name: str) -> tuple[Array, ...]:
         """The operands that an operation writes: those that its definition assigns to."""
         return written_arrays(self.operation(name).definition)
+
+    def written_places(self, name: str) -> tuple[int, ...]:
+        """Where among its operands those are that an operation writes."""
+        if name not in self._places:
+            own = {x.name for x in self.written(name)}
+            names = operand_names(self.operation(name).definition)
+            self._places[name] = tuple(n for n, x in enumerate(names) if x in own)
+        return self._places[name]
 
     def read(self, name: str) -> tuple[Array, ...]:
         """The operands whose values an operation depends on: those that its definition loads, and those in registers

@@ -1,8 +1,10 @@
 """Packets do what their streams do, one operation after the other, and nothing that the machine cannot."""
 
+from dataclasses import replace
+
 import pytest
 from tests.unit.vliw.judge import run_code, run_program
-from tests.unit.vliw.machines import narrow, wide
+from tests.unit.vliw.machines import narrow, operation, wide
 
 from planish.vliw.machine import VliwMachine
 from planish.vliw.pack import pack
@@ -101,3 +103,14 @@ def test_guards() -> None:
     )
     program = StreamProgram("guards", (StreamParameter("p", p, "DATA"), StreamParameter("n", n)), (Loop("i", 6, body),))
     check(program, narrow(), {"p": 0, "n": 6})
+
+
+def test_an_operation_writes_each_register_once() -> None:
+    p, x = StreamRegister("G", "p"), StreamRegister("G", "x")
+    moved = Instr("LDG", (x, MemoryAddress(p, 0, 16)))
+    program = StreamProgram("moved", (StreamParameter("p", p, "DATA"),), (moved,))
+    load = operation("kernel LDG(d: i32[] @G, a: i32[] @DATA) { d[] = a[] }", "Y", 3)
+    machine = replace(narrow(), operations=(*narrow().operations, load))
+    (issue,) = (y for packet in pack(program, machine).code.packets for y in packet)
+    target, address = issue.instr.operands
+    assert isinstance(address, MemoryAddress) and target != address.base

@@ -50,6 +50,13 @@ TABLE = """void f(int n, const float *restrict a, float *restrict b) {
     for (int j = 0; j < 4; j++) b[i] += t[3 - j] * t[j]; } }"""
 
 
+WIDENED = """void f(int n, const signed char *restrict a, const unsigned char *restrict b, int *restrict c) {
+  for (int i = 0; i < n; i++) c[i] = a[i] + 256 * b[i]; }"""
+EMPTY_ROWS = """void f(int n, int m, const float *restrict x, float *restrict y) {
+  for (int i = 0; i < n; i++) { float s = 1; for (int j = i; j < m; j++) s += x[j]; y[i] = s; } }"""
+UNDER = """kernel f(n; x: f32[n], y: f32[n]) { if n > 3 { for i in 0 .. 4 { y[i] = x[i] } } }"""
+
+
 def kernel_of(text: str) -> Kernel:
     if text.startswith("kernel"):
         return parse_kernel(text)
@@ -57,12 +64,15 @@ def kernel_of(text: str) -> Kernel:
     return delinearise(region.kernel)
 
 
-@pytest.mark.parametrize("text", [MATMUL, DOT, BIQUAD, ARGMAX, GUARDED, TRIANGLE, BYTES, TABLE])
+ONE_BY_ONE = [MATMUL, DOT, BIQUAD, ARGMAX, GUARDED, TRIANGLE, BYTES, TABLE, WIDENED, EMPTY_ROWS, UNDER]
+
+
+@pytest.mark.parametrize("text", ONE_BY_ONE)
 def test_scalar_streams_mean_what_the_nest_does(text: str) -> None:
     kernel = kernel_of(text)
     lowered = lower(kernel, FT)
     packed = pack(lowered.program, FT)
-    for sizes in sizes_for(kernel, (0, 1, 2, 5, 9)):
+    for sizes in sizes_for(kernel, (-3, 0, 1, 2, 5, 9)):
         values = draw_values(kernel, sizes)
         assert check_stream(lowered, kernel, FT, values) == "", sizes
         assert check_code(packed.code, lowered, kernel, FT, values).message == "", sizes
@@ -99,6 +109,8 @@ TILED = {
     "an extremum": """#include <math.h>
     void f(int n, const float *x, float *restrict m) {
       float most = 0; for (int i = 0; i < n; i++) most = fmaxf(most, x[i]); *m = most; }""",
+    "sums of no elements": """void f(int n, int k, int m, const float *restrict x, float *restrict y) {
+      for (int i = 0; i < n; i++) { float s = 1; for (int j = k; j < m; j++) s += x[j]; y[i] = s; } }""",
     "numbers in memory": """void f(int n, int m, const int *restrict x, int *restrict y) {
       for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) y[i * m + j] += 3 * x[j] - i; }""",
 }
@@ -115,7 +127,7 @@ def test_tiles_mean_what_the_nest_does(name: str, shape: tuple[int, int]) -> Non
     rows = tuple((x.label, shape[0]) for x in around[:1] if shape[0] > 1)
     made = tile(program, RegisterTile(lane.label, 32, shape[1], rows))
     lowered = lower(made.kernel, FT, True, made.sizes, made.plain)
-    for sizes in sizes_for(kernel, (0, 1, 33)):
+    for sizes in sizes_for(kernel, (-3, 0, 1, 33)):
         assert check_stream(lowered, kernel, FT, draw_values(kernel, sizes)) == "", sizes
 
 
@@ -137,3 +149,20 @@ def test_a_loop_that_carries_a_value_is_not_run_in_lanes() -> None:
     assert reductions_of(program, loop.label) is None
     with pytest.raises(RefusedError, match="depend on one another"):
         tile(program, RegisterTile(loop.label, 32))
+
+
+@pytest.mark.parametrize(("lower_bound", "lies"), [("0", True), ("4", True), ("2", False), ("7", False)])
+def test_vectors_lie_where_the_memory_wants_them(lower_bound: str, lies: bool) -> None:
+    text = f"""void f(const float x[restrict 32], float y[restrict 8][32]) {{
+      for (int i = 0; i < 8; i++) for (int j = {lower_bound}; j < 32; j++) y[i][j] = x[j] * x[j]; }}"""
+    kernel = kernel_of(text)
+    program = Program.of(kernel)
+    lowered = None
+    try:
+        made = tile(program, RegisterTile(loops_of(program.kernel)[1].label, 4))
+        lowered = lower(made.kernel, NARROW, True, made.sizes, made.plain)
+    except RefusedError as refused:
+        assert "of `" in refused.remark.message and "in RAM" in refused.remark.message
+    assert (lowered is not None) == lies
+    if lowered is not None:
+        assert check_stream(lowered, kernel, NARROW, draw_values(kernel, {})) == ""

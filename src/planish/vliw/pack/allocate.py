@@ -114,6 +114,11 @@ def find_conflicts(code: PacketCode, machine: VliwMachine) -> dict[StreamRegiste
             here |= 1 << numbers[x.register]
         for x in landings:
             masks[x.register] |= here & of_file[x.register.file]
+    # An operation writes a register once, even where its writes land in different cycles.
+    for written in ({y.register for y in node.writes} for packet in effects for node in packet):
+        both = sum(1 << numbers[register] for register in written)
+        for register in written:
+            masks[register] |= both & of_file[register.file]
     for register, mask in masks.items():
         for other in _bits(mask & ~(1 << numbers[register])):
             conflicts[register].add(registers[other])

@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from planish.ir.expr import Binary, Expr, Load, Var, index
@@ -136,13 +135,18 @@ class Pointers:
         wanted = min(stream.patterns.machine.memory(memory).alignment, size)
         if wanted <= array.type.size:
             return
-        steps = {x.var: x.step for x in stream.scope.chain()}
-        for monomial, factor in terms.items():
-            moved = [steps[x.name] for x in monomial if isinstance(x, Var) and x.name in steps]
-            if factor * (moved[0] if moved else 1) % wanted and not _is_multiple(monomial, factor, wanted):
-                raise RefusedError(
-                    f"a vector of `{array.name}` does not lie at a multiple of {wanted} bytes in {memory}", stream.span
-                )
+        told = f"a vector of `{array.name}` does not lie at a multiple of {wanted} bytes in {memory}"
+        rest: Expr = build(terms)
+        for scope in stream.scope.chain():
+            # Each iteration moves by a multiple; what is left is where the first one begins.
+            apart = linear_in(rest, scope.var) if scope.var else ({}, rest)
+            if apart is None or not _are_multiples(apart[0], wanted, scope.step):
+                raise RefusedError(told, stream.span)
+            rest = add(mul(build(apart[0]), scope.lower), apart[1]) if apart[0] else rest
+        terms, first = split_constant(polynomial(rest))
+        offset += first
+        if not _are_multiples(terms, wanted):
+            raise RefusedError(told, stream.span)
         if offset % wanted:
             raise RefusedError(f"a vector of `{array.name}` is {offset % wanted} bytes off in {memory}", stream.span)
 
@@ -269,12 +273,10 @@ class Pointers:
         return AccessPlace(f"{array}@{memory}", show(normal(apart[1])), offset, stride, width)
 
 
-def _is_multiple(monomial: Iterable[Expr], factor: int, wanted: int) -> bool:
-    """Whether a product is a multiple of something because one of its factors is known to be (see `layout`)."""
-    for x in monomial:
-        if isinstance(x, Var) and x.name.endswith(PITCH):
-            return True
-    return factor % wanted == 0
+def _are_multiples(terms: Polynomial, wanted: int, times: int = 1) -> bool:
+    """Whether each term, so many times, is a multiple of something: by its factor, or by that of padded rows."""
+    padded = [any(isinstance(x, Var) and x.name.endswith(PITCH) for x in m) for m in terms]
+    return all(known or c * times % wanted == 0 for known, c in zip(padded, terms.values(), strict=True))
 
 
 PITCH = ".pitch"

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from planish.ir.expr import Expr
 from planish.ir.index.evaluate import evaluate
 from planish.ir.traverse import variables
-from planish.vliw.machine import VliwMachine, operand_names
+from planish.vliw.machine import VliwMachine
 from planish.vliw.program import Instr, Item, Loop, MemoryAddress, StreamRegister
 from planish.vliw.streams.lower import LoweredStream
 
@@ -29,19 +29,6 @@ Intervals = Mapping[str, float]
 """The cycles from one iteration of an innermost loop to the next, by its name."""
 
 
-def _written(machine: VliwMachine, name: str) -> tuple[int, ...]:
-    """The places among an operation's operands of what it writes."""
-    known = _WRITTEN.get((id(machine), name))
-    if known is None:
-        own = {x.name for x in machine.written(name)}
-        names = operand_names(machine.operation(name).definition)
-        known = _WRITTEN[id(machine), name] = tuple(n for n, x in enumerate(names) if x in own)
-    return known
-
-
-_WRITTEN: dict[tuple[int, str], tuple[int, ...]] = {}
-
-
 def depth_of(items: Sequence[Item], machine: VliwMachine) -> int:
     """The longest chain of operations, each of which waits for one before."""
     ready: dict[StreamRegister, int] = {}
@@ -49,7 +36,7 @@ def depth_of(items: Sequence[Item], machine: VliwMachine) -> int:
     for x in items:
         if not isinstance(x, Instr):
             continue
-        written = _written(machine, x.operation)
+        written = machine.written_places(x.operation)
         start = max((ready.get(r, 0) for r in _read(x, written)), default=0)
         end = start + machine.operation(x.operation).latency
         longest = max(longest, end)

@@ -388,11 +388,11 @@ class _Writer:
         known = constant(trip)
         if known is not None and known <= 0:
             return
-        count = known if known is not None else self.trip_count(trip)
+        # Under a condition a register says how often: not at all where that does not hold.
+        count = known if known is not None and not outer.guards else self.trip_count(trip)
         changed = frozenset({stmt.var, *stored_arrays(stmt), *bindings(stmt)})
-        runs = (known is not None and known > 0) and not outer.guards
         some = Compare("lt", stmt.lower, stmt.upper)
-        inner = Scope(stmt.var, changed, outer, stmt.lower, stmt.step, runs, some)
+        inner = Scope(stmt.var, changed, outer, stmt.lower, stmt.step, isinstance(count, int), some)
         stream.selector.forget()
         stream.scope = inner
         uses = stream.uses

@@ -22,6 +22,7 @@ import numpy as np
 from planish.core.diagnostic import PlanishError
 from planish.ir.index.evaluate import evaluate
 from planish.ir.nest import Array, Kernel
+from planish.ir.semantics.arithmetic import limits
 from planish.ir.semantics.interpreter import run_kernel
 from planish.ir.types import Type
 from planish.poly.canonical.delinearise import delinearise
@@ -36,7 +37,7 @@ from planish.vliw.simulator.interpreter import interpret
 from planish.vliw.streams.image import Values, fill_state, read_arrays
 from planish.vliw.streams.lower import LoweredStream
 
-TEST_SIZES = (0, 1, 2, 3, 5, 8, 13, 17, 31, 33, 64, 65)
+TEST_SIZES = (-3, 0, 1, 2, 3, 5, 8, 13, 17, 31, 33, 64, 65)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +90,13 @@ def _counts(kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, int]:
 
 
 def _numbers(draw: np.random.Generator, kind: Type, count: int) -> np.ndarray[Any, Any]:
+    """Random elements: whole numbers from all that their type has, but where sums of such would overflow in C."""
     if kind.is_float:
         return draw.uniform(-1, 1, count).astype(kind.numpy)
-    low = 0 if kind.kind in ("uint", "bool") else -9
-    return draw.integers(low, 2 if kind.kind == "bool" else 10, count).astype(kind.numpy)
+    if kind.kind == "bool":
+        return draw.integers(0, 2, count).astype(kind.numpy)
+    low, high = limits(kind) if kind.kind == "uint" or kind.bits < 32 else (-9, 9)
+    return draw.integers(low, high, count, dtype=kind.numpy, endpoint=True)
 
 
 def meaning(kernel: Kernel, values: Values) -> dict[str, np.ndarray[Any, Any]]:

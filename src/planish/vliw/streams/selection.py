@@ -244,10 +244,11 @@ class OperationSelector:
                 best = OperationChoice(inner.cost, same=expr.operand)
         if isinstance(expr, Cast) and isinstance(expr.operand, Load):
             for p in facts.loads.get(slot, ()):
-                widened = isinstance(p.value, Cast) and p.value.type == expr.type
+                # What a narrow element is extended by depends on its sign: the type has to be that of the operation.
+                own = _loads(p.value)[0]
+                widened = p.value == Cast(own, expr.type) and own.type == expr.operand.type
                 if widened and self.reaches(expr.operand, p):
-                    name = _loads(p.value)[0].array
-                    best = _cheaper(best, OperationChoice(cost_of(p), p, {name: expr.operand}))
+                    best = _cheaper(best, OperationChoice(cost_of(p), p, {own.array: expr.operand}))
         for matcher in facts.matchers.get((slot, _root(expr)), ()):
             for bound in matcher.matches(expr):
                 total = self._operands(matcher.pattern, bound, best.cost if best else None)

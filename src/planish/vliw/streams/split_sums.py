@@ -25,6 +25,7 @@ from planish.ir.index.polynomial import add, constant, floordiv, mul, sub
 from planish.ir.index.simplify import simplify
 from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, Reduce, Stmt
 from planish.ir.traverse import blocks_of, expressions, loads, substitute_block, used_names, walk, with_blocks
+from planish.vliw.streams.row_ends import trip_of
 from planish.vliw.streams.shapes import unused
 from planish.vliw.streams.tiles import neutral
 
@@ -39,6 +40,7 @@ def split_sums(kernel: Kernel, parts: int) -> Kernel:
 class _Splitter:
     parts: int
     taken: set[str]
+    around: tuple[For, ...] = ()
 
     def cell(self, name: str, like: Expr) -> Array:
         made = unused(f"{name}_0", self.taken)
@@ -61,7 +63,11 @@ class _Splitter:
     def statement(self, stmt: Stmt) -> Sequence[Stmt]:
         if isinstance(stmt, For) and not any(isinstance(x, For) for x in walk(stmt.body)):
             return self.loop(stmt)
-        return [with_blocks(stmt, [self.block(x) for x in blocks_of(stmt)])]
+        around = self.around
+        self.around = (*around, stmt) if isinstance(stmt, For) else around
+        made = with_blocks(stmt, [self.block(x) for x in blocks_of(stmt)])
+        self.around = around
+        return [made]
 
     def run(self, run: Sequence[Reduce]) -> list[Stmt]:
         """Additions one after the other, in turn to each part."""
@@ -83,7 +89,7 @@ class _Splitter:
     def loop(self, loop: For) -> Sequence[Stmt]:
         """An innermost loop: several iterations at once, each of which adds to a part of its own."""
         sums = [x for x in loop.body.body if isinstance(x, Reduce) and _is_sum(x) and _only_use(loop, x)]
-        trip = simplify(sub(loop.upper, loop.lower))
+        trip = trip_of(loop, self.around)
         known = constant(trip)
         if not sums or loop.step != 1 or loop.facts.simd or (known is not None and known < 2 * self.parts):
             return [replace(loop, body=self.block(loop.body))]

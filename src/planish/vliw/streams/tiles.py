@@ -26,17 +26,17 @@ from dataclasses import dataclass, field, replace
 
 from planish.core.diagnostic import PlanishError
 from planish.ir.expr import Const, Expr, Load, Var, index
-from planish.ir.index.polynomial import add, build, constant, floordiv, linear_in, mul, names, normal, sub
+from planish.ir.index.polynomial import add, constant, floordiv, mul, normal, sub
 from planish.ir.index.simplify import simplify
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, LoopFacts, Reduce, ReduceOp, Stmt
 from planish.ir.semantics.arithmetic import limits
-from planish.ir.traverse import expressions, loads, map_expr, substitute, variables, walk
+from planish.ir.traverse import loads, map_expr, substitute, variables, walk
 from planish.ir.types import INDEX, Type
 from planish.poly.isl.affine import NotAffineError
 from planish.schedule.program import Cursor, Program
 from planish.schedule.steps.facts import Vectorise
-from planish.vliw.streams.addresses import PITCH
 from planish.vliw.streams.placement import LANES
+from planish.vliw.streams.row_ends import RowEnds, trip_of
 from planish.vliw.streams.stream import RefusedError
 
 LANE_NAME = "l"
@@ -115,10 +115,15 @@ def tile(program: Program, *tiles: RegisterTile, legal: Legal | None = None) -> 
         for label, _ in x.rows:
             if legal[label] != ():
                 raise RefusedError("iterations of the loop around depend on one another", loop.span)
-        maker = _Tiler(kernel, x, dict(sums_by_name(sums)), loop, dict(plain), dict(sizes))
-        kernel = maker.tiled()
-        sizes, plain = maker.sizes, maker.plain
+        ends = RowEnds(kernel, loop, x.lanes, bool(sums), arrays_of(kernel), plain, sizes)
+        kernel = _Tiler(x, dict(sums_by_name(sums)), ends).tiled()
     return Tiled(kernel, sizes, plain)
+
+
+def arrays_of(kernel: Kernel) -> dict[str, Array]:
+    """Its arrays and its local ones by their names."""
+    local = {x.array.name: x.array for x in walk(kernel.body) if isinstance(x, Alloc)}
+    return {x.name: x for x in kernel.arrays} | local
 
 
 def sums_by_name(sums: Sequence[tuple[ReduceOp, str]]) -> Mapping[str, ReduceOp]:
@@ -128,101 +133,33 @@ def sums_by_name(sums: Sequence[tuple[ReduceOp, str]]) -> Mapping[str, ReduceOp]
 
 @dataclass(slots=True)
 class _Tiler:
-    """Makes one tile. `local`: cells that each iteration of the loops in it has for itself."""
+    """Makes one tile. `local`: cells that each iteration of the loops in it has for itself; `around`: the loops around
+    the statement at hand, as they were."""
 
-    kernel: Kernel
     tile: RegisterTile
     sums: dict[str, ReduceOp]
-    lane_loop: For
-    plain: dict[str, Array]
-    sizes: dict[str, Expr]
+    ends: RowEnds
     local: dict[str, Array] = field(default_factory=dict)
     in_lanes: bool = False
-    arrays: dict[str, Array] = field(default_factory=dict)
+    around: tuple[For, ...] = ()
 
     def tiled(self) -> Kernel:
-        self.arrays = {x.name: x for x in self.kernel.arrays}
-        self.arrays |= {x.array.name: x.array for x in walk(self.kernel.body) if isinstance(x, Alloc)}
-        mode = self.last_vector()
-        body = Block(tuple(self.block(self.kernel.body, (_Copy({}),), mode)))
-        changed = tuple(self.arrays.get(x.name, x) for x in self.kernel.arrays)
-        sizes = (*self.kernel.sizes, *(x for x in self.sizes if x not in self.kernel.sizes))
-        return replace(self.kernel, body=body, arrays=changed, sizes=sizes)
+        kernel, ends = self.ends.kernel, self.ends
+        mode = ends.last_vector()
+        body = Block(tuple(self.block(kernel.body, (_Copy({}),), mode)))
+        changed = tuple(ends.arrays.get(x.name, x) for x in kernel.arrays)
+        sizes = (*kernel.sizes, *(x for x in ends.sizes if x not in kernel.sizes))
+        return replace(kernel, body=body, arrays=changed, sizes=sizes)
 
-    # The last vector
+    @property
+    def lane_loop(self) -> For:
+        """The loop that runs in lanes."""
+        return self.ends.loop
 
-    def last_vector(self) -> str:
-        """What becomes of lanes beyond the last iteration: "none" (there are none), "padding" (they compute what is
-        stored behind a row), "overlap" (the last vector repeats some iterations), "rest" (no vector, one by one)."""
-        loop = self.lane_loop
-        trip = constant(sub(loop.upper, loop.lower))
-        if loop.step != 1:
-            raise RefusedError(f"`{loop.var}` goes on by {loop.step}: lanes are no neighbours", loop.span)
-        if trip is not None and trip % self.tile.lanes == 0:
-            return "none"
-        if self.sums:
-            return "rest"
-        if all(self.has_padding(x) for x in self.stores()):
-            for x in self.stores():
-                self.pad(x)
-            return "padding"
-        if trip is not None and trip >= self.tile.lanes and self.may_repeat():
-            return "overlap"
-        name = next(x.array for x in self.stores() if not self.has_padding(x))
-        raise RefusedError(f"the last vector of `{loop.var}` would store to `{name}` beyond its elements", loop.span)
-
-    def stores(self) -> list[Assign | Reduce]:
-        """What is stored to memory in the loop."""
-        return [x for x in walk(self.lane_loop) if isinstance(x, Assign | Reduce) and self.arrays[x.array].shape]
-
-    def may_repeat(self) -> bool:
-        """Whether an iteration may run twice: nothing that it stores is read in it."""
-        stored = {x.array for x in self.stores()}
-        read = {y.array for x in walk(self.lane_loop) for e in expressions(x) for y in loads(e)}
-        read |= {x.array for x in self.stores() if isinstance(x, Reduce)}
-        return not stored & read
-
-    def has_padding(self, stmt: Assign | Reduce) -> bool:
-        """Whether what is stored beyond the last iteration lies behind a row: there is nothing of the array there."""
-        loop, array = self.lane_loop, self.arrays[stmt.array]
-        apart = linear_in(stmt.index[-1], loop.var)
-        if apart is None or apart[0] != {(): 1} or any(loop.var in variables(x) for x in stmt.index[:-1]):
-            return False
-        end = add(apart[1], loop.upper)
-        own = self.plain.get(array.name, array).shape[-1]
-        if own is not None and constant(sub(end, own)) == 0:
-            return True
-        return len(array.shape) == 1 and self.nothing_beyond(array.name, end)
-
-    def nothing_beyond(self, name: str, end: Expr) -> bool:
-        """Whether no access of an array reaches the element with some number, or one behind it."""
-        for most in _reaches(self.kernel.body, name, {}):
-            if most is None:
-                return False
-            gap = constant(sub(end, most))
-            if gap is None or gap < 1:
-                return False
-        return True
-
-    def pad(self, stmt: Assign | Reduce) -> None:
-        """Rows get as many elements more as the last vector stores there."""
-        array = self.arrays[stmt.array]
-        if len(array.shape) < 2 or array.name in self.plain:
-            return
-        row = array.shape[-1]
-        assert row is not None
-        loop, lanes = self.lane_loop, index(self.tile.lanes)
-        apart = linear_in(stmt.index[-1], loop.var)
-        assert apart is not None
-        first = constant(add(apart[1], loop.lower))
-        needed = row if first == 0 else add(row, lanes)
-        pitch = simplify(mul(floordiv(add(needed, index(self.tile.lanes - 1)), lanes), lanes))
-        if constant(pitch) is None:
-            name = f"{array.name}{PITCH}"
-            self.sizes[name] = pitch
-            pitch = Var(name, INDEX)
-        self.plain[array.name] = array
-        self.arrays[array.name] = replace(array, shape=(*array.shape[:-1], pitch))
+    @property
+    def arrays(self) -> Mapping[str, Array]:
+        """All arrays by their names."""
+        return self.ends.arrays
 
     # Statements
 
@@ -236,13 +173,8 @@ class _Tiler:
         match stmt:
             case Block():
                 return self.block(stmt, copies, mode)
-            case For() if stmt is self.lane_loop:
-                return self.lane_strip(stmt, copies, mode)
-            case For() if any(stmt.label == label and count > 1 for label, count in self.tile.rows):
-                return self.row_strip(stmt, copies, mode)
             case For():
-                lower, upper = (self.same(x, copies, stmt) for x in (stmt.lower, stmt.upper))
-                return [replace(stmt, lower=lower, upper=upper, body=Block(tuple(self.block(stmt.body, copies, mode))))]
+                return self.loop(stmt, copies, mode)
             case If():
                 return self.condition(stmt, copies, mode)
             case Alloc(array=array):
@@ -251,6 +183,24 @@ class _Tiler:
                 return [self.placed(stmt, x) for x in copies]
             case _:
                 raise RefusedError("a named value in a tile", self.lane_loop.span)
+
+    def loop(self, loop: For, copies: tuple[_Copy, ...], mode: str) -> list[Stmt]:
+        """A loop: the one in lanes, one of which several iterations run at once, or any other."""
+        around, self.around = self.around, (*self.around, loop)
+        try:
+            if loop is self.lane_loop:
+                return self.lane_strip(loop, copies, mode)
+            if any(loop.label == label and count > 1 for label, count in self.tile.rows):
+                return self.row_strip(loop, copies, mode)
+            lower, upper = (self.same(x, copies, loop) for x in (loop.lower, loop.upper))
+            body = Block(tuple(self.block(loop.body, copies, mode)))
+            return [replace(loop, lower=lower, upper=upper, body=body)]
+        finally:
+            self.around = around
+
+    def trip(self, loop: For, copies: tuple[_Copy, ...]) -> Expr:
+        """How often a loop runs, which is the same in all iterations that run at once."""
+        return simplify(self.same(trip_of(loop, self.around[:-1]), copies, loop))
 
     def same(self, x: Expr, copies: tuple[_Copy, ...], stmt: For) -> Expr:
         """A bound, which is the same in all iterations that run at once."""
@@ -343,7 +293,7 @@ class _Tiler:
         lower, upper = (self.same(x, copies, loop) for x in (loop.lower, loop.upper))
         if loop.step != 1:
             raise RefusedError(f"`{loop.var}` goes on by {loop.step}", loop.span)
-        trip = simplify(sub(upper, lower))
+        trip = self.trip(loop, copies)
         whole = simplify(mul(floordiv(trip, index(count)), index(count)))
         middle = simplify(add(lower, whole))
         out: list[Stmt] = []
@@ -365,7 +315,7 @@ class _Tiler:
         """Vectors: several at a time, the rest one by one, and what is left over."""
         lanes, count = self.tile.lanes, self.tile.vectors
         lower, upper = (self.same(x, copies, loop) for x in (loop.lower, loop.upper))
-        trip = simplify(sub(upper, lower))
+        trip = self.trip(loop, copies)
         over = lanes - 1 if mode == "padding" else 0
         vectors = simplify(floordiv(add(trip, index(over)), index(lanes)))
         known = constant(vectors)
@@ -465,38 +415,3 @@ def neutral(op: ReduceOp, kind: Type) -> Const:
                 return Const(float("inf") if op == "min" else float("-inf"), kind)
             low, high = limits(kind)
             return Const(high if op == "min" else low, kind)
-
-
-def _reaches(block: Block, name: str, bounds: Mapping[str, tuple[Expr, Expr]]) -> list[Expr | None]:
-    """The greatest last subscript of each access of an array; None where it is not seen."""
-    out: list[Expr | None] = []
-    for stmt in block.body:
-        own = [stmt.index] if isinstance(stmt, Assign | Reduce) and stmt.array == name else []
-        own += [x.index for e in expressions(stmt) for x in loads(e) if x.array == name]
-        out += [_greatest(x[-1], bounds) for x in own if x]
-        match stmt:
-            case For(var=var, lower=lower, upper=upper, body=body):
-                out += _reaches(body, name, {**bounds, var: (lower, sub(upper, index(1)))})
-            case If(then=then, otherwise=otherwise):
-                out += _reaches(then, name, bounds) + _reaches(otherwise, name, bounds)
-            case Block():
-                out += _reaches(stmt, name, bounds)
-            case _:
-                pass
-    return out
-
-
-def _greatest(x: Expr, bounds: Mapping[str, tuple[Expr, Expr]]) -> Expr | None:
-    """The greatest value of a subscript, where it moves with loops by numbers."""
-    for _ in range(len(bounds) + 1):
-        moving = names(x) & bounds.keys()
-        if not moving:
-            return x
-        # The innermost first: its bounds may depend on the others.
-        var = [y for y in bounds if y in moving][-1]
-        apart = linear_in(x, var)
-        factor = constant(build(apart[0])) if apart is not None else None
-        if apart is None or factor is None:
-            return None
-        x = add(mul(index(factor), bounds[var][1 if factor > 0 else 0]), apart[1])
-    return None
