@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.emit.c.c_names import RESERVED, spell_names
 from planish.emit.c.context import HUGE, EmitContext, adds_and_subtracts, size_ranges
 from planish.emit.c.element_types import Declared, declared_type, others_of, sizes_of
 from planish.emit.c.expression import (
@@ -39,8 +40,8 @@ from planish.emit.c.pragmas import LoopBounds, directives, has_partial_sums, on_
 from planish.emit.idioms.lane_sums import ACCUMULATORS, Accumulators, LaneSum, Partial, count_lanes
 from planish.emit.idioms.nontemporal import LINE, calls_of, in_parts, iterations, promise_whole, take_names
 from planish.emit.idioms.strip_mined_math import BLOCKS
-from planish.emit.idioms.update_statements import update
-from planish.ir.expr import PURE_FUNCTIONS, Compare, Const, Expr, Load, Var, index, type_of
+from planish.emit.idioms.update_statements import update, update_variable
+from planish.ir.expr import Compare, Const, Expr, Load, Var, index, type_of
 from planish.ir.index.polynomial import extremum, place
 from planish.ir.nest import (
     PLAIN_MEMORIES,
@@ -63,17 +64,6 @@ from planish.isa.shipped import shipped
 from planish.library.loops.nontemporal.row_stores import find_row
 from planish.poly.match.matcher import OperandMatch, match_nest, register_rank
 from planish.poly.scop.separation import everywhere
-
-_KEYWORDS = frozenset(
-    {
-        "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern",
-        "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed",
-        "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "asm",
-        "bool", "true", "false", "complex", "imaginary", "I", "NULL", "EOF", "INFINITY", "NAN", "linux", "unix",
-        "typeof", "nullptr", "constexpr", "alignas", "alignof", "static_assert", "thread_local", "noreturn", "errno",
-        "malloc", "free", "abs", "llabs", "size_t", "ptrdiff_t", "uintptr_t", "i386",
-    }
-)  # fmt: skip
 
 
 def emit_function(
@@ -161,20 +151,13 @@ class _Function:
     whole: set[str] = field(default_factory=set)
     values: Values = field(default_factory=dict)
     told: frozenset[str] = frozenset()
+    held: frozenset[str] = frozenset()
 
     def reserve(self, reserved: frozenset[str]) -> None:
         """Choose the spelling of every name, and note what is read and written."""
-        functions = {f"{x}{suffix}" for x in PURE_FUNCTIONS for suffix in ("", "f", "l")}
-        self.taken = {*_KEYWORDS, *functions, *reserved, self.name}
-        wanted = used_names(self.kernel)
-        for name in sorted(wanted):
-            spelling = name
-            while spelling in self.taken or spelling.startswith(("_", "planish_")) or spelling.endswith("_t"):
-                spelling = f"v{spelling}" if spelling.startswith(("_", "planish_")) else f"{spelling}_"
-            while spelling != name and spelling in wanted:
-                spelling += "_"
-            self.spelt[name] = spelling
-            self.taken.add(spelling)
+        self.taken = {*RESERVED, *reserved, self.name}
+        self.spelt = spell_names(used_names(self.kernel), self.taken)
+        self.taken |= {*self.spelt.values()}
         told = () if self.portable else self.kernel.arrays
         shapes = [x for array in told for x in array.shape[1:] if x is not None]
         found = [x for stmt in walk(self.kernel.body) for x in expressions(stmt)]
@@ -280,8 +263,9 @@ class _Function:
                 self.lines.append(f"{indent}{emit_place(array, index, context)} = {emit_expr(value, context)};")
             case Reduce(array=array) if array in self.told:
                 self.lines += [f"{indent}{x}" for x in sum_alone(stmt, context, self.fresh)]
-            case Reduce():
-                self.lines.append(f"{indent}{update(stmt, context)};")
+            case Reduce(array=array):
+                text = update_variable(stmt, context) if array in self.held else f"{update(stmt, context)};"
+                self.lines.append(f"{indent}{text}")
             case Alloc(array=array):
                 return self.local(array, context, indent)
             case Let(var=var, value=value):
@@ -428,11 +412,15 @@ class _Function:
             self.lines.append(f"{indent}{{")
             indent += "  "
         self.lines += [f"{indent}{line}" for line in before]
+        told, held = self.told, self.held
+        if threads or lanes:
+            self.held |= {x.name for x in sums}
         if lanes and not threads and has_partial_sums(loop, sums, self.values, self.strict):
             self.partial(loop, sums, bounds, inner, indent)
         else:
             self.lines += [f"{indent}{line}" for line in directives(loop, threads, lanes, sums, inner.names)]
             self.rounds(loop, bounds, inner, indent)
+        self.told, self.held = told, held
         self.lines += [f"{indent}{line}" for line in after]
         if before:
             self.lines.append(f"{indent[:-2]}}}")
@@ -473,10 +461,13 @@ class _Function:
         if told:
             self.lines.append("#if defined(__clang__)")
             self.lines.append(f"{indent}planish_lanes")
-            self.told = frozenset(x.name for x in sums if x.type.is_float)
+            outer = self.told
+            self.told |= {x.name for x in sums if x.type.is_float}
             self.rounds(loop, bounds, context, indent)
-            self.told = frozenset()
+            self.told = outer
             self.lines.append("#else")
+        # Behind a condition, what a lane has would be stored under a mask.
+        self.held -= {x.name for x in sums}
         names = [(x, context.names.get(x.name, x.name)) for x in sums]
         count, few = count_lanes(sums, self.accumulators)
         own = [

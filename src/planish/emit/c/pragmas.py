@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from planish.emit.idioms.lane_sums import LaneSum
-from planish.emit.idioms.update_statements import clause
+from planish.emit.idioms.update_statements import clause, is_conditional
 from planish.ir.expr import Compare, Const, Expr, type_of
 from planish.ir.index.polynomial import coefficient_of, sub
-from planish.ir.nest import For
+from planish.ir.nest import For, Reduce
 from planish.ir.passes.vector_loops import has_own_array, runs_in_lanes
-from planish.ir.traverse import expressions, walk, walk_expr
+from planish.ir.traverse import expressions, loads, walk, walk_expr
 from planish.isa.instruction import Catalogue
 
 _THREADS = 16
@@ -90,4 +90,12 @@ def has_partial_sums(loop: For, sums: Sequence[LaneSum], values: Mapping[str, Ex
     parts = (y for s in walk(loop.body) for x in expressions(s) for y in walk_expr(x))
     if strict and any(isinstance(x, Compare) and type_of(x.left).is_float for x in parts):
         return False
-    return bool(sums) and runs_in_lanes(loop, values)
+    return bool(sums) and runs_in_lanes(loop, values) and not _only_count(loop, sums)
+
+
+def _only_count(loop: For, sums: Sequence[LaneSum]) -> bool:
+    """Whether an iteration counts or not, by values no narrower than the sums: compilers make the best lanes."""
+    updates = [x for x in walk(loop.body) if isinstance(x, Reduce)]
+    parts = (y for s in walk(loop.body) for x in expressions(s) for y in loads(x))
+    narrowest, widest = min((x.type.size for x in parts), default=0), max(x.type.size for x in sums)
+    return narrowest >= widest and all(is_conditional(x) for x in updates)

@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from planish.emit.c.context import EmitContext
 from planish.emit.c.expression import (
     PREFIX,
@@ -20,16 +22,45 @@ from planish.emit.c.expression import (
     helper_suffix,
     refuse_bf16,
 )
-from planish.ir.expr import type_of
+from planish.ir.expr import Const, Select, type_of
 from planish.ir.nest import Reduce, ReduceOp
 from planish.ir.types import BOOL, F16, I32, I64, Type
 
 _SIGNS: dict[ReduceOp, str] = {"add": "+", "mul": "*", "and": "&", "or": "|", "xor": "^", "min": "min", "max": "max"}
 
 
+_NOTHING: dict[ReduceOp, int] = {"add": 0, "or": 0, "xor": 0, "mul": 1, "and": -1}
+"""What changes no integer."""
+
+
 def clause(op: ReduceOp, type: Type) -> str:
     """OpenMP's name of a reduction."""
     return {"and": "&&", "or": "||"}.get(op, _SIGNS[op]) if type == BOOL else _SIGNS[op]
+
+
+def update_variable(stmt: Reduce, context: EmitContext) -> str:
+    """The statement that updates a variable. One of an integer that often changes nothing is behind its condition: so
+    compilers find that it is any iteration, or how many, of which this holds, though comparisons of floats may trap.
+
+    >>> from planish.ir.text.parser import parse_kernel
+    >>> kernel = parse_kernel("kernel k(x: f32; s: i32[]) { s[] += select(x > 0.0:f32, 1:i32, 0:i32) }")
+    >>> update_variable(kernel.body.body[0], EmitContext())
+    'if (x > 0.0f) { s = planish_wrap_add_i32(s, 1); }'
+    """
+    if not (isinstance(stmt.value, Select) and is_conditional(stmt)):
+        return f"{update(stmt, context)};"
+    then = replace(stmt, value=stmt.value.then)
+    return f"if ({emit_expr(stmt.value.condition, context)}) {{ {update(then, context)}; }}"
+
+
+def is_conditional(stmt: Reduce) -> bool:
+    """Whether an update of an integer changes nothing unless a condition holds."""
+    match stmt.value:
+        case Select(otherwise=Const(value=value, type=type)) if type.is_int:
+            nothing = _NOTHING.get(stmt.op)
+            return value == ((1 << type.bits) - 1 if nothing == -1 and type.kind == "uint" else nothing)
+        case _:
+            return False
 
 
 def update(stmt: Reduce, context: EmitContext) -> str:

@@ -23,13 +23,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import assert_never
 
 from planish.core.names import take_name
-from planish.ir.expr import Binary, Cast, Compare, Const, Expr, Load, Select, Var, index
+from planish.ir.expr import Binary, Cast, Compare, Const, Expr, Load, Select, Var, index, type_of
 from planish.ir.index.polynomial import add, extremum, floordiv, mul, sub
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Let, LoopFacts, Reduce, ReduceOp, Stmt
-from planish.ir.traverse import loads, substitute, variables
+from planish.ir.traverse import loads, substitute
 from planish.ir.types import I32, I64, INDEX, Type
 from planish.library.loops.cell_reduction.cell_update import (
     Affine,
@@ -54,6 +55,8 @@ def in_blocks(found: CellUpdate, taken: set[str]) -> Iterator[Stmt]:
     match found:
         case Location():
             yield _Blocks(found, taken).location(found)
+        case Match() if found.is_of_any:
+            yield from _any(found, taken)
         case Match():
             yield _Blocks(found, taken).match(found)
         case Affine():
@@ -74,17 +77,28 @@ def _one_by_one(found: Unrolled) -> Stmt:
     return For(loop.var, loop.lower, upper, 1, body, facts, loop.span)
 
 
+def _any(found: Match, taken: set[str]) -> Iterator[Stmt]:
+    """Whether the condition holds of any iteration, no matter which. Answers are narrowed where the cell is narrow."""
+    loop = found.loop
+    asked = [*found.values.values(), *loads(found.condition)]
+    type = I64 if all(type_of(x).size == 8 for x in asked) else I32
+    there = Array(take_name("there", taken), type, memory="register")
+    answer = Select(found.condition, Const(1, type), Const(0, type))
+    facts = LoopFacts(simd=True, reductions=(("or", there.name),))
+    yield Alloc(there)
+    yield Assign(there.name, (), Const(0, type))
+    yield replace(loop, body=Block((Reduce(there.name, (), "or", answer),)), facts=facts)
+    changed = tuple(Assign(x, (), y) for x, y in found.values.items())
+    yield If(Compare("ne", Load(there.name, (), type), Const(0, type)), Block(changed))
+
+
 class _Blocks:
     """A loop on its way to blocks of iterations."""
 
     def __init__(self, found: Location | Match, taken: set[str]) -> None:
         self.found, self.loop, self.taken = found, found.loop, taken
         self.first, self.end = take_name("first", taken), take_name("end", taken)
-        self.where = any(self.loop.var in variables(x) for x in found.values.values())
-        # Where no iteration has to be known, the answers are as wide as what is asked, and need not be narrowed.
-        wide = isinstance(found, Match) and any(x.type.size == 8 for x in loads(found.condition))
-        self.type = I64 if wide and not self.where else I32
-        self.place = Array(take_name("place", taken), self.type, memory="register")
+        self.place = Array(take_name("place", taken), I32, memory="register")
 
     def location(self, found: Location) -> Stmt:
         """The extremum of a block first; where it is beyond the cell, the first (or last) iteration that has it."""
@@ -104,10 +118,8 @@ class _Blocks:
 
     def match(self, found: Match) -> Stmt:
         """The last iteration of a block of which the condition holds."""
-        none = -1 if self.where else 0
-        seek = self._seek("max" if self.where else "or", none, found.condition)
-        here = Load(self.place.name, (), self.type)
-        return self._blocks(*seek, If(Compare("gt", here, Const(none, self.type)), self._changed()))
+        there = Compare("gt", Load(self.place.name, (), I32), _number(-1))
+        return self._blocks(*self._seek("max", -1, found.condition), If(there, self._changed()))
 
     def _blocks(self, *body: Stmt) -> Stmt:
         end = Let(self.end, extremum("min", self.loop.upper, add(index(self.first), index(BLOCK))))
@@ -121,15 +133,13 @@ class _Blocks:
         return For(lane, index(self.first), index(self.end), 1, body, facts, self.loop.span)
 
     def _seek(self, op: ReduceOp, none: int, condition: Expr) -> list[Stmt]:
-        """The least or the greatest iteration of a block of which the condition holds, `none` where it holds of none;
-        1 for any where it is no matter which."""
-        is_none = Const(none, self.type)
+        """The least or the greatest iteration of a block of which the condition holds; `none` where there is none."""
 
         def value(i: Expr) -> Expr:
-            here = Const(1, self.type) if op == "or" else Cast(sub(i, index(self.first)), self.type)
-            return Select(substitute(condition, {self.loop.var: i}), here, is_none)
+            here = Cast(sub(i, index(self.first)), I32)
+            return Select(substitute(condition, {self.loop.var: i}), here, _number(none))
 
-        return [Alloc(self.place), Assign(self.place.name, (), is_none), self._over(self.place, op, value)]
+        return [Alloc(self.place), Assign(self.place.name, (), _number(none)), self._over(self.place, op, value)]
 
     def _changed(self) -> Block:
         """The cells as the iteration that was found leaves them."""

@@ -53,6 +53,11 @@ class Match:
     condition: Expr
     values: Mapping[str, Expr]
 
+    @property
+    def is_of_any(self) -> bool:
+        """Whether it is no matter of which iteration the condition holds."""
+        return not any(self.loop.var in variables(x) for x in self.values.values())
+
 
 @dataclass(frozen=True, slots=True)
 class Affine:

@@ -70,6 +70,8 @@ def _describe(found: CellUpdate) -> str:
         case Location(values=values):
             cells = ", ".join(values)
             return f"{cells}: blocks of {BLOCK} iterations are searched in lanes for the place of an extremum"
+        case Match(values=values) if found.is_of_any:
+            return f"{', '.join(values)}: whether any iteration counts is found in lanes"
         case Match(values=values):
             cells = ", ".join(values)
             return f"{cells}: blocks of {BLOCK} iterations are searched in lanes for the last one that counts"
