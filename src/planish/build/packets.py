@@ -20,7 +20,7 @@ from planish.core.span import Source, Span
 from planish.frontend.c.translation_unit import CFunction, Region
 from planish.ir.expr import Binary, Call
 from planish.ir.nest import Assign, Kernel, Reduce
-from planish.ir.traverse import walk, walk_expr
+from planish.ir.traverse import stored_arrays, walk, walk_expr
 from planish.options import Options
 from planish.poly.canonical.delinearise import delinearise
 from planish.poly.isl.affine import NotAffineError
@@ -110,7 +110,7 @@ def _build(
     except PlanishError as error:
         remark = Remark("vliw-pack", "refused", error.diagnostic.message, region.span)
         return PacketResult(name, region.span, None, sizes, remarks=(remark,))
-    result = PacketResult(name, region.span, planned, sizes, remarks=planned.remarks)
+    result = PacketResult(name, region.span, planned, sizes, remarks=(*_overlaps(kernel), *planned.remarks))
     if not check:
         return result
     more = excess(planned.lowered, machine, draw_values(kernel, sizes))
@@ -121,6 +121,17 @@ def _build(
         raise PlanishError(Diagnostic("E0910", told, region.span), source)
     remark = Remark("vliw-lower", "refused", told, region.span)
     return PacketResult(name, region.span, None, sizes, remarks=(remark,))
+
+
+def _overlaps(kernel: Kernel) -> Iterator[Remark]:
+    """A note of the arrays that might be one, which packets take to be apart."""
+    stored = stored_arrays(kernel.body)
+    open_ = [x for x in kernel.arrays if not x.distinct]
+    pairs = [(x, y) for n, x in enumerate(open_) for y in open_[n + 1 :] if {x.name, y.name} & stored]
+    met = [z.name for x, y in pairs if x.type == y.type or 8 in (x.type.bits, y.type.bits) for z in (x, y)]
+    if met:
+        names = ", ".join(f"`{x}`" for x in dict.fromkeys(met))
+        yield Remark("vliw-overlap", "note", f"{names} are taken not to overlap, which nothing tests", kernel.span)
 
 
 def _measured(

@@ -234,6 +234,11 @@ REASONS = (
         "`planish isa list --isa MACHINE` shows what there is; the remark says what is missing, and where",
     ),
     Reason(
+        "vliw-overlap",
+        "packets take arrays to be apart, where the text does not say so",
+        "declare the parameters `restrict` where that is so; never call it with arrays that overlap",
+    ),
+    Reason(
         "vliw-pack",
         "a stream of operations does not become packets",
         _NOTHING + "smaller tiles were tried as well",

@@ -35,8 +35,8 @@ def packets_table(results: Sequence[PacketResult]) -> Table:
 
 
 def describe_packets(result: PacketResult, source: Source, all_remarks: bool) -> Iterator[str]:
-    """Why a nest's loops have the intervals that they have, and what was refused; with `all_remarks` also what was
-    refused in favour of what was done."""
+    """Why a nest's loops have the intervals that they have, and what was refused or is taken to be so; with
+    `all_remarks` also what was refused in favour of what was done."""
     if result.message:
         yield f"{result.function}: WRONG: {result.message}"
     for report, span, recurrence in explain_loops(result):
@@ -46,5 +46,6 @@ def describe_packets(result: PacketResult, source: Source, all_remarks: bool) ->
             f"{x.line:>5} | {source.line(x.line).strip()}" for x in recurrence
             if x.file == source.name and report.recurrences.interval >= report.resources.interval
         )  # fmt: skip
-    for remark in result.remarks if all_remarks or result.planned is None else ():
+    every = all_remarks or result.planned is None
+    for remark in result.remarks if every else (x for x in result.remarks if x.kind == "note"):
         yield f"{result.function}: {remark.render(source)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from planish.ir.text.parser import parse_kernel
 from planish.ir.types import F32, I64
 from planish.run.toolchains.toolchain import find_compilers
 from planish.run.vliw.operations_text import stays_inside
+from planish.run.vliw.programs import run_code
 from planish.run.vliw.simulator import simulate_fast, simulator_for
 from planish.vliw.description import load_machine
 from planish.vliw.program import Guard, Immediate, Instr, Issue, Label, MemoryAddress, PacketCode, StreamRegister
@@ -114,3 +116,12 @@ def test_a_long_loop_of_vectors() -> None:
     run = simulate_fast(PacketCode("sum", tuple(body), {"top": 0}, ()), machine, state)
     values = np.frombuffer(run.state.read(total), F32.numpy)
     assert (run.faults, run.cycles, values.tolist()) == ((), 15000, [1000.0] * 32)
+
+
+def test_a_crash_of_the_simulator_is_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = load_machine("ftmatrix")
+    code = PacketCode("c", (), {}, ())
+    assert run_code(code, machine, make_state(machine), 9).faults == ()
+    monkeypatch.setattr("planish.run.vliw.simulator._call", lambda *_: os.abort())
+    with pytest.raises(RuntimeError, match="SIGABRT"):
+        run_code(code, machine, make_state(machine), 9)

@@ -83,3 +83,12 @@ def test_a_function_without_a_nest_says_why(tmp_path: Path, capsys: pytest.Captu
     assert build_for_machine([str(tmp_path / "f.c")], tmp_path / "o", options, "ftmatrix", False) == 0
     output = capsys.readouterr().out
     assert "refused[scop-call]" in output and "__builtin_sinf" in output and "nothing was written" in output
+
+
+def test_arrays_that_may_overlap_are_told() -> None:
+    text = "void f(int n, const float *a, float *b) { for (int i = 1; i < n; i++) b[i] = a[i - 1]; }"
+    for told, given in (("are taken not to overlap", text), ("", text.replace("*b", "*restrict b"))):
+        source = Source("f.c", given)
+        (found,) = build_packets(source, Options(), load_machine("ftmatrix"), check=False)
+        said = "".join(describe_packets(found, source, all_remarks=False))
+        assert ("note[vliw-overlap]" in said) == bool(told) and told in said

@@ -18,13 +18,18 @@ from typing import Any
 import numpy as np
 
 from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.core.fork_pool import Bounds, Lost, run_apart
 from planish.ir.types import I64
 from planish.run.toolchains.toolchain import find_compilers
-from planish.run.vliw.simulator import simulate_fast
+from planish.run.vliw.simulator import simulator_for
 from planish.vliw.machine import VliwMachine
 from planish.vliw.program import PacketCode, StreamParameter
 from planish.vliw.simulator.cycles import SimulatedRun, simulate
+from planish.vliw.simulator.execution import Fault
 from planish.vliw.simulator.state import LARGEST, MachineState, make_state
+
+_BOUNDS = Bounds(cpu=300)
+"""What a simulation may take."""
 
 _APART = 64
 """Arrays begin at multiples of so many bytes, or of what their memory asks for."""
@@ -83,5 +88,17 @@ def prepare(parameters: Sequence[StreamParameter], machine: VliwMachine, values:
 
 
 def run_code(code: PacketCode, machine: VliwMachine, state: MachineState, most: int) -> SimulatedRun:
-    """What comes of packets: in C where there is a compiler."""
-    return simulate_fast(code, machine, state, most) if find_compilers() else simulate(code, machine, state, most)
+    """What comes of packets: in C where there is a compiler, in a process of its own. RuntimeError where that crashes;
+    a fault where it takes longer than it may."""
+    if not find_compilers():
+        return simulate(code, machine, state, most)
+    simulator = simulator_for(machine)
+    (run,) = run_apart(lambda given, _: simulator.run(code, given, most), (state,), _BOUNDS)
+    match run:
+        case Lost(cause="crash" | "depth", how=how):
+            raise RuntimeError(f"the simulator of {machine.name} ends with {how}")
+        case Lost(cause=cause, how=how):
+            message = f"the simulation was ended ({how or cause}): it may take {_BOUNDS.cpu:.0f} seconds"
+            return SimulatedRun(0, state, (Fault("endless", message, None, 0, 0),), (0,) * len(code.packets))
+        case _:
+            return run

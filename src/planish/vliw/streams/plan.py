@@ -207,7 +207,8 @@ def plan(
         packed += [x for x in (search.packed(plain) if plain else None,) if x is not None]
     if not packed:
         lower(kernel, machine, contract)
-        raise RefusedError(next(iter(search.remarks), "it does not become packets"), kernel.span)
+        # The last thing that was tried is the nest one by one.
+        raise RefusedError(next(reversed(search.remarks), "it does not become packets"), kernel.span)
     quickest = min(packed, key=lambda x: x.estimate)
     return replace(quickest, remarks=tuple(search.remarks.values()))
 

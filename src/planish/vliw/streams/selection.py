@@ -25,6 +25,7 @@ from functools import lru_cache
 import numpy as np
 
 from planish.ir.expr import Binary, Call, Cast, Compare, CompareOp, Const, Expr, Load, Select, Unary, Var, type_of
+from planish.ir.traverse import loads, walk_expr
 from planish.ir.types import BOOL, F32, F64, I64, INDEX, Type
 from planish.vliw.machine import VliwMachine
 from planish.vliw.streams.patterns import LANE, Bindings, Matcher, OperationPattern, PatternSet
@@ -82,18 +83,18 @@ def _facts(patterns: PatternSet) -> SelectionFacts:
     memories = frozenset(x.name for x in patterns.machine.memories)
     counter = patterns.counter
     matchers: dict[tuple[Slot, str], list[Matcher]] = {}
-    loads: dict[Slot, list[OperationPattern]] = {}
+    loading: dict[Slot, list[OperationPattern]] = {}
     immediates: dict[Slot, list[OperationPattern]] = {}
     moves: list[Move] = []
     stores: list[OperationPattern] = []
     for p in patterns.patterns:
         kernel = p.operation.definition
         slot = (p.result.memory, p.lanes)
-        reads = [kernel.array(x.array) for x in _loads(p.value)]
+        reads = [kernel.array(x.array) for x in loads(p.value)]
         if p.result.memory in memories:
             stores.append(p)
         elif any(x.memory in memories for x in reads):
-            loads.setdefault(slot, []).append(p)
+            loading.setdefault(slot, []).append(p)
         elif isinstance(p.value, Load):
             source = (reads[0].memory, p.lanes if p.value.index else 0)
             if not (reads[0].shape and not p.value.index):
@@ -103,7 +104,7 @@ def _facts(patterns: PatternSet) -> SelectionFacts:
                 immediates.setdefault(slot, []).append(p)
             matchers.setdefault((slot, _root(p.value)), []).append(Matcher.of(p, counter))
     return SelectionFacts(
-        {k: tuple(v) for k, v in matchers.items()}, tuple(moves), {k: tuple(v) for k, v in loads.items()},
+        {k: tuple(v) for k, v in matchers.items()}, tuple(moves), {k: tuple(v) for k, v in loading.items()},
         tuple(stores), {k: tuple(v) for k, v in immediates.items()}, memories,
     )  # fmt: skip
 
@@ -119,28 +120,6 @@ def _root(x: Expr) -> str:
             return "Var"
         case _:
             return type(x).__name__
-
-
-def _loads(x: Expr) -> list[Load]:
-    match x:
-        case Load():
-            return [x]
-        case _:
-            return [y for z in _parts(x) for y in _loads(z)]
-
-
-def _parts(x: Expr) -> tuple[Expr, ...]:
-    match x:
-        case Unary(operand=a) | Cast(operand=a):
-            return (a,)
-        case Binary(left=a, right=b) | Compare(left=a, right=b):
-            return (a, b)
-        case Select(condition=c, then=a, otherwise=b):
-            return (c, a, b)
-        case Call(arguments=arguments):
-            return arguments
-        case _:
-            return ()
 
 
 @dataclass(slots=True)
@@ -245,7 +224,7 @@ class OperationSelector:
         if isinstance(expr, Cast) and isinstance(expr.operand, Load):
             for p in facts.loads.get(slot, ()):
                 # What a narrow element is extended by depends on its sign: the type has to be that of the operation.
-                own = _loads(p.value)[0]
+                own = loads(p.value)[0]
                 widened = p.value == Cast(own, expr.type) and own.type == expr.operand.type
                 if widened and self.reaches(expr.operand, p):
                     best = _cheaper(best, OperationChoice(cost_of(p), p, {own.array: expr.operand}))
@@ -289,17 +268,13 @@ def operand_slot(pattern: OperationPattern, name: str) -> Slot | None:
     array = next((x for x in pattern.operation.definition.arrays if x.name == name), None)
     if array is None:
         return None
-    own = any(x.array == name and x.index for x in _loads(pattern.value))
+    own = any(x.array == name and x.index for x in loads(pattern.value))
     return array.memory, pattern.lanes if own else 0
 
 
 def varies(expr: Expr) -> bool:
     """Whether a value is another one in each lane."""
-    match expr:
-        case Load(index=index):
-            return any(varies(x) for x in index)
-        case _:
-            return expr == LANE or any(varies(x) for x in _parts(expr))
+    return any(x == LANE for x in walk_expr(expr))
 
 
 def immediate(pattern: OperationPattern, value: Const) -> Bindings | None:
