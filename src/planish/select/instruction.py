@@ -101,10 +101,11 @@ def select_strip(loop: For, arrays: Mapping[str, Array], registers: VectorExtens
 
 def select(strip: Strip, registers: VectorExtension) -> Selected:
     """Cover a strip; NoCover where it is not covered, or the program is not proven."""
-    return as_instruction(strip, *cover_strip(strip, registers), registers)
+    stores, cost = cover_strip(strip, registers)
+    return Selected(as_instruction(strip, stores, registers), strip, stores, cost)
 
 
-def as_instruction(strip: Strip, stores: tuple[Store, ...], cost: float, registers: VectorExtension) -> Selected:
+def as_instruction(strip: Strip, stores: tuple[Store, ...], registers: VectorExtension) -> Instruction:
     """A strip with its program as an instruction."""
     operands = [*(x.name for x in strip.kernel.arrays), *(x.name for x in strip.kernel.scalars)]
     names = {x: f"{{{x}}}" for x in operands}
@@ -112,7 +113,7 @@ def as_instruction(strip: Strip, stores: tuple[Store, ...], cost: float, registe
     text = "\n".join(["{", *(f"  {x}" for x in lines), "}"])
     name = f"select_{key(print_kernel(strip.kernel), text)[:8]}"
     definition = replace(strip.kernel, name=name)
-    return Selected(make_instruction(name, definition, text, header=registers.header), strip, stores, cost)
+    return make_instruction(name, definition, text, header=registers.header)
 
 
 def cover_strip(strip: Strip, registers: VectorExtension) -> tuple[tuple[Store, ...], float]:

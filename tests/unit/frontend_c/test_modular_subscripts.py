@@ -104,3 +104,18 @@ def test_a_number_that_is_chosen_is_a_number() -> None:
     stored = [x for x in walk(region.kernel.body) if isinstance(x, Assign)]
     assert not any(isinstance(x, If) for x in walk(region.kernel.body))
     assert any("select(i - m < 0, 1:i32, -1:i32)" in print_expr(x.value) for x in stored)
+
+
+@pytest.mark.parametrize("type", ["size_t", "unsigned long", "ptrdiff_t"])
+def test_offsets_of_addresses_go_around_with_these(type: str) -> None:
+    """An offset of 64 bits that seems to lie below zero leads back: nothing is assumed of it."""
+    body = f"for ({type} i = 1; i < n; i++) b[i] = a[i * n - n] + *(a + (n + i - 2 * n)) + a[i - n + n];"
+    file = read(body, f"{type} n, double *restrict a, double *restrict b")
+    assert {"i * n - n", "i - n", "i"} == set(subscripts(file))
+    assert assumed(file) <= {"n >= 0", "2 * n >= 0"}
+
+
+def test_offsets_of_fewer_bits_are_to_be_seen_not_to_wrap() -> None:
+    body = "for (unsigned i = 1; i < n; i++) b[i] = a[i - m];"
+    file = read(body, "unsigned n, unsigned m, double *restrict a, double *restrict b")
+    assert "1 - m >= 0" in assumed(file)

@@ -270,6 +270,26 @@ def _binary(node: c_ast.Node, op: str, left: c_ast.Node, right: c_ast.Node, cx: 
         return Indexed(distance(address_of(left, cx), address_of(right, cx), node), INDEX)
     goes_round = op == "%" and (inner := _cycled(left, right, cx)) is not None
     a, b = index_of(inner if goes_round else left, cx), index_of(right, cx)
+    return _combined(node, op, (a, b), goes_round, cx)
+
+
+def _offset(node: c_ast.Node, cx: CTranslation) -> Indexed:
+    """An integer that is added to an address. Addresses go around at 2^64, so that sums and differences without a sign
+    of as many bits may, too: `p[x - stride]` is the element before `p[x]` that it seems to be."""
+    match node:
+        case c_ast.BinaryOp(op="+" | "-" as op, left=left, right=right) if not is_address(left, cx):
+            a, b = _offset(left, cx), _offset(right, cx)
+            if common(a.type, b.type) == U64:
+                return Indexed((add if op == "+" else sub)(a.expr, b.expr), U64)
+            return _combined(node, op, (a, b), False, cx)
+        case _:
+            return index_of(node, cx)
+
+
+def _combined(
+    node: c_ast.BinaryOp, op: str, operands: tuple[Indexed, Indexed], goes_round: bool, cx: CTranslation
+) -> Indexed:  # fmt: skip
+    a, b = operands
     type = promoted(a.type) if op in ("<<", ">>") else common(a.type, b.type)
     if op not in ("<<", ">>"):
         a = Indexed(fitted(a, type, node, cx), type)
@@ -416,7 +436,7 @@ def subscript_of(node: c_ast.Node, cx: CTranslation) -> Expr:
     """A subscript or offset as an index expression. Raises Refused where it depends on data, unless it may."""
     granted = [*cx.assumptions]
     try:
-        return normal(index_of(node, cx).expr)
+        return normal(_offset(node, cx).expr)
     except NotIndex as reason:
         refusal = Refused(reason.id, f"a subscript holds {reason.message}", reason.node or node)
         if not cx.gathers:

@@ -170,13 +170,11 @@ class _Strips:
             parts = [self.read(part, at, at + group) for at in range(0, rows, group)]
             try:
                 stores, cost = cover_strip(parts[0], self.registers)
+                plain = plain_cost(parts[0].body, self.registers.widths[0])
+                if cost > plain:
+                    raise NoCover(f"instructions of {cost:.3g} cycles, while lanes of 32 bits take {plain:.3g}")
+                made = jam(strip, parts, stores) if len(parts) > 1 else stores
+                return as_instruction(strip, made, self.registers)
             except NoCover as error:
                 reasons.append(str(error))
-                continue
-            plain = plain_cost(parts[0].body, self.registers.widths[0])
-            if cost > plain:
-                reasons.append(f"instructions of {cost:.3g} cycles, while lanes of 32 bits take {plain:.3g}")
-                continue
-            made = jam(strip, parts, stores) if len(parts) > 1 else stores
-            return as_instruction(strip, made, len(parts) * cost, self.registers).instruction
         raise NoCover(reasons[0])
