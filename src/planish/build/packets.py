@@ -27,7 +27,7 @@ from planish.poly.isl.affine import NotAffineError
 from planish.run.vliw.programs import run_code
 from planish.vliw.assembly import print_assembly
 from planish.vliw.machine import VliwMachine
-from planish.vliw.pack.packing import LoopReport, PackOptions
+from planish.vliw.pack.reports import LoopReport, PackOptions
 from planish.vliw.program import Item, Loop, PacketCode
 from planish.vliw.simulator.cycles import SimulatedRun
 from planish.vliw.streams.image import Values, excess, fill_state, read_arrays
@@ -45,7 +45,8 @@ TYPICAL = 64
 class PacketResult:
     """What became of a nest: its packets, and what they take for some `sizes` beside operations one by one, as they are
     written, without pipelining (`naive`; 0: not known). `checked`: so many calls were compared; `message`: where one
-    was wrong. `busy`: the share of cycles in which units that multiply begin to. `remarks`: what was refused."""
+    was wrong. `busy`: the share of cycles in which units that multiply begin to. `remarks`: what was refused. `start`,
+    `ordinal`: where it begins in the text, and its number in the function."""
 
     function: str
     span: Span | None
@@ -57,6 +58,8 @@ class PacketResult:
     busy: float = 0.0
     message: str = ""
     remarks: tuple[Remark, ...] = ()
+    start: int = -1
+    ordinal: int = 0
 
     @property
     def speedup(self) -> float:
@@ -69,7 +72,7 @@ def build_packets(
 ) -> tuple[PacketResult, ...]:
     """The packets of each nest of a file; PlanishError where it cannot be read, E0910 where arrays of the sizes that
     are asked for do not fit the machine. Without `check` nothing is run."""
-    file = read_file(source, replace(options, target="generic"))
+    file = read_file(source, replace(options, target=machine.target or "generic"))
     functions = [f for f in file.functions if options.function in (None, f.name)]
     out: list[PacketResult] = []
     for function in functions:
@@ -77,7 +80,8 @@ def build_packets(
             out += _without_nest(function, file.remarks)
         for region in function.regions:
             tell(f"{function.name}: making packets")
-            out.append(_build(function.name, region, source, options, machine, check))
+            made = _build(function.name, region, source, options, machine, check)
+            out.append(replace(made, start=region.start, ordinal=region.ordinal))
     return tuple(out)
 
 

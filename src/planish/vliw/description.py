@@ -25,10 +25,13 @@ from planish.ir.traverse import stored_arrays
 from planish.ir.types import BF16, BOOL, BY_NAME
 from planish.target.description import described_names, kind_of, read_description
 from planish.target.toml_table import TomlTable, parse_size, read_table
+from planish.vliw.calling import read_calling
 from planish.vliw.machine import (
+    LOOP_WORDS,
     Assembly,
     MachineMemory,
     MachineOperation,
+    Reach,
     Transfers,
     Unit,
     VliwMachine,
@@ -39,7 +42,8 @@ from planish.vliw.machine import (
     written_arrays,
 )
 
-_SECTIONS = ("constants", "types", "units", "sides", "files", "memories", "transfers", "assembly", "operations")
+_SECTIONS = ("constants", "types", "units", "sides", "files", "memories", "transfers", "assembly", "calling",
+             "operations")  # fmt: skip
 _OPERAND = re.compile(r"\{(\w+)\}")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
@@ -70,7 +74,8 @@ def load_machine(name: str) -> VliwMachine:
 def parse_machine(source: Source) -> VliwMachine:
     """The VLIW machine that a TOML text describes, over its `base` where it has one. Raises as `load_machine`."""
     root = _with_base(source, ())
-    root.known("name", "kind", "base", "description", "frequency_ghz", "update_latency", *_SECTIONS)
+    root.known("name", "kind", "base", "description", "frequency_ghz", "update_latency", "interlocked", "target",
+               *_SECTIONS)  # fmt: skip
     reader = _Reader(root, _constants(root.table("constants")))
     units = reader.units()
     files = tuple(reader.file(x) for x in reader.sections("files"))
@@ -90,6 +95,9 @@ def parse_machine(source: Source) -> VliwMachine:
         description=root.text("description", "a VLIW machine"),
         constants=reader.constants,
         assembly=_assembly(root.table("assembly")),
+        interlocked=root.flag("interlocked", False),
+        calling=read_calling(root.table("calling")),
+        target=root.text("target") if "target" in root else "",
     )
 
 
@@ -184,14 +192,23 @@ class _Reader:
         """The units of each class: several of one class are told apart by a number from 1 on."""
         found: dict[str, tuple[Unit, ...]] = {}
         for table in self.sections("units"):
-            table.known("side", "count")
-            name, side, count = _name_of(table), table.text("side"), self.number(table, "count", 1, 1)
+            table.known("side", "count", "parts")
+            name = _name_of(table)
+            if "parts" in table:
+                single = {y.name: y for x in found.values() for y in x if not y.parts}
+                parts = tuple(table.texts("parts"))
+                for part in parts:
+                    if part not in single:
+                        raise table.error("parts", f"there is no unit '{part}' before it", f"of {', '.join(single)}")
+                found[name] = (Unit(name, single[parts[0]].side, parts),)
+                continue
+            side, count = table.text("side"), self.number(table, "count", 1, 1)
             found[name] = tuple(Unit(f"{name}{i + 1}" if count > 1 else name, side) for i in range(count))
         return found
 
     def sides(self, units: Mapping[str, tuple[Unit, ...]]) -> dict[str, int]:
         """How many operations of each side a packet has: as many as there are units, unless the file says less."""
-        everything = [y for x in units.values() for y in x]
+        everything = [y for x in units.values() for y in x if not y.parts]
         sides = {x.side: sum(y.side == x.side for y in everything) for x in everything}
         table = self.root.table("sides")
         for side in table:
@@ -202,7 +219,7 @@ class _Reader:
 
     def file(self, table: TomlTable) -> VliwRegisterFile:
         """A register file."""
-        table.known("count", "bits", "readers", "writers", "predicates", "addresses", "offsets", "text")
+        table.known("count", "bits", "readers", "writers", "predicates", "addresses", "offsets", "text", "loops")
         bits = self.number(table, "bits", 8)
         if bits % 8:
             raise table.error("bits", f"'bits' is to be a multiple of 8, not {bits}")
@@ -214,16 +231,21 @@ class _Reader:
             name, self.number(table, "count", 1), bits,
             self.number(table, "readers", 0, 0), self.number(table, "writers", 0, 0),
             table.flag("predicates", False), table.flag("addresses", False), table.flag("offsets", False), text,
+            table.flag("loops", False),
         )  # fmt: skip
 
     def memory(self, table: TomlTable) -> MachineMemory:
         """A memory."""
-        table.known("bytes", "alignment")
+        table.known("bytes", "alignment", "reach", "stride", "guarded", "vectors", "either")
         value = table.take("bytes", 'a size as 32768, "32K" or "1M"', lambda x: _is_number(x))
         size = parse_size(value) if isinstance(value, str) else value
         if size < 1:
             raise table.error("bytes", f'\'bytes\' is to be a size as 32768, "32K" or "1M", not {value!r}')
-        return MachineMemory(_name_of(table), size, self.number(table, "alignment", 1, 1))
+        return MachineMemory(
+            _name_of(table), size, self.number(table, "alignment", 1, 1),
+            _reach(table, "reach"), _reach(table, "stride"), _reach(table, "guarded"), _reach(table, "vectors"),
+            table.flag("either", False),
+        )  # fmt: skip
 
     def transfers(self) -> Transfers:
         """Block transfers; none where the description has no section of them."""
@@ -243,12 +265,16 @@ class _Reader:
         """An operation, and those of other types that have the same unit and latency (`also`)."""
         if "transfer" in table:
             return [self.transfer(table, units, files, memories)]
-        table.known("definition", "text", "units", "latency", "busy", "branch", "assumed", "type", "also")
+        table.known("definition", "text", "units", "latency", "busy", "branch", "assumed", "type", "also",
+                    "bare", "loop", "silent", "scaled", "immediates", "reach", "stride")  # fmt: skip
         name = _name_of(table)
         if not _NAME.fullmatch(name):
             raise table.error("", f"'{name}' is no name of an operation")
         where = self._units(table, units)
-        latency = self.number(table, "latency", 1, 1)
+        latency, stall = self.number(table, "latency", 1, 1), 0
+        if self.root.flag("interlocked", False):
+            # Readers wait: the next packet has the new value, some cycles later.
+            latency, stall = 1, latency - 1
         busy = self.number(table, "busy", 1, 1)
         branch = table.flag("branch", False)
         kinds = {file.name: file.bits for file in files} | {memory.name: 0 for memory in memories}
@@ -259,9 +285,16 @@ class _Reader:
             if not branch:
                 _check_operands(table, definition, kinds)
             _check_text(table, text, definition, branch)
-            spelt = re.sub(rf"\b{name}\b", variant, text) or _default_text(variant, definition, branch)
-            assumed = table.flag("assumed", False)
-            made.append(MachineOperation(variant, spelt, definition, where, latency, busy, branch, assumed))
+            spelt = re.sub(rf"\b{name}\b", variant, text)
+            if "text" not in table:
+                spelt = "" if table.flag("silent", False) else _default_text(variant, definition, branch)
+            made.append(
+                MachineOperation(
+                    variant, spelt, definition, where, latency, busy, branch, table.flag("assumed", False), "", (),
+                    stall, table.flag("bare", False), table.flag("loop", False),
+                    table.flag("scaled", False), *(_reach(table, x) for x in ("immediates", "reach", "stride")),
+                )
+            )  # fmt: skip
         return made
 
     def transfer(
@@ -339,6 +372,18 @@ class _Reader:
         return kernel
 
 
+def _reach(table: TomlTable, key: str) -> Reach | None:
+    """The least and the greatest of some numbers."""
+    if key not in table:
+        return None
+    pair = table.take(key, "two whole numbers, as [-8, 7]", _is_pair)
+    return int(pair[0]), int(pair[1])
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(type(x) is int for x in value) and value[0] <= value[1]
+
+
 def _name_of(table: TomlTable) -> str:
     return table.section.rpartition(".")[2]
 
@@ -389,7 +434,7 @@ def _check_operands(table: TomlTable, definition: Kernel, kinds: Mapping[str, in
 
 
 def _check_text(table: TomlTable, text: str, definition: Kernel, branch: bool) -> None:
-    stray = sorted(set(_OPERAND.findall(text)) - set(operand_names(definition, branch)))
+    stray = sorted(set(_OPERAND.findall(text)) - {*operand_names(definition, branch), *LOOP_WORDS})
     if stray:
         raise table.error("text", f"the text has {{{stray[0]}}}, which is no operand", code="E0704")
 

@@ -24,6 +24,7 @@ from planish.ir.index.evaluate import evaluate
 from planish.ir.nest import Array, Assign, Block, For, If, Kernel, Reduce, Stmt
 from planish.ir.traverse import expressions, loads, stored_arrays, walk
 from planish.ir.types import I64, U8
+from planish.vliw.calling import Calling
 
 Kind = Literal["compute", "load", "store", "branch"]
 """What an operation is to the scheduler: a value from registers, one from memory, one to memory, or a jump."""
@@ -31,17 +32,20 @@ Kind = Literal["compute", "load", "store", "branch"]
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One functional unit, and the side of the packet (the group of issue slots) that it takes its operations from."""
+    """One functional unit, and the side of the packet (the group of issue slots) that it takes its operations from; or
+    several units that an operation takes at once (`parts`)."""
 
     name: str
     side: str
+    parts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class VliwRegisterFile:
     """`count` registers of `bits` bits. `readers` and `writers` are the values that can be read and written in a cycle
     (0: as many as are asked for); `predicates`: its registers can guard operations; `addresses`: they can be bases of
-    addresses; `offsets`: they can be offsets from them, and steps. `text`: how assembly spells one (`{number}`)."""
+    addresses; `offsets`: they can be offsets from them, and steps. `loops`: they count hardware loops, the first one
+    innermost ones, the next one those around them. `text`: how assembly spells one (`{number}`)."""
 
     name: str
     count: int
@@ -52,15 +56,32 @@ class VliwRegisterFile:
     addresses: bool = False
     offsets: bool = False
     text: str = ""
+    loops: bool = False
+
+
+LOOP_WORDS = ("target", "counter")
+"""What stands in the text of operations that begin and end hardware loops: where the loop begins, and its counter."""
+
+Reach = tuple[int, int]
+"""The least and the greatest offset, or step, of an address, in accesses of an operation."""
 
 
 @dataclass(frozen=True, slots=True)
 class MachineMemory:
-    """A memory of `bytes` bytes that operations address; accesses of a vector start at multiples of `alignment`."""
+    """A memory of `bytes` bytes that operations address; accesses of a vector start at multiples of `alignment`.
+
+    `reach`, `stride`: the constant offsets and steps that an address may have (None: any); `guarded`: the offsets of
+    an access under a condition, `vectors`: those of vectors (None: as of others); `either`: an address whose base moves
+    has no offset."""
 
     name: str
     bytes: int
     alignment: int = 1
+    reach: Reach | None = None
+    stride: Reach | None = None
+    guarded: Reach | None = None
+    vectors: Reach | None = None
+    either: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +104,11 @@ class MachineOperation:
     keeps for `busy` cycles; a register that is written in cycle t holds the new value for packets from cycle
     t + `latency` on (and the old one until then: the pipeline is exposed); a load reads memory in the cycle in which
     it is issued, a store has written it at t + `latency`.
+    Where the machine is `interlocked`, what is read too early is waited for: `latency` is 1, and `stall` the cycles
+    that a reader in the next packet waits. An empty `text`: the machine does it by itself. `bare`: it takes no guard.
+    `loop`: a jump behind a packet that ends a hardware loop, counted in the register of its guard. `scaled`: the
+    assembly of its address counts accesses, not bytes. `immediates`: the least and the greatest whole number in its
+    text. `reach`, `stride`: as of its memory, where they differ.
     `assumed`: the latency is not published, but taken from like operations. `transfer`: it starts a block transfer on
     a channel (its definition is `transfer_kernel`), or holds up everything until that of a channel is done; `waits` are
     the memories that transfers touch, no access of which is moved across such a wait.
@@ -98,6 +124,18 @@ class MachineOperation:
     assumed: bool = False
     transfer: Literal["", "start", "wait"] = ""
     waits: tuple[str, ...] = ()
+    stall: int = 0
+    bare: bool = False
+    loop: bool = False
+    scaled: bool = False
+    immediates: Reach | None = None
+    reach: Reach | None = None
+    stride: Reach | None = None
+
+
+    def may_have(self, value: float) -> bool:
+        """Whether a number may stand in its text."""
+        return self.immediates is None or self.immediates[0] <= value <= self.immediates[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +162,8 @@ class Assembly:
 class VliwMachine:
     """A machine. `sides` are the groups of issue slots and how many operations of each a packet has;
     `update_latency` the cycles after which an address register that an access has moved can be read again.
+    `interlocked`: it waits for values that are not there yet; without that, old ones are read. `calling`: how C calls
+    packets, `target`: with whose compiler and emulator that is done.
 
     `constants` are the names for numbers that the description was written with (lanes of a vector, say).
     """
@@ -140,6 +180,9 @@ class VliwMachine:
     description: str = ""
     constants: Mapping[str, int] = field(default_factory=dict)
     assembly: Assembly = Assembly()
+    interlocked: bool = False
+    calling: Calling | None = None
+    target: str = ""
     _known: Mapping[str, MachineOperation] = field(init=False, repr=False, compare=False)
     _places: dict[str, tuple[int, ...]] = field(init=False, repr=False, compare=False, default_factory=dict)
 
@@ -162,6 +205,27 @@ class VliwMachine:
     def unit(self, name: str) -> Unit:
         """The unit of that name; KeyError where there is none."""
         return _by_name(self.units, name)
+
+    def parts(self) -> dict[str, tuple[Unit, ...]]:
+        """The single units that each unit consists of."""
+        known = {x.name: x for x in self.units}
+        return {x.name: tuple(known[y] for y in x.parts) or (x,) for x in self.units}
+
+    def may_address(self, name: str, offset: int, step: int = 0, guarded: bool = False) -> bool:
+        """Whether the address of an operation may have a constant offset and a constant step, in bytes."""
+        operation = self.operation(name)
+        memories = {x.name: x for x in self.memories}
+        for array in operation.definition.arrays:
+            if array.memory not in memories:
+                continue
+            memory = memories[array.memory]
+            if memory.either and offset and step:
+                return False
+            reach = operation.reach or memory.reach
+            reach = memory.guarded if guarded and memory.guarded else reach
+            width = bytes_of(array)
+            return _is_within(offset, width, reach) and _is_within(step, width, operation.stride or memory.stride)
+        return True
 
     def kind(self, name: str) -> Kind:
         """What the operation of that name is to the scheduler."""
@@ -192,6 +256,16 @@ class VliwMachine:
         """The operands whose values an operation depends on: those that its definition loads, and those in registers
         that it may leave a part of as it was."""
         return read_arrays(self.operation(name).definition)
+
+
+def bytes_of(array: Array) -> int:
+    """How many bytes an operand has; 1 where that depends on an immediate."""
+    counts = [int(x.value) for x in array.shape if isinstance(x, Const)]
+    return array.type.size * (counts[0] if counts else 1) if len(counts) == len(array.shape) else 1
+
+
+def _is_within(bytes_: int, width: int, reach: Reach | None) -> bool:
+    return reach is None or (bytes_ % width == 0 and reach[0] * width <= bytes_ <= reach[1] * width)
 
 
 def transfer_kernel(name: str, to: str, source: str, file: str) -> Kernel:

@@ -33,6 +33,9 @@ def check_operands(instr: Instr, machine: VliwMachine) -> str:
     for name, operand in zip(operand_names(definition)[:count], instr.operands, strict=False):
         if not isinstance(operand, Immediate):
             return f"the operand `{name}` of {instr.operation} is an immediate, not {operand}"
+        if not operation.may_have(operand.value):
+            low, high = operation.immediates or (0, 0)
+            return f"the operand `{name}` of {instr.operation} is from {low} to {high}, not {operand}"
     files = {x.name: x for x in machine.files}
     for array, operand in zip(definition.arrays, instr.operands[count:], strict=True):
         if array.memory in files:
@@ -43,6 +46,9 @@ def check_operands(instr: Instr, machine: VliwMachine) -> str:
         else:
             if operand.base.file not in files or not files[operand.base.file].addresses:
                 return f"{operand.base} cannot be the base of an address"
+            offset, step = (x if isinstance(x, int) else 0 for x in (operand.offset, operand.step))
+            if not machine.may_address(instr.operation, offset, step, instr.guard is not None):
+                return f"{instr.operation} has no address {operand}"
             for x in (operand.offset, operand.step):
                 if isinstance(x, StreamRegister) and (x.file not in files or not files[x.file].offsets):
                     return f"{x} cannot be the offset or step of an address"
@@ -58,6 +64,8 @@ def check_operands(instr: Instr, machine: VliwMachine) -> str:
 
 def _check_guard(instr: Instr, machine: VliwMachine) -> str:
     guard = instr.guard
+    if guard is not None and machine.operation(instr.operation).bare:
+        return f"{instr.operation} takes no guard"
     if guard is None or any(x.name == guard.register.file and x.predicates for x in machine.files):
         return ""
     return f"{guard.register} cannot guard an operation"

@@ -40,9 +40,12 @@ def allocate(code: PacketCode, machine: VliwMachine) -> PacketCode:
     """The same packets over the machine's registers. TooFewRegisters where that needs more than there are."""
     conflicts = find_conflicts(code, machine)
     names: dict[StreamRegister, StreamRegister] = {}
+    places = machine.calling.arguments if machine.calling is not None else ()
+    fixed = {x.register: number for x, (file_, number) in zip(code.parameters, places, strict=False)
+             if x.register.file == file_}  # fmt: skip
     for file in machine.files:
         own = {k: v for k, v in conflicts.items() if k.file == file.name}
-        names |= _colour(own, file.name, file.count)
+        names |= _colour(own, file.name, file.count, fixed)
     packets = tuple(tuple(Issue(rename(x.instr, names), x.unit) for x in packet) for packet in code.packets)
     parameters = tuple(replace(x, register=names.get(x.register, x.register)) for x in code.parameters)
     return PacketCode(code.name, packets, code.labels, parameters)
@@ -213,10 +216,11 @@ def _bits(mask: int) -> Iterator[int]:
 
 
 def _colour(
-    conflicts: Mapping[StreamRegister, set[StreamRegister]], file: str, count: int
+    conflicts: Mapping[StreamRegister, set[StreamRegister]], file: str, count: int, fixed: Mapping[StreamRegister, int]
 ) -> dict[StreamRegister, StreamRegister]:
-    """Numbers for the registers of a file: those with the fewest conflicts last (Briggs)."""
+    """Numbers for the registers of a file: those with the fewest conflicts last (Briggs). `fixed`: some have theirs."""
     given = {x: int(x.name) for x in conflicts if x.name.isdecimal()}
+    given |= {x: number for x, number in fixed.items() if x in conflicts and x not in given}
     rest = {x: len(y) for x, y in conflicts.items() if x not in given}
     order: list[StreamRegister] = []
     while rest:

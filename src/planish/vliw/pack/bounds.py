@@ -17,7 +17,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from planish.vliw.machine import VliwMachine
@@ -40,19 +40,16 @@ class IntervalBound:
 def resource_bound(machine: VliwMachine, nodes: Sequence[Effects]) -> IntervalBound:
     """ResMII: some operations can only be done on some units, whichever are chosen; a packet takes so many of a side,
     a file so many reads and writes a cycle."""
-    side = {x.name: x.side for x in machine.units}
+    parts = machine.parts()
     found = [IntervalBound(1, "a packet a cycle")]
     found += (
         IntervalBound(x.busy, f"{x.instr.operation} keeps its unit for {x.busy} of them") for x in nodes if x.busy > 1
     )
-    for units in unions(frozenset(x.units) for x in nodes):
-        held = [x.busy for x in nodes if units >= set(x.units)]
-        names = ", ".join(sorted(units))
-        share = f"{sum(held)} of {len(units)} a cycle" if len(units) > 1 else f"{sum(held)} of them"
-        keep = "operation keeps" if len(held) == 1 else "operations keep"
-        found.append(IntervalBound(-(-sum(held) // len(units)), f"{len(held)} {keep} {names} for {share}"))
-    for sides in unions(frozenset(side[y] for y in x.units) for x in nodes):
-        issued = sum(all(side[y] in sides for y in x.units) for x in nodes)
+    for side in machine.sides:
+        own = {x.name: tuple(y.name for y in parts[x.name] if y.side == side) for x in machine.units}
+        found += _side_bounds(nodes, [[own[y] for y in x.units] for x in nodes])
+    for sides in unions(frozenset(z.side for y in x.units for z in parts[y]) for x in nodes):
+        issued = sum(min(sum(z.side in sides for z in parts[y]) for y in x.units) for x in nodes)
         slots = sum(machine.sides[x] for x in sides)
         found.append(
             IntervalBound(-(-issued // slots), f"{issued} operations for {slots} slots of {', '.join(sorted(sides))}")
@@ -69,6 +66,20 @@ def resource_bound(machine: VliwMachine, nodes: Sequence[Effects]) -> IntervalBo
                 IntervalBound(-(-written // file.writers), f"{written} writes of {file.name}, {file.writers} a cycle")
             )
     return max(found, key=lambda x: x.interval)
+
+
+def _side_bounds(nodes: Sequence[Effects], choices: Sequence[Sequence[tuple[str, ...]]]) -> Iterator[IntervalBound]:
+    """Bounds by the units of one side; `choices` are those that each operation may take of it."""
+    taking = [
+        (x, frozenset(z for y in own for z in y), min(map(len, own)) * x.busy)
+        for x, own in zip(nodes, choices, strict=True) if all(own)
+    ]  # fmt: skip
+    for units in unions(own for _, own, _ in taking):
+        held = [busy for _, own, busy in taking if units >= own]
+        names = ", ".join(sorted(units))
+        share = f"{sum(held)} of {len(units)} a cycle" if len(units) > 1 else f"{sum(held)} of them"
+        keep = "operation keeps" if len(held) == 1 else "operations keep"
+        yield IntervalBound(-(-sum(held) // len(units)), f"{len(held)} {keep} {names} for {share}")
 
 
 def recurrence_bound(count: int, edges: Sequence[Edge]) -> IntervalBound:

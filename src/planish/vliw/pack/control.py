@@ -25,9 +25,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from planish.core.diagnostic import Diagnostic, PlanishError
-from planish.ir.expr import Binary, Cast, Compare, Const, Expr, Load, Select, Var
+from planish.ir.expr import Binary, Cast, Compare, Const, Expr, Load, Select, Var, type_of
 from planish.ir.nest import Assign, Kernel, Reduce
 from planish.ir.traverse import flatten
+from planish.ir.types import BOOL
 from planish.vliw.machine import MachineOperation, VliwMachine
 from planish.vliw.program import Guard, Immediate, Instr, Label, Operand, StreamRegister
 
@@ -38,7 +39,7 @@ _SWAPPED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 
 
 @dataclass(frozen=True, slots=True)
-class _Form:
+class ControlForm:
     """An operation that puts one expression over registers and immediates into a register of a file."""
 
     operation: MachineOperation
@@ -73,19 +74,19 @@ class Control:
     """What a machine has for loops. Its functions raise PlanishError E0911 where it lacks what they need."""
 
     machine: VliwMachine
-    _forms: list[_Form] = field(default_factory=list)
+    forms: list[ControlForm] = field(default_factory=list)
     _jump: MachineOperation | None = None
 
     def __post_init__(self) -> None:
         found = [x for operation in self.machine.operations for x in _forms(operation, self.machine)]
         # Counts are whole registers: of like operations the one on the widest numbers.
-        self._forms = sorted(found, key=lambda x: -x.operation.definition.array(x.target).type.bits)
-        self._jump = next((x for x in self.machine.operations if x.branch), None)
+        self.forms = sorted(found, key=lambda x: -x.operation.definition.array(x.target).type.bits)
+        self._jump = next((x for x in self.machine.operations if x.branch and not x.loop), None)
 
     def counter_file(self, source: str | None) -> str:
         """The file in which a loop counts, from a constant or from a register of the file `source`: one that guards
         jumps where there is one that can count."""
-        for file in sorted(self.machine.files, key=lambda x: not x.predicates):
+        for file in sorted((x for x in self.machine.files if not x.loops), key=lambda x: not x.predicates):
             if self._can_add(file.name) and self._can_set(file.name, source):
                 return file.name
         raise self._lack("a constant is added to a register that is set to the count of a loop")
@@ -93,7 +94,7 @@ class Control:
     def predicate_file(self) -> str:
         """A file whose registers guard operations."""
         for file in self.machine.files:
-            if file.predicates:
+            if file.predicates and not file.loops:
                 return file.name
         raise self._lack("an operation is guarded")
 
@@ -103,21 +104,21 @@ class Control:
 
     def constant(self, to: StreamRegister, value: int) -> tuple[Instr, ...]:
         """The register becomes a constant."""
-        for form in self._forms:
-            if form.file == to.file and _is_immediate(form.value):
+        for form in self.forms:
+            if form.file == to.file and _is_immediate(form.value) and form.operation.may_have(value):
                 return (form.instr(to, {form.value: Immediate(value)}),)
         raise self._lack(f"a constant is put into a register of {to.file}")
 
     def move(self, to: StreamRegister, source: StreamRegister) -> tuple[Instr, ...]:
         """The register becomes another's value."""
-        for form in self._forms:
+        for form in self.forms:
             if form.file == to.file and form.file_of(form.value) == source.file:
                 return (form.instr(to, {form.value: source}),)
         return self.add(to, source, 0)
 
     def add(self, to: StreamRegister, source: StreamRegister, value: int) -> tuple[Instr, ...]:
         """The register becomes another's value and a constant; where the machine has no immediates for that, E0911."""
-        for form in self._forms:
+        for form in self.forms:
             match form.value:
                 case Binary(op="add" | "sub" as op, left=left, right=right) if form.file == to.file:
                     pairs = ((left, right), (right, left)) if op == "add" else ((left, right),)
@@ -127,15 +128,28 @@ class Control:
                         if _leaf_name(register) == form.target and to != source:
                             continue
                         signed = value if op == "add" else -value
+                        if not form.operation.may_have(signed):
+                            continue
                         return (form.instr(to, {register: source, other: Immediate(signed)}),)
                 case _:
                     pass
         raise self._lack(f"a constant is added to a register of {source.file}")
 
+    def with_number(self, op: str, to: StreamRegister, source: StreamRegister, value: int) -> tuple[Instr, ...]:
+        """The register becomes what an operation ("shr", "and") makes of another one and a constant."""
+        for form in self.forms:
+            match form.value:
+                case Binary(op=own, left=Load() as left, right=Var() as right) if own == op and form.file == to.file:
+                    if form.file_of(left) == source.file and form.operation.may_have(value):
+                        return (form.instr(to, {left: source, right: Immediate(value)}),)
+                case _:
+                    pass
+        raise self._lack(f"`{op}` is done on a register of {source.file} and a constant")
+
     def less(self, to: StreamRegister, source: StreamRegister, bound: int, spare: Spare) -> LoopTest:
         """The register becomes zero or not as another is below a constant."""
         for by_register in (False, True):
-            for form in self._forms:
+            for form in self.forms:
                 for op, left, right in _comparisons(form) if form.file == to.file else ():
                     other = form.file_of(right)
                     if form.file_of(left) != source.file or (other is not None) != by_register:
@@ -143,6 +157,8 @@ class Control:
                     # a < b, a <= b - 1, !(a >= b), !(a > b - 1)
                     value = bound - (op in ("le", "gt"))
                     negated = op in ("ge", "gt")
+                    if other is None and not form.operation.may_have(value):
+                        continue
                     if other is None:
                         return LoopTest((), form.instr(to, {left: source, right: Immediate(value)}), negated)
                     constant = spare(other)
@@ -158,7 +174,7 @@ class Control:
 
     def is_sum(self, instr: Instr) -> tuple[StreamRegister, int] | None:
         """The register and the constant where an operation does nothing but add the one to the other."""
-        for form in self._forms:
+        for form in self.forms:
             if form.operation.name != instr.operation or instr.guard is not None:
                 continue
             match form.value:
@@ -206,17 +222,17 @@ def _operands(definition: Kernel, instr: Instr) -> dict[str, Operand]:
     return dict(zip(names, instr.operands, strict=True))
 
 
-def _forms(operation: MachineOperation, machine: VliwMachine) -> Iterator[_Form]:
+def _forms(operation: MachineOperation, machine: VliwMachine) -> Iterator[ControlForm]:
     files = {x.name for x in machine.files}
     definition = operation.definition
     if operation.branch or any(x.memory not in files or x.shape or x.type.is_float for x in definition.arrays):
         return
     match flatten(definition.body.body):
         case [Assign(array=target, index=(), value=value)]:
-            yield _Form(operation, target, definition.array(target).memory, _plain(value))
+            yield ControlForm(operation, target, definition.array(target).memory, _plain(value))
         case [Reduce(array=target, index=(), op="add", value=value)]:
             own = Load(target, (), definition.array(target).type)
-            yield _Form(operation, target, definition.array(target).memory, Binary("add", own, _plain(value)))
+            yield ControlForm(operation, target, definition.array(target).memory, Binary("add", own, _plain(value)))
         case _:
             pass
 
@@ -224,7 +240,7 @@ def _forms(operation: MachineOperation, machine: VliwMachine) -> Iterator[_Form]
 def _plain(value: Expr) -> Expr:
     """An expression over whole numbers without its conversions."""
     match value:
-        case Cast(operand=operand):
+        case Cast(operand=operand, type=type) if type_of(operand) == BOOL or type_of(operand).bits <= type.bits:
             return _plain(operand)
         case Binary(op=op, left=left, right=right):
             return Binary(op, _plain(left), _plain(right))
@@ -245,7 +261,7 @@ def _leaf_name(leaf: Expr) -> str:
     return leaf.array if isinstance(leaf, Load) else leaf.name
 
 
-def _comparisons(form: _Form) -> Iterator[tuple[str, Expr, Expr]]:
+def _comparisons(form: ControlForm) -> Iterator[tuple[str, Expr, Expr]]:
     match form.value:
         case Compare(op="lt" | "le" | "gt" | "ge" as op, left=Load() | Var() as left, right=Load() | Var() as right):
             definition = form.operation.definition

@@ -24,11 +24,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from planish.vliw.machine import VliwMachine
 from planish.vliw.pack.allocate import rename
 from planish.vliw.pack.effects import BasePointer
 from planish.vliw.pack.induction import shifted
 from planish.vliw.pack.modulo import PipelinedKernel
-from planish.vliw.program import Instr, Issue, StreamRegister
+from planish.vliw.program import Instr, Issue, MemoryAddress, StreamRegister
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,18 @@ def expand(loop: Rolled, before: int, unroll: int) -> Parts:
     while unroll == 0 and rows and not rows[-1]:
         rows.pop()
     return Parts(rows[:start], rows[start:end], rows[end:])
+
+
+def is_addressable(machine: VliwMachine, parts: Parts) -> bool:
+    """Whether the machine has all addresses with the offsets that they have got."""
+    for row in (*parts.prologue, *parts.kernel, *parts.epilogue):
+        for x in row:
+            for y in x.instr.operands:
+                if isinstance(y, MemoryAddress):
+                    offset, step = (z if isinstance(z, int) else 0 for z in (y.offset, y.step))
+                    if not machine.may_address(x.instr.operation, offset, step, x.instr.guard is not None):
+                        return False
+    return True
 
 
 def _instance(loop: Rolled, i: int, iteration: int, begun: int) -> Instr:

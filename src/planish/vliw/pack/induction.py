@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from planish.vliw.machine import VliwMachine
 from planish.vliw.pack.control import Control
 from planish.vliw.pack.effects import BasePointer, Described
 from planish.vliw.program import Instr, MemoryAddress, Operand, StreamRegister
@@ -101,7 +102,7 @@ def _with_updates(
     for register, places in updates.items():
         sums = [i for i in places if control.is_sum(body[i]) is not None]
         # An access moves its pointer on for nothing; a sum takes a unit.
-        accesses = [i for i in places if i not in sums]
+        accesses = _moving(body, register, moved[register], [i for i in places if i not in sums], described.machine)
         last = accesses[-1] if accesses else sums[-1]
         dropped |= set(sums) - {last}
         if moved[register] != 0:
@@ -124,6 +125,20 @@ def _with_updates(
             pointers[register] = BasePointer(len(done), moved[register], latency)
         done.append(instr)
     return done, pointers
+
+
+def _moving(
+    body: Sequence[Instr], register: StreamRegister, step: int, places: list[int], machine: VliwMachine
+) -> list[int]:
+    """The accesses that may move a pointer on: those that do so already; where the machine's addresses either have an
+    offset or move, any that has none and is always made."""
+    if not any(x.either for x in machine.memories):
+        return places
+    return [
+        i for i, instr in enumerate(body)
+        if any(isinstance(x, MemoryAddress) and x.base == register and x.offset == 0 for x in instr.operands)
+        and instr.guard is None and machine.may_address(instr.operation, 0, step)
+    ]  # fmt: skip
 
 
 def shifted(operand: Operand, by: Mapping[StreamRegister, int]) -> Operand:

@@ -16,21 +16,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.vliw.machine import VliwMachine
 from planish.vliw.pack.allocate import TooFewRegisters, allocate
-from planish.vliw.pack.bounds import IntervalBound, recurrence_bound, resource_bound
+from planish.vliw.pack.bounds import recurrence_bound, resource_bound
 from planish.vliw.pack.control import Control
 from planish.vliw.pack.dependence import graph
 from planish.vliw.pack.effects import Described
 from planish.vliw.pack.exact import IntervalProof, is_installed, missing, refine
-from planish.vliw.pack.expand import Parts, Rolled, expand
+from planish.vliw.pack.expand import Parts, Rolled, expand, is_addressable
 from planish.vliw.pack.induction import fold_steps
-from planish.vliw.pack.invariants import hoist
 from planish.vliw.pack.lifetimes import pressure
 from planish.vliw.pack.listing import Flying, Schedule, gap_before, schedule_block
+from planish.vliw.pack.loops.hardware_loops import HardwareLoops
+from planish.vliw.pack.loops.invariants import hoist
+from planish.vliw.pack.loops.unrolling import unroll_short
 from planish.vliw.pack.pipelining import (
     Problem,
     add_control,
@@ -41,88 +42,12 @@ from planish.vliw.pack.pipelining import (
     unrollings,
     with_copies,
 )
-from planish.vliw.pack.unrolling import unroll_short
+from planish.vliw.pack.reports import BlockReport, LoopReport, Packed, PackMethod, PackOptions
 from planish.vliw.pack.webs import Registers, live_at_head, live_before, name_values
 from planish.vliw.program import Guard, Instr, Issue, Item, Loop, Packet, PacketCode, StreamProgram, StreamRegister
 
 _MOST_FLAT = 600
 """Operations of all iterations up to which a loop becomes packets without a jump."""
-
-
-@dataclass(frozen=True, slots=True)
-class PackOptions:
-    """How packets are made. `pipeline`: iterations of innermost loops overlap; `unroll`: loops whose iterations come to
-    so many operations or fewer, for certain, become straight code; `beam`: how many partial schedules of a block are
-    followed where list scheduling misses its lower bound (0: none); `exact`: deterministic seconds that the exact
-    solver has for each interval of each loop, to prove or improve it (0: it is not asked)."""
-
-    pipeline: bool = True
-    unroll: int = 96
-    beam: int = 4
-    exact: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class LoopReport:
-    """What became of an innermost loop.
-
-    `interval`: cycles from one iteration to the next; `resources` and `recurrences` bound it from below. `stages`: how
-    many iterations are under way at once; `unroll`: how many begin in a pass of the kernel (0: there is none);
-    `registers`: MaxLive of each file; `operations`: how many an iteration has; `proof`: what the exact solver found.
-    """
-
-    name: str
-    method: Literal["list", "modulo", "flat"]
-    operations: int
-    interval: int
-    resources: IntervalBound
-    recurrences: IntervalBound
-    stages: int = 1
-    unroll: int = 1
-    registers: Mapping[str, int] = field(default_factory=dict)
-    proof: IntervalProof | None = None
-
-    @property
-    def least(self) -> int:
-        """No interval is shorter: MII, or what has been proven beyond it."""
-        proven = self.proof.least if self.proof else 0
-        return max(self.resources.interval, self.recurrences.interval, proven)
-
-    def __str__(self) -> str:
-        """A line for people."""
-        bound = self.resources if self.resources.interval >= self.recurrences.interval else self.recurrences
-        gap = "which is the least" if self.interval == self.least else f"at least {self.least}"
-        files = ", ".join(f"{count} of {file}" for file, count in sorted(self.registers.items()))
-        return (
-            f"{self.name}: II {self.interval} ({self.method}), {gap} ({bound.reason}); ResMII "
-            f"{self.resources.interval}, RecMII {self.recurrences.interval}; {self.stages} stages, kernel of "
-            f"{self.unroll} iterations; registers: {files or 'not counted'}{self._lifetimes()}"
-        )
-
-    def _lifetimes(self) -> str:
-        if self.proof is None or not self.proof.lifetimes:
-            return ""
-        gap = 100 * (self.proof.lifetimes - self.proof.shortest) // self.proof.lifetimes
-        return f"; lifetimes {self.proof.lifetimes} cycles in all, {gap} % above what is proven"
-
-
-@dataclass(frozen=True, slots=True)
-class BlockReport:
-    """A straight block from packet `start` on; no schedule of it has fewer packets than `least`."""
-
-    start: int
-    operations: int
-    length: int
-    least: int
-
-
-@dataclass(frozen=True, slots=True)
-class Packed:
-    """The packets of a program, and what became of its loops and blocks, in the order in which they stand."""
-
-    code: PacketCode
-    loops: tuple[LoopReport, ...]
-    blocks: tuple[BlockReport, ...] = ()
 
 
 def pack(program: StreamProgram, machine: VliwMachine, options: PackOptions | None = None) -> Packed:
@@ -185,6 +110,14 @@ class _Ends:
     chain: tuple[Instr, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Rounds:
+    """What tells a hardware loop how often it runs, and the register with the iterations that are left over."""
+
+    before: tuple[Instr, ...]
+    left: StreamRegister
+
+
 @dataclass(slots=True)
 class _Builder:
     machine: VliwMachine
@@ -199,13 +132,20 @@ class _Builder:
     blocks: list[BlockReport] = field(default_factory=list)
     made: int = 0
 
+    @property
+    def hardware(self) -> HardwareLoops:
+        """What there is for loops that count by themselves."""
+        return HardwareLoops(self.control)
+
     def fresh(self, file: str) -> StreamRegister:
         self.made += 1
         return StreamRegister(file, f"%{self.made}")
 
-    def items(self, items: Sequence[Item], after: Registers, tail: Sequence[Instr] = ()) -> None:
+    def items(
+        self, items: Sequence[Item], after: Registers, tail: Sequence[Instr] = (), lands: bool = False
+    ) -> None:  # fmt: skip
         """Packets for items one after the other; `tail` ends an iteration of the loop around them, and `after` are the
-        registers that are wanted behind them."""
+        registers that are wanted behind them. `lands`: all that is under way is done at the end."""
         live = [after]
         for item in reversed(items):
             live.insert(0, live_before([item], live[0], self.described))
@@ -216,7 +156,7 @@ class _Builder:
             else:
                 self.loop(item, block, wanted)
                 block = []
-        self.block([*block, *tail], lands=bool(tail))
+        self.block([*block, *tail], lands=bool(tail) or lands)
 
     def loop(self, loop: Loop, block: list[Instr], after: Registers) -> None:
         """A loop, with the operations directly before it."""
@@ -237,15 +177,18 @@ class _Builder:
 
     def counted(self, loop: Loop, block: list[Instr], wanted: Registers) -> None:
         """A loop whose iterations follow one another."""
-        counter = self.counter(loop)
+        hardware = self.hardware.counter(loop)
+        counter = hardware or self.counter(loop)
         behind = self.label(loop, "end")
         skipped = isinstance(loop.count, StreamRegister) and loop.at_least < 1
-        if isinstance(loop.count, int):
+        if hardware is not None:
+            block = [*block, *self.hardware.begin(counter, loop.count, self.fresh)]
+        elif isinstance(loop.count, int):
             block = [*block, *self.control.constant(counter, loop.count)]
         else:
             block = [*block, *self.control.move(counter, loop.count)]
-            if skipped:
-                block += self.jump_if_less(counter, 1, behind)
+        if skipped and isinstance(loop.count, StreamRegister):
+            block += self.jump_if_less(loop.count if hardware else counter, 1, behind)
         self.block(block)
         before = list(self.flying)
         if loop.is_innermost:
@@ -253,7 +196,9 @@ class _Builder:
         else:
             head = self.label(loop, "loop")
             self.labels[head] = len(self.packets)
-            self.items(loop.body, wanted, self.count_down(counter, head))
+            self.items(loop.body, wanted, () if hardware else self.count_down(counter, head), lands=True)
+            if hardware is not None:
+                self.end_pass(self.hardware.issues(hardware, head, self.described))
         self.labels[behind] = len(self.packets)
         if skipped:
             self.join(before)
@@ -263,7 +208,9 @@ class _Builder:
         instrs = _instrs(loop)
         problem = prepare(instrs, wanted, self.control, self.described)
         # The list-scheduled loop waits for its jump as well.
-        slowest = self.once([*instrs, *self.count_down(self.counter(loop), "")]).length
+        hardware = self.hardware.counter(loop)
+        control = () if hardware else self.count_down(self.counter(loop), "")
+        slowest = self.once([*instrs, *control]).length
         rolled = roll(problem, self.plan.longer.get(loop.name, 0), slowest - 1)
         if rolled is None:
             return False
@@ -281,18 +228,24 @@ class _Builder:
             if exact:
                 # As many iterations as the count is a multiple of: none are left over.
                 before = -(-before // unroll) * unroll
-            passes = self.fresh(counter.file)
+            passes = left = self.fresh(counter.file)
             head = self.label(loop, "kernel")
-            ends = self.passes_end(passes, unroll, 1 if exact else unroll, head)
             parts = expand(unrolled(rolled, unroll), before, unroll)
-            kernel = add_control(self.described, parts.kernel, [self.described.effects(x) for x in ends.chain])
-            if kernel is None:
+            rounds = self.rounds(hardware, passes, unroll) if hardware is not None else None
+            kernel: list[list[Issue]] | None
+            if hardware is not None and rounds is not None:
+                ends, left = _Ends(rounds.before, ()), rounds.left
+                kernel = self.with_ends(parts.kernel, hardware, head)
+            else:
+                ends = self.passes_end(passes, unroll, 1 if exact else unroll, head)
+                kernel = add_control(self.described, parts.kernel, [self.described.effects(x) for x in ends.chain])
+            if kernel is None or not is_addressable(self.machine, parts):
                 del self.labels[head]
                 continue
             self.report(loop, problem, rolled, unroll, proof)
             rest, behind = self.label(loop, "rest"), self.label(loop, "end")
             short = loop.at_least < before + unroll
-            block = [*block, *ends.before, *self.control.add(passes, loop.count, -before)]
+            block = [*block, *self.control.add(passes, loop.count, -before), *ends.before]
             if short or not exact:
                 block += self.control.move(counter, loop.count)
             leave: Sequence[Instr] = ()
@@ -302,7 +255,7 @@ class _Builder:
                 test = self.control.less(predicate, counter, 1, self.fresh)
                 block += test.before
                 jump = self.control.jump(behind, Guard(predicate, test.negated))
-                leave = [*self.control.move(counter, passes), test.instr, jump]
+                leave = [*self.control.move(counter, left), test.instr, jump]
             elif short:
                 leave = [self.control.jump(behind)]
             if short:
@@ -344,14 +297,21 @@ class _Builder:
                 break
             passes = self.fresh(self.control.counter_file(None))
             head = self.label(loop, "kernel")
-            ends = self.passes_end(passes, 1, 1, head)
             parts = expand(unrolled(rolled, unroll), before, unroll)
-            kernel = add_control(self.described, parts.kernel, [self.described.effects(x) for x in ends.chain])
-            if kernel is None:
+            hardware, rounds = self.hardware.counter(loop), (count - before) // unroll
+            if hardware is not None:
+                start = self.hardware.begin(hardware, rounds, self.fresh)
+                kernel: list[list[Issue]] | None
+                kernel = self.with_ends(parts.kernel, hardware, head)
+            else:
+                ends = self.passes_end(passes, 1, 1, head)
+                start = (*ends.before, *self.control.constant(passes, rounds))
+                kernel = add_control(self.described, parts.kernel, [self.described.effects(x) for x in ends.chain])
+            if kernel is None or not is_addressable(self.machine, parts):
                 del self.labels[head]
                 continue
             self.report(loop, problem, rolled, unroll, proof)
-            self.block([*block, *ends.before, *self.control.constant(passes, (count - before) // unroll)])
+            self.block([*block, *start])
             self.rows(parts, kernel, head)
             return True
         if count * len(loop.body) > _MOST_FLAT:
@@ -367,7 +327,7 @@ class _Builder:
         kernel = rolled.kernel
         registers = pressure(problem.body.values, problem.invariants, kernel.cycles, kernel.interval)
         bounds = (problem.resources, problem.recurrences)
-        method: Literal["modulo", "flat"] = "modulo" if unroll else "flat"
+        method: PackMethod = "modulo" if unroll else "flat"
         self.reports.append(
             LoopReport(
                 loop.name, method, len(loop.body), kernel.interval, *bounds, kernel.stages, unroll, registers, proof
@@ -409,6 +369,28 @@ class _Builder:
         self.labels[name] = -1
         return name
 
+    def rounds(self, counter: StreamRegister, count: StreamRegister, unroll: int) -> _Rounds | None:
+        """How often a kernel of `unroll` iterations runs; None where that cannot be told before it."""
+        if unroll == 1:
+            return _Rounds(self.hardware.begin(counter, count, self.fresh), count)
+        rounds, left = self.fresh(count.file), self.fresh(count.file)
+        told = self.hardware.passes(rounds, left, count, unroll)
+        return None if told is None else _Rounds((*told, *self.hardware.begin(counter, rounds, self.fresh)), left)
+
+    def with_ends(
+        self, kernel: Sequence[Sequence[Issue]], counter: StreamRegister, head: str
+    ) -> list[list[Issue]]:  # fmt: skip
+        """A kernel whose last packet ends a pass of a hardware loop."""
+        ends = self.hardware.issues(counter, head, self.described)
+        return [*(list(x) for x in kernel[:-1]), [*kernel[-1], *ends]]
+
+    def end_pass(self, ends: Sequence[Issue]) -> None:
+        """Ends a pass of a hardware loop in the last packet; in one behind it where that one is not always run last."""
+        branches = any(self.machine.operation(x.instr.operation).branch for x in self.packets[-1])
+        if branches or len(self.packets) in self.labels.values():
+            self.idle(1)
+        self.packets[-1] = (*self.packets[-1], *ends)
+
     def jump_if_less(self, register: StreamRegister, bound: int, label: str) -> list[Instr]:
         predicate = self.fresh(self.control.predicate_file())
         test = self.control.less(predicate, register, bound, self.fresh)
@@ -448,7 +430,11 @@ class _Builder:
     def listed(self, loop: Loop, counter: StreamRegister, report: bool = True) -> None:
         """An innermost loop whose iterations follow one another, with no more overlap than what is under way."""
         head = self.label(loop, "loop")
-        instrs, pointers = fold_steps([*_instrs(loop), *self.count_down(counter, head)], self.control, self.described)
+        hardware = self.hardware.counter(loop)
+        if hardware is not None and counter != hardware:
+            self.block(self.hardware.begin(hardware, counter, self.fresh))
+        control = () if hardware else self.count_down(counter, head)
+        instrs, pointers = fold_steps([*_instrs(loop), *control], self.control, self.described)
         nodes = [self.described.effects(x) for x in instrs]
         schedule = schedule_block(
             self.machine, nodes, pointers=pointers, loops=True, ordered=self.plan.ordered, width=self.options.beam
@@ -456,6 +442,8 @@ class _Builder:
         self.idle(gap_before(self.machine, nodes, schedule, self.flying))
         self.labels[head] = len(self.packets)
         self.emit(schedule, instrs, again=True)
+        if hardware is not None:
+            self.end_pass(self.hardware.issues(hardware, head, self.described))
         if report:
             recurrences = recurrence_bound(len(nodes), graph(nodes, True, (), pointers))
             bounds = (resource_bound(self.machine, nodes), recurrences)

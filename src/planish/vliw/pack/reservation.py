@@ -18,6 +18,7 @@ False
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -36,12 +37,15 @@ class ReservationTable:
     _placed: dict[int, tuple[Effects, int]] = field(default_factory=dict)
     _issued: dict[tuple[str, int], int] = field(default_factory=dict)
     _ports: dict[tuple[str, str, int], int] = field(default_factory=dict)
-    _side: dict[str, str] = field(default_factory=dict)
+    _parts: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _sides: dict[str, tuple[tuple[str, int], ...]] = field(default_factory=dict)
     _limits: dict[tuple[str, str], int] = field(default_factory=dict)
     _kept: set[tuple[str, int]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self._side = {x.name: x.side for x in self.machine.units}
+        for unit, parts in self.machine.parts().items():
+            self._parts[unit] = tuple(x.name for x in parts)
+            self._sides[unit] = tuple(Counter(x.side for x in parts).items())
         for file in self.machine.files:
             self._limits |= {("read", file.name): file.readers} if file.readers else {}
             self._limits |= {("write", file.name): file.writers} if file.writers else {}
@@ -93,11 +97,16 @@ class ReservationTable:
         best: set[int] | None = None
         for unit in effects.units:
             found = {self._holder[x] for x in self._cells(unit, effects, cycle) if x in self._holder}
-            side = (self._side[unit], self._row(cycle))
-            if self._issued.get(side, 0) >= self.machine.sides[side[0]] and not any(
-                self._is_issued(x, side) for x in found
-            ):
-                found |= {next(x for x in self._placed if self._is_issued(x, side))}
+            row = self._row(cycle)
+            for side, count in self._sides[unit]:
+                over = self._issued.get((side, row), 0) + count - self.machine.sides[side]
+                over -= sum(self._issues(x, side, row) for x in found)
+                for x in self._placed:
+                    if over <= 0:
+                        break
+                    if x not in found and self._issues(x, side, row):
+                        found.add(x)
+                        over -= self._issues(x, side, row)
             if best is None or len(found) < len(best):
                 best = found
         blocking = best or set()
@@ -111,14 +120,18 @@ class ReservationTable:
                     taken -= self._ports_of(other, at)[key]
         return blocking
 
-    def _is_issued(self, number: int, side: tuple[str, int]) -> bool:
-        return (self._side[self._unit[number]], self._row(self._placed[number][1])) == side
+    def _issues(self, number: int, side: str, row: int) -> int:
+        """How many slots of a side an operation takes in a row."""
+        if self._row(self._placed[number][1]) != row:
+            return 0
+        return dict(self._sides[self._unit[number]]).get(side, 0)
 
     def _row(self, cycle: int) -> int:
         return cycle % self.period if self.period else cycle
 
     def _cells(self, unit: str, effects: Effects, cycle: int) -> Iterator[tuple[str, int]]:
-        return ((unit, self._row(cycle + i)) for i in range(effects.busy))
+        parts = self._parts[unit]
+        return ((part, self._row(cycle + i)) for part in parts for i in range(effects.busy))
 
     def _ports_of(self, effects: Effects, cycle: int) -> dict[tuple[str, str, int], int]:
         found: dict[tuple[str, str, int], int] = {}
@@ -139,17 +152,16 @@ class ReservationTable:
         if self.period and effects.busy > self.period:
             return False
         row = cycle % self.period if self.period else cycle
-        if effects.busy == 1:
-            for unit in effects.units:
+        for unit in effects.units:
+            if effects.busy == 1 and len(self._parts[unit]) == 1:
                 if (unit, row) not in self._holder and (unit, row) not in self._kept and self._has_slot(unit, row):
                     self._occupy(number, unit, effects, cycle)
                     return True
-        else:
-            for unit in effects.units:
-                cells = list(self._cells(unit, effects, cycle))
-                if not any(x in self._holder or x in self._kept for x in cells) and self._has_slot(unit, row):
-                    self._occupy(number, unit, effects, cycle)
-                    return True
+                continue
+            cells = list(self._cells(unit, effects, cycle))
+            if not any(x in self._holder or x in self._kept for x in cells) and self._has_slot(unit, row):
+                self._occupy(number, unit, effects, cycle)
+                return True
         return any(unit not in tried and self._move_from(unit, number, effects, cycle, tried) for unit in effects.units)
 
     def _move_from(self, unit: str, number: int, effects: Effects, cycle: int, tried: frozenset[str]) -> bool:
@@ -172,18 +184,21 @@ class ReservationTable:
         return False
 
     def _has_slot(self, unit: str, row: int) -> bool:
-        side = self._side[unit]
-        return self._issued.get((side, row), 0) < self.machine.sides[side]
+        issued, sides = self._issued, self.machine.sides
+        return all(issued.get((side, row), 0) + count <= sides[side] for side, count in self._sides[unit])
 
     def _occupy(self, number: int, unit: str, effects: Effects, cycle: int) -> None:
         for cell in self._cells(unit, effects, cycle):
             self._holder[cell] = number
         self._unit[number] = unit
-        key = (self._side[unit], self._row(cycle))
-        self._issued[key] = self._issued.get(key, 0) + 1
+        row = self._row(cycle)
+        for side, count in self._sides[unit]:
+            self._issued[side, row] = self._issued.get((side, row), 0) + count
 
     def _vacate(self, number: int, effects: Effects, cycle: int) -> None:
         unit = self._unit.pop(number)
         for cell in self._cells(unit, effects, cycle):
             del self._holder[cell]
-        self._issued[self._side[unit], self._row(cycle)] -= 1
+        row = self._row(cycle)
+        for side, count in self._sides[unit]:
+            self._issued[side, row] -= count

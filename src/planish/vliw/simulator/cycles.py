@@ -72,7 +72,7 @@ def check_code(code: PacketCode, machine: VliwMachine) -> list[Fault]:
 
 
 def _check_packet(number: int, packet: Packet, code: PacketCode, machine: VliwMachine) -> Iterator[Fault]:
-    units = {x.name: x for x in machine.units}
+    parts = machine.parts()
     taken: Counter[str] = Counter()
     sides: Counter[str] = Counter()
     for issue in packet:
@@ -84,13 +84,14 @@ def _check_packet(number: int, packet: Packet, code: PacketCode, machine: VliwMa
         if issue.unit not in operation.units:
             yield Fault("unit", f"{issue.unit} does not take {operation.name}", issue.instr, number)
             continue
-        taken[issue.unit] += 1
-        sides[units[issue.unit].side] += 1
-        if taken[issue.unit] == 2:
-            yield Fault("unit", f"{issue.unit} is to take two operations", issue.instr, number)
-        if sides[units[issue.unit].side] == machine.sides[units[issue.unit].side] + 1:
-            side = units[issue.unit].side
-            yield Fault("slots", f"more than {machine.sides[side]} operations of side {side}", issue.instr, number)
+        for part in parts[issue.unit]:
+            taken[part.name] += 1
+            sides[part.side] += 1
+            if taken[part.name] == 2:
+                yield Fault("unit", f"{part.name} is to take two operations", issue.instr, number)
+            if sides[part.side] == machine.sides[part.side] + 1:
+                told = f"more than {machine.sides[part.side]} operations of side {part.side}"
+                yield Fault("slots", told, issue.instr, number)
         if operation.branch:
             label = target_of(issue.instr)
             if label is None or label not in code.labels:

@@ -52,6 +52,11 @@ def base_name(array: str, memory: str) -> str:
     return f"&{array}@{memory}"
 
 
+def add_number(terms: Polynomial, number: int) -> Polynomial:
+    """A polynomial and a constant."""
+    return polynomial(add(build(terms), index(number)))
+
+
 @dataclass(slots=True)
 class Pointers:
     """Accesses by pointers that are moved on at the end of each iteration."""
@@ -108,7 +113,10 @@ class Pointers:
         if shared is not None:
             file = next(x.name for x in stream.patterns.machine.files if x.offsets)
             return MemoryAddress(shared[0].register, stream.value(add(shared[1], index(offset)), (file, 0))), place
-        pointer = self.pointer(stream, load.array, memory, terms)
+        if stream.patterns.machine.memory(memory).either:
+            # Its base begins where the access does, so that it can move on in it.
+            terms, offset = add_number(terms, offset), 0
+        pointer = self.pointer(stream, load.array, memory, terms, width)
         rest = constant(sub(build(terms), build(pointer.terms)))
         assert rest is not None
         return MemoryAddress(pointer.register, offset + rest), place
@@ -150,12 +158,14 @@ class Pointers:
         if offset % wanted:
             raise RefusedError(f"a vector of `{array.name}` is {offset % wanted} bytes off in {memory}", stream.span)
 
-    def pointer(self, stream: Stream, array: str, memory: str, terms: Polynomial) -> StreamPointer:
-        """A register that holds the address, but for a constant, that a polynomial stands for."""
+    def pointer(self, stream: Stream, array: str, memory: str, terms: Polynomial, width: int = 0) -> StreamPointer:
+        """A register that holds the address, but for a constant, that a polynomial stands for; one within reach of
+        accesses of `width` bytes (0: of all)."""
         key = (array, memory)
         for scope in stream.scope.chain():
             for known in scope.pointers.get(key, ()):
-                if constant(sub(build(terms), build(known.terms))) is not None:
+                rest = constant(sub(build(terms), build(known.terms)))
+                if rest is not None and self._is_near(stream, memory, rest, width):
                     return known
         own = names_in(build(terms))
         scope = next((x for x in stream.scope.chain() if x.depends(own)), stream.root)
@@ -166,6 +176,14 @@ class Pointers:
         if apart is None or not apart[0] or names_in(build(apart[0])) & scope.mutated or names_in(apart[1]) & inner:
             return self._computed(stream, stream.scope, key, terms)
         return self._moving(stream, scope, key, terms, build(apart[0]))
+
+    def _is_near(self, stream: Stream, memory: str, offset: int, width: int) -> bool:
+        """Whether an access of `width` bytes may have an offset."""
+        found = stream.patterns.machine.memory(memory)
+        reach = found.guarded if stream.scope.guards and found.guarded else found.reach
+        if width > 8 and found.vectors is not None:
+            reach = found.vectors
+        return not width or reach is None or reach[0] * width <= offset <= reach[1] * width and offset % width == 0
 
     def _computed(self, stream: Stream, scope: Scope, key: tuple[str, str], terms: Polynomial) -> StreamPointer:
         """An address that is added up."""
@@ -240,10 +258,12 @@ class Pointers:
         """Move on what moves at the end of an iteration: in the last access by a pointer where that is possible."""
         scope = stream.scope
         offsets = {x.name for x in stream.patterns.machine.files if x.offsets}
+        either = any(x.either for x in stream.patterns.machine.memories)
         for name, step in scope.steps.items():
             cell = stream.cells[name]
             amount = constant(step)
-            last = _last_access(scope, cell.register)
+            # Where addresses have no offset when they move, packing finds the access that moves this one on.
+            last = _last_access(scope, cell.register) if not either else None
             if last is not None and amount is None and offsets:
                 slot = (next(iter(sorted(offsets))), 0)
                 if stream.selector.best(step, slot) is not None and stream.home(step) is not scope:

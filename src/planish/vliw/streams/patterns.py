@@ -293,6 +293,8 @@ class Matcher:
     def allows(self, bound: Bindings) -> bool:
         """Whether the numbers in the operation's text may be what they would be."""
         numbers = {n: x for n, x in bound.items() if n in self.numbers and isinstance(x, Const)}
+        if not all(self.pattern.operation.may_have(x.value) for x in numbers.values()):
+            return False
         values = {n: int(x.value) for n, x in numbers.items() if not x.type.is_float}
         assumed = self.pattern.operation.definition.assumptions
         return all(evaluate(x, values) for x in assumed if variables(x) <= values.keys())

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from planish.ir.expr import Load
-from planish.ir.nest import Array, Assign, Block, For, Kernel, Reduce, Stmt
-from planish.ir.traverse import blocks_of, expressions, loads, variables
-from planish.ir.types import Type
+from planish.ir.expr import Cast, Expr, Load, type_of
+from planish.ir.nest import Array, Assign, Block, For, If, Kernel, Reduce, Stmt
+from planish.ir.text.printer import print_expr
+from planish.ir.traverse import blocks_of, children, expressions, loads, variables, walk
+from planish.ir.types import INDEX, Type
 from planish.vliw.streams.patterns import OperationPattern, PatternSet
 from planish.vliw.streams.stream import RefusedError
 
@@ -22,11 +23,35 @@ LANES = "lanes"
 def place_arrays(kernel: Kernel, patterns: PatternSet, arrays: Sequence[Array]) -> dict[str, tuple[str, ...]]:
     """The memory of each array; two where one is only read, by single elements and by vectors, and no memory serves
     both. RefusedError where there is none."""
+    check_widths(kernel, patterns)
     wanted: dict[str, set[tuple[int, bool]]] = {x.name: set() for x in arrays}
     for name, lanes, stored in _accesses(kernel.body, "", 0):
         if name in wanted:
             wanted[name].add((lanes, stored))
     return {x.name: _memories(x, wanted[x.name], patterns) for x in arrays}
+
+
+def check_widths(kernel: Kernel, patterns: PatternSet) -> None:
+    """RefusedError where values of 64 bits are computed and the machine's counters, of the same type, have fewer: what
+    counters are would be taken for them."""
+    if patterns.counter.bits >= INDEX.bits:
+        return
+    for stmt in walk(kernel.body):
+        values = [stmt.value] if isinstance(stmt, Assign | Reduce) else []
+        values += [stmt.condition] if isinstance(stmt, If) else []
+        for x in (y for value in values for y in _valued(value)):
+            inner = x.operand if isinstance(x, Cast) else None
+            wide = isinstance(x, Load) or (inner is not None and type_of(inner) != INDEX)
+            if wide and type_of(x).is_int and type_of(x).bits > patterns.counter.bits:
+                message = f"`{print_expr(x)}` has 64 bits, of which {patterns.machine.name} has no numbers"
+                raise RefusedError(message, getattr(stmt, "span", None))
+
+
+def _valued(x: Expr) -> Iterator[Expr]:
+    """An expression and its parts, but for subscripts."""
+    yield x
+    for y in () if isinstance(x, Load) else children(x):
+        yield from _valued(y)
 
 
 def _memories(array: Array, wanted: set[tuple[int, bool]], patterns: PatternSet) -> tuple[str, ...]:

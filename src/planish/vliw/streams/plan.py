@@ -25,7 +25,8 @@ from planish.poly.isl.affine import NotAffineError
 from planish.schedule.program import Cursor, Program
 from planish.schedule.steps.bands import Reorder
 from planish.vliw.machine import VliwMachine
-from planish.vliw.pack.packing import Packed, PackOptions, pack
+from planish.vliw.pack.packing import pack
+from planish.vliw.pack.reports import Packed, PackOptions
 from planish.vliw.program import Instr, MemoryAddress, StreamRegister
 from planish.vliw.streams.cost import GUESS, cycles_of, innermost
 from planish.vliw.streams.lower import LoweredStream, lower, patterns_of
@@ -294,7 +295,9 @@ def _drafts(form: _Form, search: _Search, grid: Grid) -> list[_Draft]:
 
 
 def _tiles(form: _Form, nest: For, search: _Search, grid: Grid) -> Iterator[RegisterTile]:
-    """The tiles of a nest that are looked at."""
+    """The tiles of a nest that are looked at; a machine without vectors has none."""
+    if not patterns_of(search.machine).lane_counts:
+        return
     for loop in (x for x in walk(nest) if isinstance(x, For)):
         if loop.step != 1 or form.legal.get(loop.label) is None:
             continue

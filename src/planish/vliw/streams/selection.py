@@ -26,7 +26,7 @@ import numpy as np
 
 from planish.ir.expr import Binary, Call, Cast, Compare, CompareOp, Const, Expr, Load, Select, Unary, Var, type_of
 from planish.ir.traverse import loads, walk_expr
-from planish.ir.types import BOOL, F32, F64, I64, INDEX, Type
+from planish.ir.types import BOOL, F32, F64, INDEX, Type
 from planish.vliw.machine import VliwMachine
 from planish.vliw.streams.patterns import LANE, Bindings, Matcher, OperationPattern, PatternSet
 
@@ -132,7 +132,7 @@ class OperationSelector:
     reaches: Callable[[Load, OperationPattern], bool]
     contract: bool = True
     memo: dict[tuple[Expr, Slot], OperationChoice | None] = field(default_factory=dict)
-    moves_for: dict[int, dict[Slot, tuple[Move, ...]]] = field(default_factory=dict)
+    moves_for: dict[Type, dict[Slot, tuple[Move, ...]]] = field(default_factory=dict)
 
     @property
     def machine(self) -> VliwMachine:
@@ -181,24 +181,23 @@ class OperationSelector:
 
     def _moves(self, type: Type, slot: Slot) -> tuple[Move, ...]:
         """The copies into a slot of values of a type: bits are copied, whatever they stand for."""
-        bits = I64.bits if type == BOOL else type.bits
-        known = self.moves_for.get(bits)
+        known = self.moves_for.get(type)
         if known is None:
             known = {}
+            # A condition is in the lowest bits, a counter in as many as counters have.
+            least = 8 if type == BOOL else self.patterns.counter.bits if type == INDEX else type.bits
             for move in _facts(self.patterns).moves:
                 own = type_of(move.pattern.value).bits
                 whole = move.source[1] == move.target[1]
-                if (own >= min(bits, 32 if type == INDEX else bits) if whole and not move.source[1] else
-                        whole or own == bits):  # fmt: skip
+                if own >= least if whole and not move.source[1] else whole or own == type.bits:
                     known[move.target] = (*known.get(move.target, ()), move)
-            self.moves_for[bits] = known
+            self.moves_for[type] = known
         return tuple(x for x in known.get(slot, ()) if x.source != slot)
 
     def copy(self, type: Type, slot: Slot) -> OperationPattern | None:
         """What copies a register of a slot to another one of it."""
-        bits = I64.bits if type == BOOL else type.bits
         self._moves(type, slot)
-        found = [x for x in self.moves_for[bits].get(slot, ()) if x.source == slot]
+        found = [x for x in self.moves_for[type].get(slot, ()) if x.source == slot]
         return min(found, key=lambda x: x.cost).pattern if found else None
 
     def _direct(self, expr: Expr, slot: Slot) -> OperationChoice | None:

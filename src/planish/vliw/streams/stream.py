@@ -161,10 +161,11 @@ class Stream:
         counts: dict[Slot, int] = {}
         addresses = {x.name for x in self.patterns.machine.files if x.addresses}
         predicates = {x.name for x in self.patterns.machine.files if x.predicates}
-        memories = {x.name for x in self.patterns.machine.memories}
+        others = {x.name for x in self.patterns.machine.memories}
+        others |= {x.name for x in self.patterns.machine.files if x.loops}
         for p in self.patterns.patterns:
             own = type_of(p.value)
-            if p.result.memory in memories or p.lanes != lanes:
+            if p.result.memory in others or p.lanes != lanes:
                 continue
             wide = own.is_int and type.is_int and own.bits >= min(type.bits, 32)
             truth = type == BOOL and own.is_int and not lanes and p.result.memory in predicates

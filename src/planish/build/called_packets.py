@@ -1,0 +1,160 @@
+"""Packets in a drop-in: nests of C functions give way to calls of packets, which are checked beside the original.
+
+    built = build_called(source, Options(), load_machine("hexagon"))
+    built.text, built.assembly
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from planish.build.assemble import FileResult, assemble_file
+from planish.build.functions import FunctionResult
+from planish.build.job import Job, make_job, make_workbench
+from planish.build.lower import RegionPlan, known_arguments
+from planish.build.packets import PacketResult, build_packets
+from planish.build.plan import plan_region
+from planish.build.read import read_file
+from planish.build.selection import select
+from planish.core.diagnostic import PlanishError, Remark
+from planish.core.progress import Progress, keep_quiet
+from planish.core.span import Source
+from planish.emit.assembly.called_packets import SUFFIX, function_text, packets_text
+from planish.emit.dropin.replacement import NoExtentError, Replacement, call_instead, compose, name_of
+from planish.frontend.c.translation_unit import CFile, CFunction
+from planish.options import Options
+from planish.poly.isl.affine import NotAffineError
+from planish.run.calls.passing import signature_of, why_not
+from planish.run.oracle.nest_coverage import count_calls, with_counters
+from planish.run.sizes.branch_inputs import BranchFinder
+from planish.run.sizes.call_sizes import check_cases
+from planish.run.workbench import DropIn, ReplacedNest
+from planish.target.load import load_target
+from planish.vliw.machine import VliwMachine
+
+LABEL = "packets"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CalledPackets:
+    """What became of a file: of each nest, the drop-in (None: nothing can be compiled here, and `missing` says why),
+    the assembly of all nests that are right, and `calls` that were compared in the emulator."""
+
+    results: tuple[PacketResult, ...]
+    file: FileResult | None
+    assembly: str
+    calls: int = 0
+    missing: str = ""
+
+
+def build_called(
+    source: Source, options: Options, machine: VliwMachine, tell: Progress = keep_quiet
+) -> CalledPackets:  # fmt: skip
+    """The nests of a file as packets that C calls; each function is checked in the emulator of the machine's target.
+    Raises as `build_packets`."""
+    target = load_target(machine.target)
+    options = replace(options, target=machine.target, measure=False)
+    results = build_packets(source, options, machine, tell)
+    file = read_file(source, options)
+    functions = [f for f in file.functions if options.function in (None, f.name)]
+    with tempfile.TemporaryDirectory(prefix="planish-packets-") as folder:
+        try:
+            bench = make_workbench(options, target, Path(folder), source)
+        except PlanishError as error:
+            return CalledPackets(results, None, assembly_of(results, machine), 0, error.diagnostic.message)
+        if bench.runner.missing:
+            return CalledPackets(results, None, assembly_of(results, machine), 0, bench.runner.missing)
+        job = make_job(functions, file, options, target, bench)
+        made: list[FunctionResult] = []
+        for function in functions:
+            tell(f"{function.name}: checking packets in the emulator")
+            own = [x for x in results if x.function == function.name]
+            made.append(_checked(function, own, job, machine))
+        judged = tuple(_judged(x, made) for x in results)
+        whole = assemble_file(file, options, tuple(made), bench)
+    ran = [x.selection.verdict for x in made if x.selection is not None]
+    calls = sum(x.cases_run for x in ran if x is not None)
+    return CalledPackets(judged, whole, assembly_of(judged, machine), calls)
+
+
+def _checked(function: CFunction, results: Sequence[PacketResult], job: Job, machine: VliwMachine) -> FunctionResult:
+    """A function whose nests are calls of packets, or why it stays as it is."""
+    good = {x.start: x for x in results if x.planned is not None and not x.message}
+    plans: list[RegionPlan] = []
+    replacements: list[Replacement] = []
+    remarks: list[Remark] = []
+    for region in function.regions:
+        result = good.get(region.start)
+        if result is None or result.planned is None:
+            continue
+        prepared = plan_region(region, job.options, job.target).context.nest
+        if prepared is None:
+            continue
+        plan = RegionPlan(region, prepared, (), ())
+        try:
+            replacements.append(_replacement(plan, result, job.file, machine))
+        except (NoExtentError, NotAffineError, PlanishError) as error:
+            remarks.append(Remark("emit-refused", "refused", str(error).splitlines()[0], region.span))
+            continue
+        plans.append(plan)
+    signature = signature_of(function)
+    if signature is None and replacements:
+        message = f"it cannot be called for a check: {why_not(function)}; kept as written"
+        remarks.append(Remark("verify-signature", "refused", message, function.span))
+    if signature is None or not replacements:
+        return FunctionResult(function, tuple(plans), None, (), tuple(remarks))
+    text = job.file.source.text
+    known = tuple(known_arguments(x, function, text) for x in plans)
+    cases = tuple(check_cases(function, known, job.options.sizes))
+    finder = BranchFinder(text, function, signature, known)
+    version = _drop_in(function, replacements, job.file)
+    found = select(job.reference, [version], signature, cases, (), job.bench, function.span, finder.find)
+    used = tuple(replacements) if found.version is not None else ()
+    return FunctionResult(function, tuple(plans), found, used, (*remarks, *found.remarks))
+
+
+def _replacement(plan: RegionPlan, result: PacketResult, file: CFile, machine: VliwMachine) -> Replacement:
+    planned, prepared, region = result.planned, plan.prepared, plan.region
+    assert planned is not None and prepared is not None
+    name = name_of(region)
+    text = packets_text(region.kernel, planned.lowered, planned.packed.code, machine, name)
+    return call_instead(
+        region, prepared.scop, name, text, file.source.text, False, assumptions=region.kernel.assumptions
+    )
+
+
+def _drop_in(function: CFunction, replacements: Sequence[Replacement], file: CFile) -> DropIn:
+    """The file with one function changed."""
+    regions = {x.start: x for x in function.regions}
+    patches = tuple(count_calls(replacements, regions))
+    counted = with_counters(compose(file.source.text, patches, ""), {function.name})
+    nests = tuple(ReplacedNest(x.patch.start, regions[x.patch.start].span) for x in replacements)
+    text = compose(file.source.text, replacements, "")
+    return DropIn(LABEL, text, (), {}, counted, nests, patches, tuple(replacements))
+
+
+def _judged(result: PacketResult, made: Sequence[FunctionResult]) -> PacketResult:
+    """A nest with what the emulator has shown."""
+    own = next((x for x in made if x.function.name == result.function), None)
+    if own is None or result.planned is None or result.message:
+        return result
+    if own.selection is not None and own.selection.version is not None:
+        return result
+    refuted = own.selection is not None and own.selection.refuted
+    told = next((x.message for x in own.remarks if x.kind == "refused"), "it was not seen to run in the emulator")
+    return replace(result, message=told) if refuted else replace(result, planned=None, remarks=own.remarks)
+
+
+def assembly_of(results: Sequence[PacketResult], machine: VliwMachine) -> str:
+    """The functions of all nests that are right, in assembly."""
+    out: list[str] = []
+    for x in results:
+        if x.planned is None or x.message:
+            continue
+        name = f"planish_{x.function}_{x.ordinal}{SUFFIX}"
+        out.append(f"{machine.assembly.remark.format(text=f'{x.function}: {x.planned.described}')}")
+        out.append(function_text(x.planned.packed.code, machine, name, visible=True) + "\n")
+    return "\n".join(out)

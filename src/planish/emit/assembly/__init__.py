@@ -1,0 +1,1 @@
+"""Packets as functions that C calls, in the assembly of a VLIW machine."""

@@ -1,0 +1,79 @@
+"""Functions whose nests are packets of Hexagon are called in an emulator beside the C that they are made of."""
+
+from __future__ import annotations
+
+import pytest
+
+from planish.build.called_packets import CalledPackets, build_called
+from planish.core.span import Source
+from planish.options import Options
+from planish.vliw.description import load_machine
+
+FUNCTIONS = {
+    "dot": """
+int dot(int n, const int *restrict x, const int *restrict y)
+{
+    int s = 0;
+    for (int i = 0; i < n; i++) s += x[i] * y[i];
+    return s;
+}
+""",
+    "saxpy": """
+void saxpy(int n, int a, const int *restrict x, int *restrict y)
+{
+    for (int i = 0; i < n; i++) y[i] += a * x[i];
+}
+""",
+    "seven": """
+void seven(int n, int a, int b, int c, int d, int e, const short *restrict x, short *restrict y)
+{
+    for (int i = 0; i < n; i++) y[i] = a * x[i] + b + (c ^ d) - e;
+}
+""",
+    "fir": """
+void fir(int n, int taps, const int *restrict x, const int *restrict h, int *restrict y)
+{
+    for (int i = 0; i < n; i++) {
+        int s = 0;
+        for (int k = 0; k < taps; k++) s += h[k] * x[i + k];
+        y[i] = s;
+    }
+}
+""",
+    "matmul": """
+void matmul(const int a[restrict 8][12], const int b[restrict 12][10], int c[restrict 8][10])
+{
+    for (int i = 0; i < 8; i++)
+        for (int j = 0; j < 10; j++) {
+            int s = 0;
+            for (int k = 0; k < 12; k++) s += a[i][k] * b[k][j];
+            c[i][j] = s;
+        }
+}
+""",
+    "clamp": """
+void clamp(int n, int low, const int *restrict x, int *restrict y)
+{
+    for (int i = 0; i < n; i++) y[i] = x[i] > low ? x[i] : low;
+}
+""",
+}
+
+
+def _build(name: str) -> CalledPackets:
+    built = build_called(Source(f"{name}.c", FUNCTIONS[name]), Options(), load_machine("hexagon"))
+    if built.file is None:
+        pytest.skip(built.missing)
+    return built
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_packets_do_what_the_function_does(name: str) -> None:
+    built = _build(name)
+    (result,) = built.results
+    assert result.message == "", result.message
+    assert result.planned is not None, [x.message for x in result.remarks]
+    assert built.calls > 0
+    assert built.file is not None
+    assert f"planish_{name}_1_packets:" in built.file.text
+    assert "endloop0" in built.assembly
