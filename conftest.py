@@ -2,4 +2,4 @@
 
 from importlib.util import find_spec
 
-collect_ignore = [] if find_spec("ortools") else ["src/planish/vliw/pack/exact_model.py"]
+collect_ignore = [] if find_spec("ortools") else ["src/planish/vliw/pack/modulo/exact_model.py"]

@@ -28,8 +28,9 @@ from planish.run.vliw.programs import run_code
 from planish.vliw.assembly import print_assembly
 from planish.vliw.machine import VliwMachine
 from planish.vliw.pack.reports import LoopReport, PackOptions
-from planish.vliw.program import Item, Loop, PacketCode
+from planish.vliw.program import PacketCode
 from planish.vliw.simulator.cycles import SimulatedRun
+from planish.vliw.streams.cost import innermost
 from planish.vliw.streams.image import Values, excess, fill_state, read_arrays
 from planish.vliw.streams.lower import LoweredStream
 from planish.vliw.streams.oracle import difference, draw_values, sizes_for, with_room
@@ -253,23 +254,12 @@ def print_packets(result: PacketResult, machine: VliwMachine) -> str:
     return "\n".join(heads) + "\n" + print_assembly(planned.packed.code, machine) + "\n"
 
 
-def explain_loops(result: PacketResult) -> Iterator[tuple[LoopReport, Span | None, tuple[Span, ...]]]:
-    """What is known of each innermost loop, its place, and those of the operations of its recurrence."""
+def explain_loops(result: PacketResult) -> Iterator[tuple[LoopReport, Span | None]]:
+    """What is known of each innermost loop, and its place."""
     planned = result.planned
     if planned is None:
         return
-    loops = {x.name: x for x in _innermost(planned.lowered.program.body)}
+    loops = {x.name: x for x in innermost(planned.lowered.program.body)}
     for report in planned.packed.loops:
         loop = loops.get(report.name)
-        body = loop.body if loop is not None else ()
-        at = [body[n] for n in report.recurrences.operations if n < len(body)]
-        spans = tuple(dict.fromkeys(x.span for x in at if x.span is not None))
-        yield report, loop.span if loop is not None else None, spans
-
-
-def _innermost(items: tuple[Item, ...]) -> Iterator[Loop]:
-    for x in items:
-        if isinstance(x, Loop):
-            if x.is_innermost:
-                yield x
-            yield from _innermost(x.body)
+        yield report, loop.span if loop is not None else None

@@ -39,11 +39,11 @@ def describe_packets(result: PacketResult, source: Source, all_remarks: bool) ->
     `all_remarks` also what was refused in favour of what was done."""
     if result.message:
         yield f"{result.function}: WRONG: {result.message}"
-    for report, span, recurrence in explain_loops(result):
+    for report, span in explain_loops(result):
         where = f"line {span.line}: " if span is not None else ""
         yield f"{result.function}: {where}{report}"
         yield from (
-            f"{x.line:>5} | {source.line(x.line).strip()}" for x in recurrence
+            f"{x.line:>5} | {source.line(x.line).strip()}" for x in report.spans
             if x.file == source.name and report.recurrences.interval >= report.resources.interval
         )  # fmt: skip
     every = all_remarks or result.planned is None

@@ -122,6 +122,6 @@ def test_a_crash_of_the_simulator_is_no_result(monkeypatch: pytest.MonkeyPatch) 
     machine = load_machine("ftmatrix")
     code = PacketCode("c", (), {}, ())
     assert run_code(code, machine, make_state(machine), 9).faults == ()
-    monkeypatch.setattr("planish.run.vliw.simulator._call", lambda *_: os.abort())
-    with pytest.raises(RuntimeError, match="SIGABRT"):
+    monkeypatch.setattr("planish.run.vliw.simulator._call", lambda *_: os._exit(9))
+    with pytest.raises(RuntimeError, match="ends with"):
         run_code(code, machine, make_state(machine), 9)

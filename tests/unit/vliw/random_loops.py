@@ -110,8 +110,26 @@ class Maker:
             made.append(Instr("ADDI", (Immediate(-1), StreamRegister("S", "k"), StreamRegister("S", "k"))))
         return tuple(made)
 
-    def program(self, size: int, counts: tuple[int, ...]) -> tuple[StreamProgram, dict[str, int]]:
-        """A loop, or a loop in a loop; results are stored behind it."""
+    def carrying(self, size: int) -> tuple[Instr, ...]:
+        """A body of copies for the most part: values go from register to register, and round in circles."""
+        made: list[Instr] = []
+        order = [StreamRegister(self.data, f"v{i}") for i in range(self.values)]
+        self.random.shuffle(order)
+        for register in order[:size]:
+            if self.random.random() < 0.6:
+                made.append(Instr(self.copy, (register, self.value())))
+            else:
+                made.append(Instr(self.random.choice(self.binary), (register, self.value(), self.value())))
+            if self.random.random() < 0.3:
+                address = MemoryAddress(self.pointers[0], self.random.randrange(4) * self.bytes)
+                made.append(Instr(self.store, (address, self.value())))
+        step = Immediate(self.sign * self.bytes)
+        return (*made, Instr(self.step, (step, self.pointers[0], self.pointers[0])))
+
+    def program(
+        self, size: int, counts: tuple[int, ...], carrying: bool = False
+    ) -> tuple[StreamProgram, dict[str, int]]:
+        """A loop, or a loop in a loop; results are stored behind it. `carrying`: its body is of copies."""
         random = self.random
         count_register = StreamRegister(self.count_file, "n")
         n = random.choice(counts)
@@ -120,7 +138,7 @@ class Maker:
         loop: Item = Loop(
             "i",
             n if known < 0.3 else count_register,
-            self.body(size),
+            self.carrying(size) if carrying else self.body(size),
             at_least=n if known > 0.8 else random.choice([0, min(n, 1)]),
             multiple=multiple,
         )

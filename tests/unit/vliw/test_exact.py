@@ -12,9 +12,9 @@ from planish.vliw.machine import Unit, VliwMachine, VliwRegisterFile
 from planish.vliw.pack import PackOptions, pack
 from planish.vliw.pack.dependence import Edge
 from planish.vliw.pack.effects import Described
-from planish.vliw.pack.exact import refine
-from planish.vliw.pack.lifetimes import values_of
-from planish.vliw.pack.modulo import LoopBody, schedule_loop
+from planish.vliw.pack.modulo.exact import refine
+from planish.vliw.pack.modulo.iterative import LoopBody, schedule_loop
+from planish.vliw.pack.modulo.lifetimes import values_of
 from planish.vliw.program import Instr, Loop, StreamProgram, StreamRegister
 
 needed = pytest.mark.skipif(find_spec("ortools") is None, reason="OR-tools is not installed (the extra `exact`)")

@@ -21,3 +21,13 @@ def test_packets_equal_the_stream(seed: int) -> None:
     wanted = run_program(program, machine, values)
     state, _ = run_code(pack(program, machine).code, machine, values)
     assert state.cells == wanted.cells
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_values_that_loops_carry(seed: int) -> None:
+    random = Random(seed)
+    machine = random_machine(random)
+    program, values = Maker(random, machine).program(random.randrange(2, 9), COUNTS, carrying=True)
+    wanted = run_program(program, machine, values)
+    state, _ = run_code(pack(program, machine).code, machine, values)
+    assert state.cells == wanted.cells

@@ -13,11 +13,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from planish.ir.expr import Const
-from planish.ir.nest import Array
+from planish.ir.expr import Const, Load, Var
+from planish.ir.nest import Array, Assign, For, Kernel
+from planish.ir.traverse import flatten
 from planish.vliw.machine import Kind, MachineOperation, VliwMachine
 from planish.vliw.program import AccessPlace, Guard, Immediate, Instr, Label, MemoryAddress, StreamRegister
 
@@ -103,10 +105,16 @@ class Described:
 
     machine: VliwMachine
     _known: dict[str, tuple[MachineOperation, Kind, tuple[_Role | None, ...]]] = field(default_factory=dict)
-    _memories: frozenset[str] = frozenset()
+    copies: Mapping[str, str] = field(default_factory=dict)
+    """The operations that copy a register, all of it, to another one of its file; and that file."""
 
     def __post_init__(self) -> None:
-        self._memories = frozenset(x.name for x in self.machine.memories)
+        found = ((x.name, _copied_file(x.definition, self.machine)) for x in self.machine.operations)
+        self.copies = {name: file for name, file in found if file is not None}
+
+    def copy_of(self, file: str) -> str:
+        """The operation that copies a register of a file, of which there is one."""
+        return next(name for name, own in self.copies.items() if own == file)
 
     def roles(self, name: str) -> tuple[MachineOperation, Kind, tuple[_Role | None, ...]]:
         """The operation of that name, its kind, and what it does with each operand (None: an immediate)."""
@@ -152,6 +160,28 @@ class Described:
             reads.append(instr.guard.register)
         done = (tuple(reads), tuple(writes), tuple(accesses))
         return Effects(instr, kind, operation.units, operation.latency, operation.busy, *done)
+
+
+def _copied_file(definition: Kernel, machine: VliwMachine) -> str | None:
+    """The file of which a definition copies one register to another; None where it does something else."""
+    if definition.sizes or definition.scalars:
+        return None
+    match definition.arrays, flatten(definition.body.body):
+        case (to, source), [Assign(index=(), value=Load(index=())) as stmt]:
+            count = 1
+        case (to, source), [For(lower=Const(value=0), upper=Const(value=many), step=1, body=body, var=var)]:
+            match flatten(body.body):
+                case [Assign(index=(Var(name=i),), value=Load(index=(Var(name=j),))) as stmt] if i == j == var:
+                    count = int(many)
+                case _:
+                    return None
+        case _:
+            return None
+    assert isinstance(stmt.value, Load)
+    own = (stmt.array, stmt.value.array) == (to.name, source.name) and to.type == source.type
+    files = {x.name: x.bits for x in machine.files}
+    whole = to.memory == source.memory and files.get(to.memory) == count * to.type.bits
+    return to.memory if own and whole else None
 
 
 def _roles(machine: VliwMachine, operation: MachineOperation) -> tuple[_Role | None, ...]:

@@ -14,25 +14,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.vliw.machine import VliwMachine
 from planish.vliw.pack.allocate import TooFewRegisters, allocate
 from planish.vliw.pack.bounds import recurrence_bound, resource_bound
 from planish.vliw.pack.control import Control
 from planish.vliw.pack.dependence import graph
 from planish.vliw.pack.effects import Described
-from planish.vliw.pack.exact import IntervalProof, is_installed, missing, refine
-from planish.vliw.pack.expand import Parts, Rolled, expand, is_addressable
 from planish.vliw.pack.induction import fold_steps
-from planish.vliw.pack.lifetimes import pressure
 from planish.vliw.pack.listing import Flying, Schedule, gap_before, schedule_block
 from planish.vliw.pack.loops.hardware_loops import HardwareLoops
 from planish.vliw.pack.loops.invariants import hoist
 from planish.vliw.pack.loops.unrolling import unroll_short
-from planish.vliw.pack.pipelining import (
+from planish.vliw.pack.modulo.exact import IntervalProof, is_installed, missing, refine
+from planish.vliw.pack.modulo.expand import Parts, Rolled, expand, is_addressable
+from planish.vliw.pack.modulo.lifetimes import pressure
+from planish.vliw.pack.modulo.pipelining import (
     Problem,
     add_control,
     has_registers,
@@ -42,7 +41,8 @@ from planish.vliw.pack.pipelining import (
     unrollings,
     with_copies,
 )
-from planish.vliw.pack.reports import BlockReport, LoopReport, Packed, PackMethod, PackOptions
+from planish.vliw.pack.plans import PackPlan, too_few
+from planish.vliw.pack.reports import BlockReport, LoopReport, Packed, PackMethod, PackOptions, spans_of
 from planish.vliw.pack.webs import Registers, live_at_head, live_before, name_values
 from planish.vliw.program import Guard, Instr, Issue, Item, Loop, Packet, PacketCode, StreamProgram, StreamRegister
 
@@ -59,7 +59,7 @@ def pack(program: StreamProgram, machine: VliwMachine, options: PackOptions | No
     chosen = options or PackOptions()
     if chosen.exact and not is_installed():
         raise missing()
-    plan = _Plan(chosen.unroll)
+    plan = PackPlan(chosen.unroll)
     described, control = Described(machine), Control(machine)
     while True:
         builder = _Builder(machine, described, control, chosen, plan)
@@ -71,35 +71,8 @@ def pack(program: StreamProgram, machine: VliwMachine, options: PackOptions | No
         except TooFewRegisters as few:
             calmer = plan.calmer(few.file, builder.reports)
             if calmer is None:
-                raise _too_few(program, machine, few) from few
+                raise too_few(program, machine, few) from few
             plan = calmer
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """How much is done at once: with fewer registers, loops get longer intervals (`longer` than these), then none is
-    unrolled and nothing moved out of them, then operations are issued in the order in which they stand."""
-
-    unroll: int
-    longer: Mapping[str, int] = field(default_factory=dict)
-    ordered: bool = False
-    hoists: bool = True
-
-    def calmer(self, file: str, reports: Sequence[LoopReport]) -> _Plan | None:
-        """A plan that takes fewer registers of a file; None where there is none."""
-        # Iterations that begin later overlap less: each loop that wants registers of that file is made slower.
-        pressed = {x.name: x.interval + 1 for x in reports if x.method != "list" and file in x.registers}
-        if pressed:
-            return replace(self, longer={**self.longer, **pressed})
-        if self.unroll or self.hoists:
-            return _Plan(0, hoists=False)
-        return None if self.ordered else _Plan(0, ordered=True, hoists=False)
-
-
-def _too_few(program: StreamProgram, machine: VliwMachine, few: TooFewRegisters) -> PlanishError:
-    count = machine.file(few.file).count
-    message = f"{program.name} wants {few.wanted} registers of {few.file} at once; {machine.name} has {count}"
-    return PlanishError(Diagnostic("E0912", message))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +97,7 @@ class _Builder:
     described: Described
     control: Control
     options: PackOptions
-    plan: _Plan
+    plan: PackPlan
     packets: list[Packet] = field(default_factory=list)
     labels: dict[str, int] = field(default_factory=dict)
     flying: list[Flying] = field(default_factory=list)
@@ -211,22 +184,38 @@ class _Builder:
         hardware = self.hardware.counter(loop)
         control = () if hardware else self.count_down(self.counter(loop), "")
         slowest = self.once([*instrs, *control]).length
-        rolled = roll(problem, self.plan.longer.get(loop.name, 0), slowest - 1)
-        if rolled is None:
-            return False
-        proof = None
-        if self.options.exact:
-            better, proof = refine(problem.body, rolled.kernel, problem.least, self.options.exact)
-            if has_registers(problem, better):
-                rolled = with_copies(problem, better)
-        if isinstance(loop.count, int):
-            return self.pipelined_so_often(loop, problem, rolled, loop.count, block, proof)
+        least = self.plan.longer.get(loop.name, 0)
+        while True:
+            rolled = roll(problem, least, slowest - 1)
+            if rolled is None:
+                return False
+            proof = None
+            if self.options.exact:
+                better, proof = refine(problem.body, rolled.kernel, problem.least, self.options.exact)
+                if has_registers(problem, better):
+                    rolled = with_copies(problem, better)
+            if isinstance(loop.count, int):
+                done = self.pipelined_so_often(loop, problem, rolled, loop.count, block, proof)
+            else:
+                done = self.pipelined_as_counted(loop, problem, rolled, loop.count, block, proof)
+            if done:
+                return True
+            # A kernel that is full has no room for what counts its passes.
+            least = rolled.kernel.interval + 1
+
+    def pipelined_as_counted(
+        self, loop: Loop, problem: Problem, rolled: Rolled, count: StreamRegister, block: list[Instr],
+        proof: IntervalProof | None,
+    ) -> bool:  # fmt: skip
+        """A loop whose number of iterations is in a register."""
+        hardware = self.hardware.counter(loop)
         counter = self.counter(loop)
         for unroll in unrollings(rolled, 1):
             before = rolled.before
             exact = loop.multiple % unroll == 0
-            if exact:
-                # As many iterations as the count is a multiple of: none are left over.
+            if exact or rolled.rotation.homes:
+                # As many iterations as the count is a multiple of: none are left over. And what is carried is where it
+                # was.
                 before = -(-before // unroll) * unroll
             passes = left = self.fresh(counter.file)
             head = self.label(loop, "kernel")
@@ -245,9 +234,9 @@ class _Builder:
             self.report(loop, problem, rolled, unroll, proof)
             rest, behind = self.label(loop, "rest"), self.label(loop, "end")
             short = loop.at_least < before + unroll
-            block = [*block, *self.control.add(passes, loop.count, -before), *ends.before]
+            block = [*block, *self.control.add(passes, count, -before), *ends.before]
             if short or not exact:
-                block += self.control.move(counter, loop.count)
+                block += self.control.move(counter, count)
             leave: Sequence[Instr] = ()
             if not exact:
                 # The operations that a jump over what is left takes are in the epilogue.
@@ -311,28 +300,37 @@ class _Builder:
                 del self.labels[head]
                 continue
             self.report(loop, problem, rolled, unroll, proof)
-            self.block([*block, *start])
+            self.block([*block, *self.turns(unrolled(rolled, unroll), count), *start])
             self.rows(parts, kernel, head)
             return True
         if count * len(loop.body) > _MOST_FLAT:
             return False
         most = max([1, *rolled.copies.values()])
         self.report(loop, problem, rolled, 0, proof)
-        self.block(block)
+        self.block([*block, *self.turns(unrolled(rolled, most), count)])
         parts = expand(unrolled(rolled, most), count, 0)
         self.rows(Parts([], [], [*parts.prologue, *parts.epilogue]), [], None)
         return True
+
+    def turns(self, rolled: Rolled, count: int) -> list[Instr]:
+        """Carried values go to the registers in which so many iterations find them, all at once."""
+        moves = rolled.rotation.moves(rolled.copies, count)
+        between = {source: self.fresh(source.file) for _, source in moves}
+        pairs = [*((between[x], x) for x in between), *((to, between[source]) for to, source in moves)]
+        return [Instr(self.described.copy_of(to.file), (to, source)) for to, source in pairs]
 
     def report(self, loop: Loop, problem: Problem, rolled: Rolled, unroll: int, proof: IntervalProof | None) -> None:
         kernel = rolled.kernel
         registers = pressure(problem.body.values, problem.invariants, kernel.cycles, kernel.interval)
         bounds = (problem.resources, problem.recurrences)
         method: PackMethod = "modulo" if unroll else "flat"
+        spans = spans_of(problem.body.nodes, problem.recurrences)
         self.reports.append(
             LoopReport(
-                loop.name, method, len(loop.body), kernel.interval, *bounds, kernel.stages, unroll, registers, proof
+                loop.name, method, len(loop.body), kernel.interval, *bounds, kernel.stages, unroll, registers, proof,
+                spans,
             )
-        )
+        )  # fmt: skip
 
     def rows(self, parts: Parts, kernel: list[list[Issue]], head: str | None) -> None:
         """The packets of a pipelined loop."""
@@ -447,7 +445,8 @@ class _Builder:
         if report:
             recurrences = recurrence_bound(len(nodes), graph(nodes, True, (), pointers))
             bounds = (resource_bound(self.machine, nodes), recurrences)
-            self.reports.append(LoopReport(loop.name, "list", len(loop.body), schedule.length, *bounds))
+            spans = spans_of(nodes, recurrences)
+            self.reports.append(LoopReport(loop.name, "list", len(loop.body), schedule.length, *bounds, spans=spans))
 
     def idle(self, cycles: int) -> None:
         """Empty packets."""

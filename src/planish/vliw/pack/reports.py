@@ -8,12 +8,14 @@ k: II 4 (modulo), which is the least (4 operations keep A for 4 of them); ResMII
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from planish.core.span import Span
 from planish.vliw.pack.bounds import IntervalBound
-from planish.vliw.pack.exact import IntervalProof
+from planish.vliw.pack.effects import Effects
+from planish.vliw.pack.modulo.exact import IntervalProof
 from planish.vliw.program import PacketCode
 
 PackMethod = Literal["list", "modulo", "flat"]
@@ -39,7 +41,8 @@ class LoopReport:
 
     `interval`: cycles from one iteration to the next; `resources` and `recurrences` bound it from below. `stages`: how
     many iterations are under way at once; `unroll`: how many begin in a pass of the kernel (0: there is none);
-    `registers`: MaxLive of each file; `operations`: how many an iteration has; `proof`: what the exact solver found.
+    `registers`: MaxLive of each file; `operations`: how many an iteration has; `proof`: what the exact solver found;
+    `spans`: where the operations of the recurrence come from.
     """
 
     name: str
@@ -52,6 +55,7 @@ class LoopReport:
     unroll: int = 1
     registers: Mapping[str, int] = field(default_factory=dict)
     proof: IntervalProof | None = None
+    spans: tuple[Span, ...] = ()
 
     @property
     def least(self) -> int:
@@ -94,3 +98,9 @@ class Packed:
     code: PacketCode
     loops: tuple[LoopReport, ...]
     blocks: tuple[BlockReport, ...] = ()
+
+
+def spans_of(nodes: Sequence[Effects], bound: IntervalBound) -> tuple[Span, ...]:
+    """The places of the operations of a recurrence, each once."""
+    spans = (nodes[n].instr.span for n in bound.operations)
+    return tuple(dict.fromkeys(x for x in spans if x is not None))

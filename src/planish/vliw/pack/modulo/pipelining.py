@@ -16,17 +16,18 @@ where the operations that count its passes go.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from planish.vliw.pack.bounds import IntervalBound, recurrence_bound, resource_bound
 from planish.vliw.pack.control import Control
 from planish.vliw.pack.dependence import Edge, graph
 from planish.vliw.pack.effects import BasePointer, Described, Effects
-from planish.vliw.pack.expand import Rolled
 from planish.vliw.pack.induction import fold_steps
-from planish.vliw.pack.lifetimes import copies, pressure, values_of
-from planish.vliw.pack.modulo import LoopBody, PipelinedKernel, schedule_at
+from planish.vliw.pack.modulo.expand import Rolled
+from planish.vliw.pack.modulo.iterative import LoopBody, PipelinedKernel, schedule_at
+from planish.vliw.pack.modulo.lifetimes import copies, pressure, values_of
+from planish.vliw.pack.modulo.rotation import Rotation, rotate
 from planish.vliw.pack.reservation import ReservationTable
 from planish.vliw.pack.webs import Registers
 from planish.vliw.program import Instr, Issue, StreamRegister
@@ -38,9 +39,10 @@ _MOST_COPIES = 16
 @dataclass(frozen=True, slots=True)
 class Problem:
     """An innermost loop to be pipelined. `invariants`: registers that it reads and does not write,
-    and its pointers."""
+    and its pointers; `rotation`: what it carries."""
 
     body: LoopBody
+    rotation: Rotation
     pointers: Mapping[StreamRegister, BasePointer]
     invariants: Registers
     resources: IntervalBound
@@ -55,20 +57,32 @@ class Problem:
 def prepare(instrs: Sequence[Instr], after: Registers, control: Control, described: Described) -> Problem:
     """The problem of a loop's body; `after` are the registers that are wanted when the loop has ended, or when an
     iteration begins."""
-    folded, pointers = fold_steps(instrs, control, described)
+    rotation = rotate(instrs, after, control, described)
+    folded, pointers = fold_steps(rotation.body, control, described)
     nodes = tuple(described.effects(x) for x in folded)
     written = {x.register for node in nodes for x in node.writes}
-    renamed = frozenset(x for x in written if x not in after and not x.name.isdecimal())
+    renamed = frozenset(x for x in written if x not in after and not x.name.isdecimal()) | rotation.homes.keys()
     edges = [x for x in graph(nodes, True, renamed, pointers, free=True) if x.first != x.second or x.distance]
+    edges += _carried_edges(nodes, rotation)
     for pointer in pointers.values():
         edges.append(Edge(pointer.update, pointer.update, pointer.latency, 1))
     machine = described.machine
-    values = [x for x in values_of(nodes, renamed) if x.register not in pointers]
+    values = [x for x in values_of(nodes, renamed, rotation.reads) if x.register not in pointers]
     body = LoopBody(machine, nodes, tuple(edges), tuple(values))
     # A pointer takes its register all the time, whenever its next value lands.
-    invariants = frozenset(y for x in nodes for y in x.reads) - written | frozenset(pointers)
+    read = frozenset(y for x in nodes for y in x.reads)
+    invariants = read - written - rotation.reads.keys() | frozenset(pointers)
     resources, recurrences = resource_bound(machine, nodes), recurrence_bound(len(nodes), edges)
-    return Problem(body, pointers, invariants, resources, recurrences)
+    return Problem(body, rotation, pointers, invariants, resources, recurrences)
+
+
+def _carried_edges(nodes: Sequence[Effects], rotation: Rotation) -> Iterator[Edge]:
+    """What waits for values of earlier iterations."""
+    made = {x.register: (i, x.latency) for i, node in enumerate(nodes) for x in node.writes}
+    for i, node in enumerate(nodes):
+        for root, distance in {rotation.reads[x] for x in node.reads if x in rotation.reads}:
+            first, latency = made[root]
+            yield Edge(first, i, latency, distance)
 
 
 def roll(problem: Problem, least: int, most: int) -> Rolled | None:
@@ -95,11 +109,13 @@ def has_registers(problem: Problem, kernel: PipelinedKernel) -> bool:
 def with_copies(problem: Problem, kernel: PipelinedKernel) -> Rolled:
     """The schedule, and how many registers each value takes turns with."""
     wanted = {x.register: copies(x, kernel.cycles, kernel.interval) for x in problem.body.values if x.renamed}
+    wanted = {x: max(count, problem.rotation.least_copies(x)) for x, count in wanted.items()}
     return Rolled(
         tuple(x.instr for x in problem.body.nodes),
         kernel,
         {x: count for x, count in wanted.items() if count > 1},
         problem.pointers,
+        problem.rotation,
     )
 
 
@@ -107,7 +123,7 @@ def unrolled(rolled: Rolled, least: int) -> Rolled:
     """The loop for a kernel that is unrolled `least` times: values take turns with a number of registers that
     divides it."""
     taken = {x: next(i for i in range(count, least + 1) if least % i == 0) for x, count in rolled.copies.items()}
-    return Rolled(rolled.body, rolled.kernel, taken, rolled.pointers)
+    return replace(rolled, copies=taken)
 
 
 def unrollings(rolled: Rolled, cycles: int) -> list[int]:

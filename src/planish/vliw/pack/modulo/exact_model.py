@@ -13,9 +13,9 @@ from typing import Literal
 from ortools.sat.python import cp_model
 
 from planish.vliw.pack.bounds import unions
-from planish.vliw.pack.lifetimes import span
-from planish.vliw.pack.lifetimes import total as sum_of_lifetimes
-from planish.vliw.pack.modulo import LoopBody
+from planish.vliw.pack.modulo.iterative import LoopBody
+from planish.vliw.pack.modulo.lifetimes import span
+from planish.vliw.pack.modulo.lifetimes import total as sum_of_lifetimes
 
 Outcome = Literal["found", "none", "unknown"]
 

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from planish.vliw.pack.effects import Effects
@@ -26,8 +26,14 @@ class LiveValue:
     renamed: bool
 
 
-def values_of(nodes: Sequence[Effects], renamed: Collection[StreamRegister]) -> list[LiveValue]:
-    """The values that the iterations of a loop make."""
+def values_of(
+    nodes: Sequence[Effects],
+    renamed: Collection[StreamRegister],
+    carried: Mapping[StreamRegister, tuple[StreamRegister, int]] | None = None,
+) -> list[LiveValue]:
+    """The values that the iterations of a loop make; `carried`: names under which those of iterations before are
+    read."""
+    earlier = carried or {}
     writers: dict[StreamRegister, list[tuple[int, int]]] = {}
     for i, node in enumerate(nodes):
         for write in node.writes:
@@ -35,7 +41,10 @@ def values_of(nodes: Sequence[Effects], renamed: Collection[StreamRegister]) -> 
     readers: dict[StreamRegister, list[tuple[int, int]]] = {x: [] for x in writers}
     for i, node in enumerate(nodes):
         for register in node.reads:
-            if register in writers:
+            if register in earlier:
+                root, distance = earlier[register]
+                readers[root].append((i, distance))
+            elif register in writers:
                 # What is read before it is written is the value of the iteration before.
                 readers[register].append((i, int(register not in renamed and i <= writers[register][0][0])))
     return [LiveValue(x, tuple(writers[x]), tuple(readers[x]), x in renamed) for x in writers]

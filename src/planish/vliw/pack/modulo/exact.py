@@ -13,8 +13,8 @@ from importlib import import_module
 from importlib.util import find_spec
 
 from planish.core.diagnostic import Diagnostic, PlanishError
-from planish.vliw.pack.lifetimes import total
-from planish.vliw.pack.modulo import LoopBody, PipelinedKernel, kernel_at
+from planish.vliw.pack.modulo.iterative import LoopBody, PipelinedKernel, kernel_at
+from planish.vliw.pack.modulo.lifetimes import total
 
 _EXTRA = "pip install 'planish[exact]'"
 
@@ -47,7 +47,7 @@ def refine(body: LoopBody, kernel: PipelinedKernel, least: int, limit: float) ->
     """
     if not is_installed():
         raise missing()
-    solve = import_module("planish.vliw.pack.exact_model").solve
+    solve = import_module("planish.vliw.pack.modulo.exact_model").solve
     proven, best = least, kernel
     for interval in range(least, kernel.interval):
         found = solve(body, interval, limit)

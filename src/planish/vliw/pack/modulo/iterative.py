@@ -25,9 +25,9 @@ from planish.vliw.machine import VliwMachine
 from planish.vliw.pack.bounds import recurrence_bound, resource_bound
 from planish.vliw.pack.dependence import Edge
 from planish.vliw.pack.effects import Effects
-from planish.vliw.pack.lifetimes import LiveValue
+from planish.vliw.pack.modulo.lifetimes import LiveValue
+from planish.vliw.pack.modulo.slack import place_by_slack
 from planish.vliw.pack.reservation import ReservationTable
-from planish.vliw.pack.slack import place_by_slack
 
 _TRIES = 8
 """How often an operation is placed on average before an order is given up."""

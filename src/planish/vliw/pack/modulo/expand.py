@@ -28,7 +28,8 @@ from planish.vliw.machine import VliwMachine
 from planish.vliw.pack.allocate import rename
 from planish.vliw.pack.effects import BasePointer
 from planish.vliw.pack.induction import shifted
-from planish.vliw.pack.modulo import PipelinedKernel
+from planish.vliw.pack.modulo.iterative import PipelinedKernel
+from planish.vliw.pack.modulo.rotation import Rotation
 from planish.vliw.program import Instr, Issue, MemoryAddress, StreamRegister
 
 
@@ -41,6 +42,7 @@ class Rolled:
     kernel: PipelinedKernel
     copies: Mapping[StreamRegister, int]
     pointers: Mapping[StreamRegister, BasePointer]
+    rotation: Rotation = Rotation(())
 
     @property
     def before(self) -> int:
@@ -92,10 +94,11 @@ def is_addressable(machine: VliwMachine, parts: Parts) -> bool:
 
 def _instance(loop: Rolled, i: int, iteration: int, begun: int) -> Instr:
     """An operation of an iteration, out of `begun`: over its registers, with what its pointers lack or are ahead."""
-    names: dict[StreamRegister, StreamRegister] = {}
-    for register, count in loop.copies.items():
-        if count > 1:
-            names[register] = StreamRegister(register.file, f"{register.name}~{iteration % count}")
+    turns = loop.rotation
+    names = {x: turns.slot(x, count, iteration, begun) for x, count in loop.copies.items()}
+    names |= {x: turns.slot(x, loop.copies.get(x, 1), iteration, begun) for x in turns.homes}
+    for alias, (root, distance) in turns.reads.items():
+        names[alias] = turns.slot(root, loop.copies.get(root, 1), iteration - distance, begun)
     instr = loop.body[i]
     cycles, interval = loop.kernel.cycles, loop.kernel.interval
     lacking: dict[StreamRegister, int] = {}

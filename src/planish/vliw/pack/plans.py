@@ -1,0 +1,45 @@
+"""How much is done at once: where registers are too few, less and less.
+
+>>> plan = PackPlan(96)
+>>> plan.calmer("V", ()), plan.calmer("V", ()).calmer("V", ())
+(PackPlan(unroll=0, longer={}, ordered=False, hoists=False), PackPlan(unroll=0, longer={}, ordered=True, hoists=False))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.vliw.machine import VliwMachine
+from planish.vliw.pack.allocate import TooFewRegisters
+from planish.vliw.pack.reports import LoopReport
+from planish.vliw.program import StreamProgram
+
+
+@dataclass(frozen=True, slots=True)
+class PackPlan:
+    """How much is done at once: with fewer registers, loops get longer intervals (`longer` than these), then none is
+    unrolled and nothing moved out of them, then operations are issued in the order in which they stand."""
+
+    unroll: int
+    longer: Mapping[str, int] = field(default_factory=dict)
+    ordered: bool = False
+    hoists: bool = True
+
+    def calmer(self, file: str, reports: Sequence[LoopReport]) -> PackPlan | None:
+        """A plan that takes fewer registers of a file; None where there is none."""
+        # Iterations that begin later overlap less: each loop that wants registers of that file is made slower.
+        pressed = {x.name: x.interval + 1 for x in reports if x.method != "list" and file in x.registers}
+        if pressed:
+            return replace(self, longer={**self.longer, **pressed})
+        if self.unroll or self.hoists:
+            return PackPlan(0, hoists=False)
+        return None if self.ordered else PackPlan(0, ordered=True, hoists=False)
+
+
+def too_few(program: StreamProgram, machine: VliwMachine, few: TooFewRegisters) -> PlanishError:
+    """That a program wants more registers than the machine has."""
+    count = machine.file(few.file).count
+    message = f"{program.name} wants {few.wanted} registers of {few.file} at once; {machine.name} has {count}"
+    return PlanishError(Diagnostic("E0912", message))
