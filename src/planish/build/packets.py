@@ -19,11 +19,12 @@ from planish.core.progress import Progress, keep_quiet
 from planish.core.span import Source, Span
 from planish.frontend.c.translation_unit import CFunction, Region
 from planish.ir.expr import Binary, Call
-from planish.ir.nest import Assign, Kernel, Reduce
-from planish.ir.traverse import stored_arrays, walk, walk_expr
+from planish.ir.nest import Assign, For, Kernel, Reduce, Stmt
+from planish.ir.traverse import blocks_of, stored_arrays, walk, walk_expr
 from planish.options import Options
 from planish.poly.canonical.delinearise import delinearise
 from planish.poly.isl.affine import NotAffineError
+from planish.run.vliw.nest_meaning import compiled_meaning
 from planish.run.vliw.programs import run_code
 from planish.vliw.assembly import print_assembly
 from planish.vliw.machine import VliwMachine
@@ -33,11 +34,16 @@ from planish.vliw.simulator.cycles import SimulatedRun
 from planish.vliw.streams.cost import innermost
 from planish.vliw.streams.image import Values, excess, fill_state, read_arrays
 from planish.vliw.streams.lower import LoweredStream
-from planish.vliw.streams.oracle import difference, draw_values, sizes_for, with_room
+from planish.vliw.streams.oracle import difference, draw_values, meaning, sizes_for, with_room
 from planish.vliw.streams.plan import Planned, plain_vectors, plan, plan_scalar
 from planish.vliw.streams.stream import RefusedError
+from planish.vliw.tiling.footprints import trips_of
+from planish.vliw.tiling.planning import BlockPlan, plan_best_blocks
 
 MOST_CYCLES = 200_000_000
+MOST_INTERPRETED = 1 << 20
+"""Iterations up to which a nest is run by the reference interpreter, and not in C."""
+
 TYPICAL = 64
 """What sizes are near for which the number of cycles is told."""
 
@@ -47,7 +53,8 @@ class PacketResult:
     """What became of a nest: its packets, and what they take for some `sizes` beside operations one by one, as they are
     written, without pipelining (`naive`; 0: not known). `checked`: so many calls were compared; `message`: where one
     was wrong. `busy`: the share of cycles in which units that multiply begin to. `remarks`: what was refused. `start`,
-    `ordinal`: where it begins in the text, and its number in the function."""
+    `ordinal`: where it begins in the text, and its number in the function. `blocks`: how it is cut where its arrays are
+    far."""
 
     function: str
     span: Span | None
@@ -61,6 +68,7 @@ class PacketResult:
     remarks: tuple[Remark, ...] = ()
     start: int = -1
     ordinal: int = 0
+    blocks: BlockPlan | None = None
 
     @property
     def speedup(self) -> float:
@@ -122,6 +130,12 @@ def _build(
     if not more:
         return _measured(result, region.kernel, kernel, machine, contract)
     told = f"{more}{f' ({spell_sizes(sizes)})' if sizes else ''}"
+    try:
+        blocks = plan_best_blocks(planned, kernel, machine, sizes, contract, reassociate)
+        result = replace(result, planned=blocks.planned, blocks=blocks)
+        return _measured(result, region.kernel, kernel, machine, contract)
+    except RefusedError as error:
+        told += f"; {error.remark.message}"
     if given:
         raise PlanishError(Diagnostic("E0910", told, region.span), source)
     remark = Remark("vliw-lower", "refused", told, region.span)
@@ -167,8 +181,11 @@ def _measured(
 def _naive(
     result: PacketResult, written: Kernel, kernel: Kernel, machine: VliwMachine, contract: bool, values: Values
 ) -> int:  # fmt: skip
-    """What the nest takes as it is written, one by one, in memories in which all has room."""
+    """What the nest takes as it is written, one by one, in memories in which all has room; 0 where that takes too long
+    to be run."""
     roomy = with_room(machine)
+    if _work(kernel, values) > MOST_INTERPRETED * 8:
+        return 0
     try:
         plain = plan_scalar(written, roomy, result.sizes, contract, PackOptions(pipeline=False, unroll=0))
     except (RefusedError, PlanishError):
@@ -209,7 +226,19 @@ def _fault_or_difference(
 ) -> str:
     if run.faults:
         return str(run.faults[0])
-    return difference(kernel, values, read_arrays(lowered, machine, values, run.state))
+    meant = compiled_meaning if _work(kernel, values) > MOST_INTERPRETED else meaning
+    return difference(kernel, values, read_arrays(lowered, machine, values, run.state), meant)
+
+
+def _work(kernel: Kernel, values: Values) -> int:
+    """How often the innermost loops run, about."""
+    trips = trips_of(kernel, {x: int(values[x]) for x in kernel.sizes})
+    return max((_work_of(x, trips) for x in kernel.body.body), default=0)
+
+
+def _work_of(stmt: Stmt, trips: Mapping[str, int]) -> int:
+    inner = max((_work_of(y, trips) for x in blocks_of(stmt) for y in x.body), default=1)
+    return inner * trips.get(stmt.var, 1) if isinstance(stmt, For) else inner
 
 
 def multiplies(machine: VliwMachine, code: PacketCode, run: SimulatedRun) -> float:

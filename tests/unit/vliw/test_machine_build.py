@@ -65,7 +65,8 @@ def test_another_machine_is_its_file() -> None:
 def test_sizes_that_do_not_fit_are_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "f.c").write_text(TEXT)
     options = Options(function="scale", sizes={"n": 10_000_000})
-    assert build_for_machine([str(tmp_path / "f.c")], tmp_path / "o", options, "ftmatrix", False) == 1
+    narrow = str(Path(__file__).parent / "narrow.toml")  # it has no block transfers
+    assert build_for_machine([str(tmp_path / "f.c")], tmp_path / "o", options, narrow, False) == 1
     said = capsys.readouterr().err
     assert "E0910" in said and "n = 10000000" in said and "for (int i = 0; i < n; i++)" in said
     assert not (tmp_path / "o" / "f.s").exists()
@@ -73,8 +74,9 @@ def test_sizes_that_do_not_fit_are_an_error(tmp_path: Path, capsys: pytest.Captu
 
 def test_arrays_that_never_fit_are_refused() -> None:
     text = "float a[1000000]; void f(void) { for (int i = 0; i < 1000000; i++) a[i] = 2 * a[i]; }"
-    (found,) = build_packets(Source("f.c", text), Options(), load_machine("ftmatrix"))
-    assert found.planned is None and "take 4001152 bytes" in found.remarks[0].message
+    (found,) = build_packets(Source("f.c", text), Options(), load_machine(str(Path(__file__).parent / "narrow.toml")))
+    assert found.planned is None and "take 4001040 bytes" in found.remarks[0].message
+    assert "the machine has no block transfers" in found.remarks[0].message
 
 
 def test_a_function_without_a_nest_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -88,19 +88,19 @@ class _Run:
         return Load(self.end.array, self.end.index, type_of(self.end.value))
 
 
-def settle(kernel: Kernel, reassociate: bool = True) -> Kernel:
+def settle(kernel: Kernel, reassociate: bool = True, everywhere: bool = False) -> Kernel:
     """The kernel with such accumulators where they are stored to; the same one where there are none. Without
-    `reassociate`, only those that nothing is added to in the end."""
+    `reassociate`, only those that nothing is added to in the end; `everywhere`: also where that exposes nothing."""
     # Where one ends in another, that one has to settle first.
-    while (settled := _settle_once(kernel, reassociate)) is not kernel:
+    while (settled := _settle_once(kernel, reassociate, everywhere)) is not kernel:
         kernel = settled
     return kernel
 
 
-def _settle_once(kernel: Kernel, reassociate: bool) -> Kernel:
+def _settle_once(kernel: Kernel, reassociate: bool, everywhere: bool) -> Kernel:
     """The kernel with one accumulator less, if that is possible."""
     for array in [x.array for x in walk(kernel.body) if isinstance(x, Alloc)]:
-        run = _find(array, kernel)
+        run = _find(array, kernel, everywhere)
         if run is None or not _may_settle(run, kernel):
             continue
         body = (_absorbed(run) if reassociate else None) or _renamed(run)
@@ -109,8 +109,9 @@ def _settle_once(kernel: Kernel, reassociate: bool) -> Kernel:
     return kernel
 
 
-def _find(array: Array, kernel: Kernel) -> _Run | None:
-    """The statements in which a local array is one accumulator that ends in a recurrence, if that is all it is."""
+def _find(array: Array, kernel: Kernel, everywhere: bool) -> _Run | None:
+    """The statements in which a local array is one accumulator that ends in a recurrence (`everywhere`: or not), if
+    that is all it is."""
     total = _count(kernel.body, array)
     if any(isinstance(x, Let) and array.name in {y.array for y in loads(x.value)} for x in walk(kernel.body)):
         return None
@@ -121,7 +122,8 @@ def _find(array: Array, kernel: Kernel) -> _Run | None:
             number = first + sum(map(_count, block.body[:at]))
             runs = [_Run(block, at, body, number, x) for x in _stores(body, array)]
             whole = _count(Block(body), array) == total
-            return next((x for x in runs if whole and _is_accumulator(array, x) and _matters(kernel, x)), None)
+            found = (x for x in runs if whole and _is_accumulator(array, x))
+            return next((x for x in found if everywhere or _matters(kernel, x)), None)
     return None
 
 

@@ -91,9 +91,10 @@ class StageMem:
         made = (*made, *self._after(array, part, names))
         return Change(replace(kernel, body=exchange(kernel.body, path[-1].label, lambda x: made)))
 
-    def part(self, program: Program, path: Sequence[Node]) -> tuple[Array, StagedBox]:
-        """The array and the part of it that is staged; PlanishError E0606."""
-        kernel, body = program.kernel, Block((path[-1],))
+    def part(self, program: Program, path: Sequence[Node], body: Block | None = None) -> tuple[Array, StagedBox]:
+        """The array and the part of it that is staged, for a statement or for some that begin with it (`body`);
+        PlanishError E0606."""
+        kernel, body = program.kernel, body or Block((path[-1],))
         array = find_array(kernel, self.array)
         local = any(isinstance(x, Alloc) and x.array.name == self.array for x in walk(body))
         if array is None or local or not uses(body, self.array):

@@ -40,12 +40,13 @@ from planish.ir.traverse import (
 )
 from planish.ir.types import BOOL, INDEX, Type
 from planish.vliw.machine import VliwMachine
-from planish.vliw.program import Item, Loop, MemoryAddress, StreamParameter, StreamProgram, StreamRegister
+from planish.vliw.program import Loop, StreamParameter, StreamProgram, StreamRegister
 from planish.vliw.streams.addresses import Pointers, base_name
+from planish.vliw.streams.moves import write_transfer
 from planish.vliw.streams.patterns import LANE, OperationPattern, PatternSet, SumPattern, read_patterns
 from planish.vliw.streams.placement import LANES, place_arrays
 from planish.vliw.streams.selection import operand_slot, varies
-from planish.vliw.streams.stream import RefusedError, Scope, Stream, StreamCell
+from planish.vliw.streams.stream import RefusedError, Scope, Stream, StreamCell, used_registers
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +160,7 @@ class _Writer:
         self.given += self.cells(cells)
         self.block(kernel.body)
         self.store_cells(cells)
-        used = _used(stream.root.items)
+        used = used_registers(stream.root.items)
         kept = tuple(x for x in self.given if x.parameter.register in used)
         program = StreamProgram(kernel.name, tuple(x.parameter for x in kept), tuple(stream.root.items))
         return LoweredStream(kernel, program, kept, trips=self.trips)
@@ -175,8 +176,10 @@ class _Writer:
 
     def addresses(self, arrays: Sequence[Array]) -> Iterable[Given]:
         """The addresses of arrays, which come in registers, too."""
-        slot = Pointers().address_slot(self.stream)
         for array in arrays:
+            # Addresses that blocks are moved by are only bases of sums: they need not be where bases of accesses are.
+            is_moved = array.memory in self.stream.memories[array.name] or "+" in array.memory
+            slot = self.stream.slot_for(INDEX, 0) if is_moved else Pointers().address_slot(self.stream)
             for memory in self.stream.memories[array.name]:
                 name = base_name(array.name, memory)
                 register = StreamRegister(slot[0], name[1:])
@@ -236,6 +239,9 @@ class _Writer:
                 body = map_block(lambda s: map_exprs(lambda e: substitute(e, own), s), stmt.body)
                 for x in body.body:
                     self.statement(x, int(constant(stmt.upper) or 0))
+            case For() if stmt.facts.instruction:
+                write_transfer(stream, stmt)
+                self.changed(*stored_arrays(stmt))
             case For():
                 self.loop(stmt)
             case If() if lanes:
@@ -286,10 +292,10 @@ class _Writer:
             self.stream.write(pattern, {pattern.value.array: made}, cell.register, None, guard)
         self.changed(name)
 
-    def changed(self, name: str) -> None:
+    def changed(self, *names: str) -> None:
         """Values that depend on a name are to be computed anew."""
         for scope in self.stream.scope.chain():
-            scope.drop(frozenset({name}))
+            scope.drop(frozenset(names))
         self.stream.selector.forget()
 
     def store(self, name: str, subscripts: tuple[Expr, ...], value: Expr, lanes: int) -> None:
@@ -479,22 +485,3 @@ def _in_reach(stream: Stream, target: Load, pattern: OperationPattern) -> bool:
     array = stream.arrays[target.array]
     near = pattern.result.memory in stream.memories.get(target.array, ())
     return near and access.lane_step(stream, target) == (array.type.size if pattern.lanes else 0)
-
-
-def _used(items: Sequence[Item]) -> set[StreamRegister]:
-    """All registers in a stream."""
-    out: set[StreamRegister] = set()
-    for item in items:
-        if isinstance(item, Loop):
-            out |= _used(item.body)
-            if isinstance(item.count, StreamRegister):
-                out.add(item.count)
-            continue
-        for x in item.operands:
-            if isinstance(x, StreamRegister):
-                out.add(x)
-            elif isinstance(x, MemoryAddress):
-                out |= {y for y in (x.base, x.offset, x.step) if isinstance(y, StreamRegister)}
-        if item.guard is not None:
-            out.add(item.guard.register)
-    return out

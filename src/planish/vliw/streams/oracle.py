@@ -12,7 +12,7 @@ machine's.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
@@ -154,9 +154,15 @@ def check_code(
     return Checked(run.cycles, difference(kernel, values, read_arrays(lowered, machine, values, run.state)))
 
 
-def difference(kernel: Kernel, values: Values, found: Mapping[str, np.ndarray[Any, Any]]) -> str:
+Meaning = Callable[[Kernel, Values], Mapping[str, np.ndarray[Any, Any]]]
+"""What a kernel makes of values."""
+
+
+def difference(
+    kernel: Kernel, values: Values, found: Mapping[str, np.ndarray[Any, Any]], meant: Meaning = meaning
+) -> str:  # fmt: skip
     """Where arrays differ from what a kernel makes of values; "" where they do not."""
-    wanted = meaning(kernel, values)
+    wanted = meant(kernel, values)
     for name, got in found.items():
         want = wanted[name][: got.size]
         place = _first_difference(want, got)

@@ -21,14 +21,16 @@ LANES = "lanes"
 
 
 def place_arrays(kernel: Kernel, patterns: PatternSet, arrays: Sequence[Array]) -> dict[str, tuple[str, ...]]:
-    """The memory of each array; two where one is only read, by single elements and by vectors, and no memory serves
-    both. RefusedError where there is none."""
+    """The memory of each array: the one that it names (`A+B`: two), or that all its accesses reach; two where one is
+    only read, by single elements and by vectors, and no memory serves both. RefusedError where there is none."""
     check_widths(kernel, patterns)
+    names = {x.name for x in patterns.machine.memories}
+    told = {x.name: tuple(x.memory.split("+")) for x in arrays if names.issuperset(x.memory.split("+"))}
     wanted: dict[str, set[tuple[int, bool]]] = {x.name: set() for x in arrays}
     for name, lanes, stored in _accesses(kernel.body, "", 0):
         if name in wanted:
             wanted[name].add((lanes, stored))
-    return {x.name: _memories(x, wanted[x.name], patterns) for x in arrays}
+    return told | {x.name: _memories(x, wanted[x.name], patterns) for x in arrays if x.name not in told}
 
 
 def check_widths(kernel: Kernel, patterns: PatternSet) -> None:
@@ -72,8 +74,17 @@ def _memories(array: Array, wanted: set[tuple[int, bool]], patterns: PatternSet)
     return tuple(dict.fromkeys(x[0] for x in fits.values()))
 
 
+_SERVED: dict[tuple[int, Type, str, int, bool], tuple[PatternSet, bool]] = {}
+
+
 def _serves(patterns: PatternSet, kind: Type, memory: str, lanes: int, stored: bool) -> bool:
-    return any(_accesses_so(x, kind, memory, lanes, stored) for x in patterns.patterns)
+    """Whether some operation accesses a memory so; looked for once for each machine."""
+    key = (id(patterns), kind, memory, lanes, stored)
+    known = _SERVED.get(key)
+    if known is None or known[0] is not patterns:
+        found = any(_accesses_so(x, kind, memory, lanes, stored) for x in patterns.patterns)
+        known = _SERVED[key] = (patterns, found)
+    return known[1]
 
 
 def _accesses_so(pattern: OperationPattern, kind: Type, memory: str, lanes: int, stored: bool) -> bool:
@@ -96,6 +107,8 @@ def _alike(own: Type, kind: Type) -> bool:
 def _accesses(block: Block, lane: str, lanes: int) -> Iterator[tuple[str, int, bool]]:
     """The arrays that are accessed, by how many lanes, and whether they are stored to."""
     for stmt in block.body:
+        if isinstance(stmt, For) and stmt.facts.instruction:
+            continue  # a block transfer
         inner = (lane, lanes)
         if isinstance(stmt, For) and stmt.facts.simd and not lane:
             inner = (stmt.var, getattr(stmt.upper, "value", 0))

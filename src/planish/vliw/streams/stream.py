@@ -21,7 +21,17 @@ from planish.ir.nest import Array
 from planish.ir.text.printer import print_expr
 from planish.ir.traverse import children, walk_expr
 from planish.ir.types import BOOL, INDEX, Type
-from planish.vliw.program import AccessPlace, Guard, Immediate, Instr, Item, MemoryAddress, Operand, StreamRegister
+from planish.vliw.program import (
+    AccessPlace,
+    Guard,
+    Immediate,
+    Instr,
+    Item,
+    Loop,
+    MemoryAddress,
+    Operand,
+    StreamRegister,
+)
 from planish.vliw.streams.patterns import LANE, OperationPattern, PatternSet
 from planish.vliw.streams.selection import NEGATED, OperationChoice, OperationSelector, Slot, operand_slot, varies
 
@@ -435,3 +445,21 @@ def _smallest_first(expr: Expr) -> Sequence[Expr]:
     """The parts of an expression, but for subscripts, each after its own parts."""
     parts = () if isinstance(expr, Load) else children(expr)
     return [*(y for x in parts for y in _smallest_first(x)), expr]
+
+def used_registers(items: Sequence[Item]) -> set[StreamRegister]:
+    """All registers in items of a stream."""
+    out: set[StreamRegister] = set()
+    for item in items:
+        if isinstance(item, Loop):
+            out |= used_registers(item.body)
+            if isinstance(item.count, StreamRegister):
+                out.add(item.count)
+            continue
+        for x in item.operands:
+            if isinstance(x, StreamRegister):
+                out.add(x)
+            elif isinstance(x, MemoryAddress):
+                out |= {y for y in (x.base, x.offset, x.step) if isinstance(y, StreamRegister)}
+        if item.guard is not None:
+            out.add(item.guard.register)
+    return out
