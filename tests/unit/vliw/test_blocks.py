@@ -12,7 +12,7 @@ from planish.ir.text.parser import parse_kernel
 from planish.options import Options
 from planish.vliw.description import load_machine, parse_machine
 from planish.vliw.machine import VliwMachine
-from planish.vliw.pack.packing import PackOptions
+from planish.vliw.pack.reports import PackOptions
 from planish.vliw.streams.oracle import check_code, draw_values
 from planish.vliw.streams.stream import RefusedError
 from planish.vliw.tiling.bands import BlockShape

@@ -23,7 +23,8 @@ from planish.poly.canonical.scalar_promotion import settle
 from planish.poly.isl.affine import NotAffineError
 from planish.schedule.program import Program
 from planish.vliw.machine import VliwMachine
-from planish.vliw.pack.packing import PackOptions, pack
+from planish.vliw.pack.packing import pack
+from planish.vliw.pack.reports import PackOptions
 from planish.vliw.streams.lower import lower, patterns_of
 from planish.vliw.streams.plan import Planned, estimate
 from planish.vliw.streams.shapes import with_own_names

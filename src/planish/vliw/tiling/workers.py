@@ -37,7 +37,7 @@ from planish.ir.traverse import (
 )
 from planish.ir.types import INDEX
 from planish.vliw.machine import VliwMachine
-from planish.vliw.pack.packing import PackOptions
+from planish.vliw.pack.reports import PackOptions
 from planish.vliw.streams.cost import GUESS
 from planish.vliw.streams.plan import Planned, plan
 from planish.vliw.streams.tiles import Tiled, tile
