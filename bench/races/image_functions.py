@@ -105,7 +105,7 @@ def race(path: Path, only: Sequence[str], folder: Path, sizes: tuple[int, int, i
     (folder / f"{path.stem}.ours.c").write_text(built.text)
     contestants = [(_label(x), x, path) for x in compilers]
     contestants.append((OURS, compilers[0], folder / f"{path.stem}.ours.c"))
-    objects = [compile_as(*x, functions, folder) for x in contestants]
+    objects = [compile_as(*x, folder) for x in contestants]
     labels = [x for x, _, _ in contestants]
     contents = folder / f"{path.stem}.contestants.h"
     contents.write_text(f'#include "{header.name}"\n' + _declared(functions, labels))
@@ -132,10 +132,10 @@ def _declared(functions: Sequence[str], labels: Sequence[str]) -> str:
     return "\n".join([*names, "#define FUNCTIONS(F) \\\n  " + " \\\n  ".join(entries), ""])
 
 
-def compile_as(label: str, compiler: Compiler, path: Path, functions: Sequence[str], folder: Path) -> Path:
+def compile_as(label: str, compiler: Compiler, path: Path, folder: Path) -> Path:
     """The object of a file whose functions' names begin with the label."""
     made = folder / f"{path.stem.split('.')[0]}.{label}.o"
-    renamed = [f"-D{x}={label}_{x}" for x in functions]
+    renamed = [f"-D{x}={label}_{x}" for x in CALLS]
     run([str(compiler.path), *FLAGS, *renamed, f"-I{path.parent}", "-c", str(path), "-o", str(made)])
     return made
 

@@ -47,7 +47,7 @@ from planish.target.load import load_target
 STORE = RESULTS / "selected_strips"
 TARGETS = {
     "x86-avx2": ("x86_64", ("avx2", "fma")),
-    "x86-avx512": ("x86_64", ("avx512f", "avx512vl", "avx512bw", "avx512dq", "avx512_vnni")),
+    "x86-avx512": ("x86_64", ("avx512f", "avx512vl", "avx512bw", "avx512dq", "avx512_vnni", "avx512vbmi")),
     "aarch64-neon": ("aarch64", ("asimd", "asimdhp", "asimddp")),
 }
 """The processor and the features that programs for a target need."""

@@ -22,7 +22,7 @@ from planish.library.loops.vector_strips.selected_strips import strip_versions
 from planish.schedule.auto.plan import prepare
 from planish.target.load import load_target
 
-FLAGS = {"x86-avx2": ("avx2",), "x86-avx512": ("avx512f", "avx512bw", "avx512vl", "avx512_vnni")}
+FLAGS = {"x86-avx2": ("avx2",), "x86-avx512": ("avx512f", "avx512bw", "avx512vl", "avx512_vnni", "avx512vbmi")}
 LOCAL = "alloc t: i32[] register alloc u: i32[] register"
 LINES = {
     "average": ("a: u8[n], b: u8[n]", "b[i] = u8(i32(a[i]) + i32(b[i]) + 1:i32 >> 1:i32)"),
@@ -131,6 +131,45 @@ def test_strips_of_lines_are_the_same(name: str, target: str, tmp_path: Path, gu
             scalars = [ctypes.c_int16(-3) for _ in kernel.scalars]
             kinds = [ctypes.c_ssize_t, *(ctypes.c_int16 for _ in scalars), *(ctypes.c_void_p for _ in given)]
             ctypes.CFUNCTYPE(None, *kinds)(function)(n, *scalars, *(x.ctypes.data for x in given))
+            results.append([x.tobytes() for x in given])
+        assert all(x == results[0] for x in results), n
+
+
+CHANNELS = {
+    "grey": (
+        {"a": 4, "b": 1},
+        "b[i] = u8(7:i32 * i32(a[4*i]) + 38:i32 * i32(a[4*i + 1]) + 19:i32 * i32(a[4*i + 2]) + 32:i32 >> 6:i32)",
+    ),
+    "apart": ({"a": 3, "b": 1, "c": 1, "d": 1}, "b[i] = a[3*i] c[i] = a[3*i + 1] d[i] = a[3*i + 2]"),
+    "together": ({"a": 1, "b": 1, "c": 3}, "c[3*i + 2] = a[i] c[3*i] = b[i] c[3*i + 1] = 9:u8"),
+    "turned round": ({"a": 3}, "t[] = a[3*i] a[3*i] = a[3*i + 2] a[3*i + 2] = t[] a[3*i + 1] = a[3*i + 1]"),
+    "mixed": ({"a": 2, "b": 2}, "b[2*i] = u8(i32(a[2*i]) + i32(a[2*i + 1]) + 1:i32 >> 1:i32)"
+              " b[2*i + 1] = u8(max(i32(a[2*i]) - i32(a[2*i + 1]), 0:i32))"),
+    "widened": (
+        {"a": 4, "b": 4},
+        " ".join(f"b[4*i + {n}] = u8(i32(a[4*i + {n}]) * i32(a[4*i + 3]) >> 8:i32)" for n in range(4)),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHANNELS)
+@pytest.mark.parametrize("target", ["x86-avx512"])
+def test_strips_of_channels_are_the_same(name: str, target: str, tmp_path: Path, guarded: Any) -> None:
+    """Elements side by side that belong to one iteration, read and written."""
+    if missing(target):
+        pytest.skip(f"this machine has no {target}")
+    arrays, statement = CHANNELS[name]
+    head = ", ".join(f"{x}: u8[{count} * n] distinct" for x, count in arrays.items())
+    text = f"kernel k(n; {head}) {{ for i in 0 .. n {{ alloc t: u8[] register {statement} }} }}"
+    functions = compiled(text, target, tmp_path)
+    for n in (0, 1, 15, 16, 63, 64, 65, 130, 257):
+        random = np.random.default_rng(n)
+        values = [random.integers(0, 256, n * count).astype(np.uint8) for count in arrays.values()]
+        results = []
+        for function in functions:
+            given = [guarded(x, 0) for x in values]
+            kinds = [ctypes.c_ssize_t, *(ctypes.c_void_p for _ in given)]
+            ctypes.CFUNCTYPE(None, *kinds)(function)(n, *(x.ctypes.data for x in given))
             results.append([x.tobytes() for x in given])
         assert all(x == results[0] for x in results), n
 

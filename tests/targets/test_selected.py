@@ -20,8 +20,8 @@ FEATURES = {
     "avx2": (("avx2", "fma"), ("-mavx2", "-mfma")),
     "neon": (("asimd", "asimdhp", "asimddp"), ("-march=armv8.2-a+fp16+dotprod",)),
     "avx512": (
-        ("avx512f", "avx512vl", "avx512bw", "avx512dq", "avx512_vnni"),
-        ("-march=x86-64-v4", "-mavx512vnni"),
+        ("avx512f", "avx512vl", "avx512bw", "avx512dq", "avx512_vnni", "avx512vbmi"),
+        ("-march=x86-64-v4", "-mavx512vnni", "-mavx512vbmi"),
     ),
 }
 AVERAGE = "A: u8[n], B: u8[n]", "B[l] = u8(i32(A[l]) + i32(B[l]) + 1:i32 >> 1:i32)"

@@ -22,10 +22,11 @@ from math import fsum
 import numpy as np
 
 from planish.isa.semantics import build
-from planish.isa.semantics.node import Node, const
+from planish.isa.semantics.node import Node, const, walk
 from planish.select.body import LaneBody
-from planish.select.demand import Demand, Lane
+from planish.select.demand import Demand, Lane, extended, joined, periodic, zero_extended
 from planish.select.factored.lane_functions import LaneOperand
+from planish.select.gathers import NOWHERE, Gatherer, find_sources
 from planish.select.lane_cover import CONSTANT, LOAD, MOST_TERMS, LaneCover, Way, is_kept, slot_widths
 from planish.select.lane_table import LaneRow, LaneTable
 from planish.select.program import Kind, RegisterProgram, Value
@@ -35,7 +36,7 @@ _LEAST = 0.1
 _NEAR, _FEW = 1.5, 300
 """Registers that cost no more than so many times what lanes do at least are taken; else other ways are looked at, as
 long as few demands were."""
-_NOWHERE = np.iinfo(np.int64).min
+_UNKNOWN = np.iinfo(np.int64).min
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,8 @@ class Solution:
 class Cover:
     """Answers demands for one strip with the instructions of a table in registers of some widths, the widest first;
     `steps`: how many demands may be looked at; `narrowest`: the least registers that stand for the low part of wider
-    ones; `pairs`: the bits of registers whose halves are registers, 0 where there are none."""
+    ones; `pairs`: the bits of registers whose halves are registers, 0 where there are none; `gatherer`: brings lanes of
+    several registers into one."""
 
     body: LaneBody
     table: LaneTable
@@ -59,6 +61,7 @@ class Cover:
     steps: int = 4_000
     narrowest: int = 1 << 16
     pairs: int = 0
+    gatherer: Gatherer = field(default_factory=Gatherer)
     program: RegisterProgram = field(default_factory=RegisterProgram)
     asked: int = 0
     lanes: LaneCover = field(init=False)
@@ -164,7 +167,11 @@ class Cover:
                 if not self.body.is_leaf(demand.terms[0]):
                     return  # what is computed in its place needs no shuffle
         yield from self._shuffled(demand)
-        for same in (_zero_extended(demand), _joined(demand)):
+        if all(map(self.body.is_leaf, demand.terms)):
+            gathered = self.gathered(demand)
+            if gathered is not None:
+                yield gathered
+        for same in (zero_extended(demand), joined(demand)):
             answer = None if same is None else self.find(same)
             if answer is not None:
                 yield answer
@@ -221,7 +228,7 @@ class Cover:
             return []
         units = [demand.lanes[at : at + together] for at in range(0, len(demand.lanes), together)]
         found = np.arange(len(rows.moving))
-        starts = np.full((len(rows.moving), rows.most_operands), _NOWHERE, dtype=np.int64)
+        starts = np.full((len(rows.moving), rows.most_operands), _UNKNOWN, dtype=np.int64)
         for at, unit in enumerate(units):
             if not any(unit):
                 continue
@@ -229,7 +236,7 @@ class Cover:
             key, varies = self._unit(unit, width)
             start = key - rows.places[found, at] * varies
             known = starts[found, np.maximum(operands, 0)]
-            good = (operands >= 0) & ((known == _NOWHERE) | (known == start))
+            good = (operands >= 0) & ((known == _UNKNOWN) | (known == start))
             if all(x is None or x[0] is build.ZERO for x in unit):
                 good |= operands == -2
             found, operands, start = found[good], operands[good], start[good]
@@ -270,6 +277,43 @@ class Cover:
                 if lane is not None:
                     wanted[at][offset + inner * demand.width] = lane, demand.width
         return self._assembled(row, demand, wanted, {}, together)
+
+    def stored(self, demand: Demand) -> Solution | None:
+        """A register that is stored: terms in turns are each computed in order, and woven; one whose parts lie apart in
+        memory may be computed in wider lanes, in order, of which the low bits are brought together."""
+        if len(demand.terms) > 1:
+            found = [self._direct(demand), self.gathered(demand)]
+        else:
+            found = [self.find(demand)]
+            if any(map(self._is_apart, walk(demand.terms))):
+                found += [self.gathered(demand, demand.width * times) for times in (2, 4) if demand.width * times <= 32]
+        return min((x for x in found if x is not None), key=lambda x: x.cost, default=None)
+
+    def _is_apart(self, x: Node) -> bool:
+        address = self.body.address(x) if x.op == "bits" else None
+        return address is not None and address.step != int(x.attr[1])
+
+    def gathered(self, demand: Demand, width: int = 0) -> Solution | None:
+        """Lanes of memory, or of what is computed in order in lanes of a width, brought together."""
+        found = find_sources(demand, self.body, width or demand.width)
+        if found is None:
+            return None
+        sources, lanes = found
+        given = [self.find(x) if isinstance(x, Demand) else self._leaf("load", demand.bits, x, LOAD) for x in sources]
+        known = [x for x in given if x is not None]
+        if len(known) < len(given):
+            return None
+        made = self.gatherer.gather(self.program, [x.value for x in known], lanes, demand.width)
+        zero = self._direct(Demand.of(demand.bits, demand.width, [(build.ZERO, 0)] * len(lanes)))
+        if made is None and zero is not None:
+            known.append(zero)
+            lanes = [(len(given), at * demand.width) if x == NOWHERE else x for at, x in enumerate(lanes)]
+            made = self.gatherer.gather(self.program, [x.value for x in known], lanes, demand.width)
+        if made is None:
+            return None
+        self._costs.update(made)
+        values = frozenset(y for x in known for y in x.values) | {x for x, _ in made}
+        return Solution(made[-1][0], values, self.cost(values))
 
     def _is_movable(self, made: Demand, together: int) -> bool:
         """Whether what a shuffle moves is to be had without more shuffles than bring some terms beside each other."""
@@ -426,64 +470,3 @@ def _operand_demand(
 
 def _is_legal(operand: LaneOperand, value: int) -> bool:
     return (operand.low is None or value >= operand.low) and (operand.high is None or value <= operand.high)
-
-
-def _zero_extended(demand: Demand) -> Demand | None:
-    """The same register in lanes of half the width, where what is above is 0."""
-    half = demand.width // 2
-    if half < 8 or any(x.low < 0 or x.high >> half for x in demand.terms):
-        return None
-    lanes: list[Lane | None] = []
-    for x in demand.lanes:
-        lanes += [None, None] if x is None else [x, (build.ZERO, 0)]
-    return Demand.of(demand.bits, half, lanes)
-
-
-def _joined(demand: Demand) -> Demand | None:
-    """The same register in lanes of twice the width, where every other one is 0 or does not matter."""
-    lanes, others = demand.lanes[::2], demand.lanes[1::2]
-    if demand.width > 32 or not all(x is None or x[0] is build.ZERO for x in others) or not any(lanes):
-        return None
-    wide = [None if x is None else (build.wrap(x[0], demand.width), x[1]) for x in lanes]
-    return Demand.of(demand.bits, 2 * demand.width, wide)
-
-
-def extended(lanes: Sequence[int | None]) -> list[int] | None:
-    """The numbers of a whole register of which some are given: each run of neighbours is half of a block that goes on
-    as it does, so that the lower and the upper halves of blocks (of what is unpacked, say) are of one register; or all
-    is one run. None where they are not.
-
-    >>> extended([0, 1, None, None, 8, 9, None, None]), extended([None, None, 2, 3, None, None, 10, 11])
-    ([0, 1, 2, 3, 8, 9, 10, 11], [0, 1, 2, 3, 8, 9, 10, 11])
-    >>> extended([0, None, None, None]), extended([0, None, 7, None, None, 9])
-    ([0, 1, 2, 3], None)
-    """
-    starts = {x - at for at, x in enumerate(lanes) if x is not None}
-    if len(starts) == 1:
-        start = starts.pop()
-        return None if start % len(lanes) else [start + at for at in range(len(lanes))]
-    half = next((n for n in range(1, len(lanes)) if (lanes[n] is None) != (lanes[0] is None)), len(lanes))
-    made: list[int] = []
-    for first in range(0, len(lanes), 2 * half):
-        block = lanes[first : first + 2 * half]
-        inside = {x - at for at, x in enumerate(block) if x is not None}
-        if len(block) < 2 * half or len(inside) != 1:
-            return None
-        start = inside.pop()
-        made += range(start, start + 2 * half)
-    return made if len(set(made)) == len(made) else None
-
-
-def periodic(lanes: tuple[object, ...]) -> tuple[object, ...]:
-    """The shortest period of some lanes, where None is anything.
-
-    >>> periodic((1, 2, None, 2))
-    (1, 2)
-    """
-    period = 1
-    while period < len(lanes):
-        first = [next((x for x in lanes[at::period] if x is not None), None) for at in range(period)]
-        if all(x is None or x == first[at % period] for at, x in enumerate(lanes)):
-            return tuple(first)
-        period *= 2
-    return lanes

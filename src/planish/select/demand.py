@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from planish.isa.semantics import build
 from planish.isa.semantics.node import Node, width_of
 
 Lane = tuple[Node, int]
@@ -106,3 +107,64 @@ def widest_read(term: Node) -> int:
     """The bits of the widest element that a term reads."""
     inner = (x for y in (term, *computed(term)) for x in (y, *y.args))
     return max((int(x.attr[1]) for x in inner if x.op == "bits"), default=0)
+
+
+def zero_extended(demand: Demand) -> Demand | None:
+    """The same register in lanes of half the width, where what is above is 0."""
+    half = demand.width // 2
+    if half < 8 or any(x.low < 0 or x.high >> half for x in demand.terms):
+        return None
+    lanes: list[Lane | None] = []
+    for x in demand.lanes:
+        lanes += [None, None] if x is None else [x, (build.ZERO, 0)]
+    return Demand.of(demand.bits, half, lanes)
+
+
+def joined(demand: Demand) -> Demand | None:
+    """The same register in lanes of twice the width, where every other one is 0 or does not matter."""
+    lanes, others = demand.lanes[::2], demand.lanes[1::2]
+    if demand.width > 32 or not all(x is None or x[0] is build.ZERO for x in others) or not any(lanes):
+        return None
+    wide = [None if x is None else (build.wrap(x[0], demand.width), x[1]) for x in lanes]
+    return Demand.of(demand.bits, 2 * demand.width, wide)
+
+
+def extended(lanes: Sequence[int | None]) -> list[int] | None:
+    """The numbers of a whole register of which some are given: each run of neighbours is half of a block that goes on
+    as it does, so that the lower and the upper halves of blocks (of what is unpacked, say) are of one register; or all
+    is one run. None where they are not.
+
+    >>> extended([0, 1, None, None, 8, 9, None, None]), extended([None, None, 2, 3, None, None, 10, 11])
+    ([0, 1, 2, 3, 8, 9, 10, 11], [0, 1, 2, 3, 8, 9, 10, 11])
+    >>> extended([0, None, None, None]), extended([0, None, 7, None, None, 9])
+    ([0, 1, 2, 3], None)
+    """
+    starts = {x - at for at, x in enumerate(lanes) if x is not None}
+    if len(starts) == 1:
+        start = starts.pop()
+        return None if start % len(lanes) else [start + at for at in range(len(lanes))]
+    half = next((n for n in range(1, len(lanes)) if (lanes[n] is None) != (lanes[0] is None)), len(lanes))
+    made: list[int] = []
+    for first in range(0, len(lanes), 2 * half):
+        block = lanes[first : first + 2 * half]
+        inside = {x - at for at, x in enumerate(block) if x is not None}
+        if len(block) < 2 * half or len(inside) != 1:
+            return None
+        start = inside.pop()
+        made += range(start, start + 2 * half)
+    return made if len(set(made)) == len(made) else None
+
+
+def periodic(lanes: tuple[object, ...]) -> tuple[object, ...]:
+    """The shortest period of some lanes, where None is anything.
+
+    >>> periodic((1, 2, None, 2))
+    (1, 2)
+    """
+    period = 1
+    while period < len(lanes):
+        first = [next((x for x in lanes[at::period] if x is not None), None) for at in range(period)]
+        if all(x is None or x == first[at % period] for at, x in enumerate(lanes)):
+            return tuple(first)
+        period *= 2
+    return lanes

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -28,11 +28,14 @@ from planish.isa.costs.tables import load_costs
 from planish.isa.instruction import Instruction, make_instruction
 from planish.isa.select.instruction_text import InstructionFinder
 from planish.isa.select.lane_values import NoCover
+from planish.isa.semantics.node import Node
 from planish.isa.shipped import extension
+from planish.select.body import Output
 from planish.select.c_text import DIALECTS, Store, write_statements
 from planish.select.cover import Cover
 from planish.select.demand import Demand
 from planish.select.factored.lane_functions import usable
+from planish.select.gathers import Gatherer
 from planish.select.lane_table import LaneTable
 from planish.select.program import Value
 from planish.select.proof import Proof
@@ -56,6 +59,10 @@ class VectorExtension:
 
 _MORE = {"avx512": ("AVX512VL", "AVX512DQ", "AVX512CD", "AVX512_VNNI")}
 """What the targets of an extension have besides what its shipped instructions need."""
+_LATER = {"icelake-server": ("AVX512_VBMI",), "znver4": ("AVX512_VBMI",)}
+"""What processors with AVX-512 have besides."""
+_SLOWER = {f"_mm{bits}_permutex2var_epi8": 2.0 for bits in ("", "256", "512")}
+"""Cycles of what takes more than the tables say: two shuffles are in it on Intel's processors, as measured."""
 _WIDEST = 1 << 16
 _NARROWEST = {"x86": 128, "arm": 64, "hvx": 1024}
 """The narrowest registers of integers."""
@@ -78,7 +85,8 @@ def extension_of(target: Target) -> VectorExtension:
     halvings = kind.bits.bit_length() - _NARROWEST[known.isa].bit_length() + 1
     widths = tuple(kind.bits >> at for at in range(halvings))
     pairs = 2 * kind.bits if known.isa in _PAIRED else 0
-    features = (*known.features, *_MORE.get(name, ()))
+    later = _LATER.get(target.processor, ()) if name == "avx512" else ()
+    features = (*known.features, *_MORE.get(name, ()), *later)
     return VectorExtension(
         known.isa, features, (*widths, pairs) if pairs else widths, target.processor, header, pairs
     )  # fmt: skip
@@ -122,28 +130,54 @@ def cover_strip(strip: Strip, registers: VectorExtension) -> tuple[tuple[Store, 
     widened = DIALECTS[registers.isa].widen
     # Halves of the widest registers alone: quarters would be looked at once more each.
     narrowest = registers.widths[0] // 2 if widened else _WIDEST
-    cover = Cover(body, _table(registers), registers.widths, narrowest=narrowest, pairs=registers.pairs)
+    cover = Cover(
+        body, _table(registers), registers.widths, narrowest=narrowest, pairs=registers.pairs,
+        gatherer=_gatherer(registers),
+    )  # fmt: skip
     proof = Proof(body, registers.isa)
     stores: list[Store] = []
     values: set[Value] = set()
-    for output in body.outputs:
-        if output.step != output.width:
-            raise NoCover(f"lanes of `{output.row}` are not written one after another")
-        bits = next((x for x in registers.widths if body.lanes * output.width % x == 0), None)
+    for row, offset, width, channels in channels_of(body.outputs):
+        lanes = [(channel, at) for at in range(body.lanes) for channel in channels]
+        bits = next((x for x in registers.widths if len(lanes) * width % x == 0), None)
         if bits is None:
-            raise NoCover(f"{body.lanes} lanes of {output.width} bits are no whole registers")
-        count = bits // output.width
-        for first in range(0, body.lanes, count):
-            found = cover.find(Demand.of(bits, output.width, [(output.value, first + at) for at in range(count)]))
+            raise NoCover(f"{len(lanes)} lanes of {width} bits are no whole registers")
+        count = bits // width
+        for first in range(0, len(lanes), count):
+            wanted = lanes[first : first + count]
+            demand = Demand.of(bits, width, wanted)
+            found = cover.stored(demand)
             if found is None:
                 bound = " before the search ended at its bound" if cover.is_cut_off else ""
-                raise NoCover(f"no instructions of {registers.isa} were found for `{output.row}`{bound}")
-            wrong = proof.refuted(found.value, output, range(first, first + count))
+                raise NoCover(f"no instructions of {registers.isa} were found for `{row}`{bound}")
+            wrong = proof.wrong_lane(found.value, wanted, width)
             if wrong is not None:
-                raise NoCover(f"the instructions for `{output.row}` are not proven at iteration {wrong}")
-            stores.append((found.value, output.row, output.offset + output.step * first))
+                raise NoCover(f"the instructions for `{row}` are not proven at iteration {wanted[wrong][1]}")
+            stores.append((found.value, row, offset + width * first))
             values |= found.values
     return tuple(stores), cover.cost(values)
+
+
+def channels_of(outputs: Sequence[Output]) -> Iterator[tuple[str, int, int, list[Node]]]:
+    """What is written, row by row: the bit offset of the first element, the bits of one, and the terms of those that an
+    iteration writes side by side. NoCover where there is something between what iterations write."""
+    rows: dict[tuple[str, int, int], list[Output]] = {}
+    for x in outputs:
+        rows.setdefault((x.row, x.width, x.step), []).append(x)
+    for (row, width, step), found in rows.items():
+        found.sort(key=lambda x: x.offset)
+        while found:
+            start = found[0].offset
+            side = [x for x in found if x.offset - start < step]
+            if [x.offset for x in side] != list(range(start, start + step, width)):
+                raise NoCover(f"lanes of `{row}` are not written one after another")
+            yield row, start, width, [x.value for x in side]
+            found = found[len(side) :]
+
+
+@cache
+def _gatherer(registers: VectorExtension) -> Gatherer:
+    return Gatherer(registers.isa, registers.features, lambda name: cost_of(registers, name))
 
 
 @cache
@@ -177,4 +211,5 @@ def _costs(isa: str, processor: str) -> Mapping[str, float]:
     if found is None:
         return {}
     costs = {name: found.of(name).get(processor) for name in found.records}
-    return {name: max(x.throughput, 0.05 * x.operations) for name, x in costs.items() if x is not None}
+    known = {name: max(x.throughput, 0.05 * x.operations) for name, x in costs.items() if x is not None}
+    return known | {name: _SLOWER[name] for name in _SLOWER if name in known and known[name] < _SLOWER[name]}

@@ -109,7 +109,12 @@ def _ranges(x: LaneInstruction) -> tuple[object, ...]:
 def _rank(row: LaneRow) -> tuple[float, bool, int, str]:
     """The cheapest first; of these those of whole numbers, and such with short names."""
     kind, name = row.instruction.result_type, row.instruction.entry
-    return row.cost, kind in _OF_FLOATS or kind.startswith(("float", "poly")), len(name), name
+    return row.cost, is_of_floats(kind), len(name), name
+
+
+def is_of_floats(kind: str) -> bool:
+    """Whether a type of C is a register of floats, or of polynomials."""
+    return kind in _OF_FLOATS or kind.startswith(("float", "poly"))
 
 
 def _is_move(row: LaneRow, width: int) -> bool:

@@ -20,12 +20,19 @@ _CYCLES = 0.5
 
 def plain_cost(body: LaneBody, bits: int) -> float:
     """Cycles of throughput of a strip in registers of so many bits: two instructions start in each. Elements are loaded
-    and widened, and narrowed when they are stored."""
+    and widened, and narrowed when they are stored; those that lie apart are brought together, or apart, by one more for
+    each register that they lie in."""
     outputs = [x.value for x in body.outputs]
     registers = -(-body.lanes * _WIDTH // bits)
-    loads = sum(2 for x in body.leaves if body.address(x) is not None)
+    places = [(x, body.address(x)) for x in body.leaves]
+    loads = sum(2 + _apart(y.step, int(x.attr[1])) for x, y in places if y is not None)
+    stores = sum(1 + _apart(x.step, x.width) for x in body.outputs)
     operators = sum(_instructions(x) for x in computed(*outputs) if not body.is_leaf(x))
-    return (loads + operators + len(outputs)) * registers * _CYCLES
+    return (loads + operators + stores) * registers * _CYCLES
+
+
+def _apart(step: int, width: int) -> int:
+    return 0 if step == width else abs(step) // width
 
 
 def _instructions(x: Node) -> int:

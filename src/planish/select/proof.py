@@ -51,12 +51,16 @@ class Proof:
     def refuted(self, value: Value, output: Output, iterations: Sequence[int]) -> int | None:
         """The first of the iterations, which lie in the lanes of a register, for which it is not shown to hold what is
         put; None where all are shown. NoCover where values tell which bits of a register are read."""
+        lane = self.wrong_lane(value, [(output.value, x) for x in iterations], output.width)
+        return None if lane is None else iterations[lane]
+
+    def wrong_lane(self, value: Value, lanes: Sequence[tuple[Node, int]], width: int) -> int | None:
+        """The first lane of a register that is not shown to hold its term at an iteration; None where all are shown."""
         found = self.segments(value)
-        for lane, iteration in enumerate(iterations):
-            wanted = build.wrap(self.at(output.value, iteration), output.width)
-            given = read(found, lane * output.width, output.width)
-            if not same(wanted, given, output.width):
-                return iteration
+        for lane, (term, iteration) in enumerate(lanes):
+            wanted = build.wrap(self.at(term, iteration), width)
+            if not same(wanted, read(found, lane * width, width), width):
+                return lane
         return None
 
     def at(self, term: Node, iteration: int) -> Node:

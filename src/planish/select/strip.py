@@ -80,7 +80,7 @@ def _statements(loop: For, reader: _Operands) -> list[Let | Assign]:
         raise NoCover("it assigns nothing")
     written: dict[str, list[tuple[Expr, ...]]] = {}
     for x in found:
-        if not all(_are_apart(x.index, y) for y in written.get(x.array, ())):
+        if not all(reader.are_apart(x.index, y) for y in written.get(x.array, ())):
             raise NoCover("two assignments may write one element")
         written.setdefault(x.array, []).append(x.index)
     always = {y for x in made for y in _always_read(x.value)}
@@ -92,8 +92,9 @@ def _statements(loop: For, reader: _Operands) -> list[Let | Assign]:
     for x in made:
         for y in walk_expr(x.value):
             if isinstance(y, Load) and y.array in written:
-                # All is read before anything is stored: only a lane's own element is the same then.
-                if written[y.array] != [y.index] or y.array in before:
+                # All is read before anything is stored: only a lane's own elements are the same then.
+                own = all(y.index == z or reader.are_apart(y.index, z) for z in written[y.array])
+                if not own or y.array in before:
                     raise NoCover(f"`{y.array}` is read at another place than that which is written")
         if isinstance(x, Assign):
             before.add(x.array)
@@ -115,12 +116,6 @@ def _always_read(x: Expr) -> Iterator[Load]:
                 yield x
             for y in children(x):
                 yield from _always_read(y)
-
-
-def _are_apart(a: tuple[Expr, ...], b: tuple[Expr, ...]) -> bool:
-    """Whether two places lie in different rows, whatever the lane."""
-    differences = (constant(sub(x, y)) for x, y in zip(a[:-1], b[:-1], strict=True))
-    return any(x is not None and x != 0 for x in differences)
 
 
 def _as_assignment(x: Stmt) -> Assign:
@@ -182,6 +177,15 @@ class _Operands:
             else:
                 rest[monomial] = factor
         return step, start, rest
+
+    def are_apart(self, a: tuple[Expr, ...], b: tuple[Expr, ...]) -> bool:
+        """Whether two places are different ones, whatever the lanes: in different rows, or, where each lane has several
+        elements side by side, never the same of these."""
+        differences = [constant(sub(x, y)) for x, y in zip(a, b, strict=True)]
+        if any(x is not None and x != 0 for x in differences[:-1]):
+            return True
+        step, apart = self.split(a[-1])[0], differences[-1]
+        return apart is not None and step != 0 and apart % step != 0
 
     def moves(self, x: Expr) -> bool:
         """Whether an expression is another one in each lane."""

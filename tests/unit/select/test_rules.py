@@ -88,3 +88,21 @@ def test_shifts_by_less_than_nothing_leave_what_is_shifted():
     amount = build.invert(build.less(x, const(3)))
     shifted = build.construct("shl", (build.multiply(x, const(4)), amount), ())
     assert not cases.are_equal(shifted, build.ZERO, 8)
+
+
+def test_ends_of_a_width_around_its_low_bits_are_what_is_saturated():
+    """However the ends are compared; where one is another number, or compared elsewhere, it stays a choice."""
+    x = build.add(read("x", width=10), const(-300))
+    saturated = 0
+    for signed, low, high in ((False, 0, 255), (True, -128, 127)):
+        cut = build.wrap(x, 8, signed)
+        for least, most in product(range(low - 2, low + 3), range(high - 2, high + 3)):
+            below, above = node("lt", (x, const(least))), node("lt", (const(most), x))
+            tests = (below, const(low)), (above, const(high))
+            for first, second in (tests, tests[::-1]):
+                made = build.select(*first, build.select(*second, cut))
+                plain = node("select", (*first, node("select", (*second, cut))))
+                assert exhaustive.are_equal(made, plain, 16)
+                saturated += made.op == "sat"
+    assert saturated == 16
+    assert build.select(build.less(x, const(0)), const(0), build.wrap(x, 8)).op == "select"

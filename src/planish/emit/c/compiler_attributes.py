@@ -13,10 +13,14 @@ r"""Compiler attributes and pragmas that hold for generated functions only, what
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from planish.emit.idioms.lane_sums import Accumulators
 from planish.ir.types import Floats
+from planish.isa.collection import load_collection
+from planish.isa.vendors.x86.features import EXTENSIONS
 from planish.target.machine import Target
 
 _V3 = ("avx2", "fma", "f16c")
@@ -34,6 +38,10 @@ _GCC_11 = ("no-ipa-modref", "no-ipa-pure-const")
 nothing. gcc 10 knows no `modref`."""
 
 
+_INTRINSIC = re.compile(r"\b_mm\w+(?=\()")
+_LATE = ("avx512", "avxvnni", "gfni", "vaes", "vpclmulqdq")
+
+
 @dataclass(frozen=True, slots=True)
 class CompilerSettings:
     """`floats`: what may happen to them; `features`: what the functions need of the processor, as compilers call it;
@@ -44,6 +52,16 @@ class CompilerSettings:
     features: tuple[str, ...] = ()
     tuning: tuple[str, ...] = ()
     accumulators: Accumulators = Accumulators()
+
+    def needing(self, functions: Iterable[str]) -> CompilerSettings:
+        """The same settings of functions with these texts: of the processor is needed besides what their intrinsics do.
+
+        >>> CompilerSettings(features=("avx512f",)).needing(["x = _mm512_permutexvar_epi8(y, x);"]).features
+        ('avx512f', 'avx512vbmi')
+        """
+        names = {x for text in functions for x in _INTRINSIC.findall(text)} if self.features else ()
+        asked = sorted({_option(x) for name in names for x in _extensions(name)} - {"", *self.features})
+        return replace(self, features=(*self.features, *asked))
 
     @property
     def guard(self) -> str:
@@ -134,6 +152,20 @@ def _accumulators(target: Target) -> Accumulators:
         return Accumulators()
     wanted = 1 << (target.fma_latency * target.fma_units - 1).bit_length()
     return Accumulators(max(min(wanted, target.vector_registers // 2), 1), target.vector_bits // 8)
+
+
+def _extensions(name: str) -> tuple[str, ...]:
+    """The extensions of x86 that an intrinsic needs; none of what is no instruction."""
+    try:
+        return load_collection("x86").entry(name).features
+    except KeyError:
+        return ()
+
+
+def _option(extension: str) -> str:
+    """What compilers call an extension of AVX-512 or beside it; "" for older ones, which all levels have."""
+    known = [EXTENSIONS[x].option.removeprefix("-m") for x in extension.split("/") if x in EXTENSIONS]
+    return next((x for x in known if x.startswith(_LATE)), "")
 
 
 def _quote(text: str) -> str:

@@ -126,7 +126,8 @@ def compose(text: str, replacements: Sequence[Replacement], banner: str) -> str:
         return banner + text
     headers = tuple(dict.fromkeys(header for r in replacements for header in r.headers))
     functions = [*dict.fromkeys(x for r in replacements for x in r.callees), *(r.function for r in replacements)]
-    prologue = emit_prologue(functions, [r.patch.text for r in replacements], headers, replacements[0].settings)
+    settings = replacements[0].settings.needing(functions)
+    prologue = emit_prologue(functions, [r.patch.text for r in replacements], headers, settings)
     return assemble(text, [r.patch for r in replacements], banner, prologue)
 
 

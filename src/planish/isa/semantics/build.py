@@ -275,6 +275,9 @@ def select(condition: Node, then: Node, otherwise: Node) -> Node:
     if then is ZERO and otherwise is ONE:
         return negation(condition)
     if condition.op in ("lt", "le"):
+        bounded = _bounded(condition, then, otherwise)
+        if bounded is not None:
+            return bounded
         if then is condition.args[1] and otherwise is condition.args[0]:
             return maximum(then, otherwise)
         if then is condition.args[0] and otherwise is condition.args[1]:
@@ -283,6 +286,33 @@ def select(condition: Node, then: Node, otherwise: Node) -> Node:
         if difference is otherwise and add(then, otherwise) is ZERO:
             return absolute(otherwise)
     return node("select", (condition, then, otherwise))
+
+
+def _bounded(condition: Node, then: Node, otherwise: Node) -> Node | None:
+    """A choice of the ends of a width for what lies beyond these, and of low bits between, as what is saturated:
+    `x < 0 ? 0 : x > 255 ? 255 : (uint8_t)x`."""
+    tests, rest = [(condition, then)], otherwise
+    if rest.op == "select":
+        tests.append((rest.args[0], rest.args[1]))
+        rest = rest.args[2]
+    x = next((y for y in condition.args if y.op != "const"), None)
+    if x is None or rest.op not in ("wrap", "bits") or any(y.op not in ("lt", "le") for y, _ in tests):
+        return None
+    width, signed = (int(y) for y in rest.attr[-2:])
+    if rest is not wrap(x, width, bool(signed)):
+        return None
+    low, high = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if signed else (0, (1 << width) - 1)
+    missing = {end for end, beyond in ((low, x.low < low), (high, x.high > high)) if beyond}
+    for test, end in tests:
+        a, b = test.args
+        strict = test.op == "lt"
+        if a is x and b.op == "const" and end is const(low) and b.low - strict in (low - 1, low):
+            missing.discard(low)
+        elif b is x and a.op == "const" and end is const(high) and a.low + strict in (high, high + 1):
+            missing.discard(high)
+        else:
+            return None
+    return None if missing else saturate(x, width, bool(signed))
 
 
 def saturate(x: Node, width: int, signed: bool) -> Node:

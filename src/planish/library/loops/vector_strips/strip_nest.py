@@ -32,7 +32,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from planish.ir.expr import Binary, Compare, Expr, Var, index, type_of
-from planish.ir.index.polynomial import add, mul, polynomial, sub
+from planish.ir.index.polynomial import add, constant, mul, polynomial, sub
 from planish.ir.index.simplify import simplify
 from planish.ir.nest import Alloc, Assign, Block, For, If, Kernel, Let, LoopFacts, Reduce, Stmt
 from planish.ir.traverse import expressions, loads, map_exprs, substitute, used_names, variables, walk
@@ -142,22 +142,32 @@ def _own_arrays(x: Stmt) -> Iterator[str]:
 
 
 def _is_independent(body: Sequence[Let | Assign], names: Sequence[str]) -> bool:
-    """Whether iterations may be done in any order: each writes its own cell of an array, and reads of what is written
-    only this cell. A cell is an iteration's own where each loop counts a dimension of its own."""
-    written: dict[str, tuple[Expr, ...]] = {}
+    """Whether iterations may be done in any order: each writes its own cells of an array, and reads of what is written
+    only these. A cell is an iteration's own where each loop counts a dimension of its own; several lie side by side
+    there."""
+    written: dict[str, list[tuple[Expr, ...]]] = {}
     for x in body:
         if isinstance(x, Let):
             continue
-        if x.array in written or not _counts(x.index, names):
+        if not _counts(x.index, names) or not all(_are_apart(x.index, y, names) for y in written.get(x.array, ())):
             return False
-        written[x.array] = x.index
+        written.setdefault(x.array, []).append(x.index)
     for x in body:
         for y in loads(x.value):
-            if y.array in written and y.index != written[y.array]:
+            if not all(y.index == z or _are_apart(y.index, z, names) for z in written.get(y.array, ())):
                 return False
             if any(loads(z) for z in y.index):
                 return False
     return True
+
+
+def _are_apart(a: tuple[Expr, ...], b: tuple[Expr, ...], names: Sequence[str]) -> bool:
+    """Whether two cells are different ones in whatever iterations: both lie in the same dimensions, and in the last one
+    by no multiple of a step apart."""
+    if any(constant(sub(x, y)) != 0 for x, y in zip(a[:-1], b[:-1], strict=True)):
+        return False
+    apart, step = constant(sub(a[-1], b[-1])), polynomial(a[-1]).get((Var(names[-1], INDEX),), 0)
+    return apart is not None and step != 0 and apart % step != 0
 
 
 def _counts(place: tuple[Expr, ...], names: Sequence[str]) -> bool:
