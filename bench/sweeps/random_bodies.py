@@ -47,7 +47,9 @@ class _Writer:
     scalars: dict[str, str] = field(default_factory=dict)
     cells: dict[str, str] = field(default_factory=dict)
     table: str = ""
-    twice: str = ""
+    times: str = ""
+    channels: int = 2
+    woven: str = ""
     shifted: tuple[int, int] = (0, 0)
 
     def kernel(self) -> str:
@@ -67,7 +69,9 @@ class _Writer:
         self.scalars = {x: r.choice(KINDS) for x in "xz"[: r.choice((0, 0, 1, 2))]}
         local = {x: r.choice(("i32", "i32", "i16", "u16", "u32", main)) for x in "tu"[: r.choice((0, 0, 1, 2))]}
         self.table = r.choice(("", "", "", "i16", "i32", "u8"))
-        self.twice = r.choice(("", "", "", "", "", main))
+        self.times = r.choice(("", "", "", "", main))
+        self.channels = r.choice((2, 2, 3, 4))
+        self.woven = r.choice(("", "", "", "", main))
         statements = self.statements(local)
         allocations = " ".join(f"alloc {x}: {kind}[] register" for x, kind in local.items())
         body = f"{allocations} {statements}".strip()
@@ -83,8 +87,11 @@ class _Writer:
         arrays = [f"{x}: {kind}[{extents}] distinct" for x, kind in {**self.inputs, **self.outputs}.items()]
         if self.table:
             arrays.append(f"f: {self.table}[9] distinct")
-        if self.twice:
-            arrays.append(f"g: {self.twice}[{'h + 3, 2*w + 6' if self.rows else '2*n + 6'}] distinct")
+        many = self.channels
+        for name, kind in (("g", self.times), ("o", self.woven)):
+            extent = f"{many}*{'w' if self.rows else 'n'} + {many + 4}"
+            if kind:
+                arrays.append(f"{name}: {kind}[{f'h + 3, {extent}' if self.rows else extent}] distinct")
         groups = ["h, w" if self.rows else "n", ", ".join(f"{x}: {y}" for x, y in self.scalars.items())]
         return "; ".join(x for x in (*groups, ", ".join(arrays)) if x)
 
@@ -108,6 +115,11 @@ class _Writer:
             if r.random() < 0.12:
                 value = self.joined(f"{name}[{place}]", value, r.choice("+-"))
             found.append(f"{name}[{place}] = {value}")
+        if self.woven:
+            row, order = "y, " if self.rows else "", [*range(self.channels)]
+            r.shuffle(order)
+            depth = r.choice((0, 1, 1, 2))
+            found += [f"o[{row}{self.channels}*i + {at}] = {self.value(self.woven, depth)}" for at in order]
         return " ".join(found)
 
     def sum_of_taps(self, name: str, kind: str) -> str:
@@ -134,9 +146,9 @@ class _Writer:
     def tap(self) -> tuple[str, str]:
         """A read of an input, and its type."""
         r = self.random
-        if self.twice and r.random() < 0.4:
-            place = f"2*i + {r.choice((0, 0, 1, 1, 2))}"
-            return f"g[{f'y + {r.choice((0, 1))}, ' if self.rows else ''}{place}]", self.twice
+        if self.times and r.random() < 0.4:
+            place = f"{self.channels}*i + {r.choice((*range(self.channels), *range(self.channels + 1)))}"
+            return f"g[{f'y + {r.choice((0, 1))}, ' if self.rows else ''}{place}]", self.times
         array, kind = r.choice([*self.inputs.items()])
         row = r.choice((0, 0, 1, 2, -self.lower[0]))
         column = r.choice((0, 0, 0, 1, 2, 3, -self.lower[1]))

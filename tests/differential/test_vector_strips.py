@@ -70,6 +70,10 @@ ROWS = {
         "t[] = i32(min(a[y, x], a[y + 1, x])) u[] = i32(max(a[y, x], a[y + 1, x]))"
         " b[y, x] = u8(max(t[], min(u[], i32(a[y + 2, x + 1]))))"
     ),
+    "pattern": (
+        "b[y, x] = u8(i32(a[y, x] >= a[y + 1, x + 1]) + (i32(a[y, x + 1] >= a[y + 1, x + 1]) << 3:i32)"
+        " + (i32(a[y + 2, x + 2] >= a[y + 1, x + 1]) << 7:i32))"
+    ),
     "window": (
         "t[] = 0:i32 for j in 0 .. 3 { for k in 0 .. 3 { t[] += i32(a[y + j, x + k]) } }"
         " b[y, x] = u8(t[] // 9:i32)"

@@ -228,11 +228,31 @@ def _shifted(x: Node, by: Node) -> Node:
     return build.shift_right(build.multiply(base, const(factor >> common)), const(by.low - common))
 
 
+def _counted(x: Node) -> Node:
+    """A value in which choices of two constants, and bits of these, are multiples of the conditions."""
+
+    def change(old: Node, args: tuple[Node, ...]) -> Node:
+        if old.op == "select" and args[0].is_truth and args[1].op == args[2].op == "const":
+            return build.add(build.multiply(args[0], const(args[1].low - args[2].low)), args[2])
+        if old.op == "and" and args[1].op == "const":
+            base, factor = scaled(args[0])
+            if base.is_truth:
+                return build.multiply(base, const(factor & args[1].low))
+        return build.construct(old.op, args, old.attr)
+
+    return rebuild(x, change)
+
+
 def same(a: Node, b: Node, width: int) -> bool:
     """Whether two values are shown to be equal in their lowest bits."""
     if a is b:
         return True
-    first, second = map(ordered, in_chains(*(build.wrap(build.low_bits(x, width), width) for x in (a, b))))
-    if first is second or build.wrap(build.subtract(first, second), width) is build.ZERO:
+    pair = in_chains(*(build.wrap(build.low_bits(x, width), width) for x in (a, b)))
+    if _are_one(pair, width) or _are_one([_counted(x) for x in pair], width):
         return True
     return cases.are_equal(a, b, width) or exhaustive.are_equal(a, b, width) is True
+
+
+def _are_one(pair: Sequence[Node], width: int) -> bool:
+    a, b = map(ordered, pair)
+    return a is b or build.wrap(build.subtract(a, b), width) is build.ZERO

@@ -6,7 +6,7 @@ import pytest
 
 from planish.isa.semantics import build
 from planish.isa.semantics.node import const, node
-from planish.select import cases, exhaustive
+from planish.select import cases, exhaustive, proof
 from planish.select.rules import alternatives, mask_of, opposite
 
 
@@ -106,3 +106,17 @@ def test_ends_of_a_width_around_its_low_bits_are_what_is_saturated():
                 saturated += made.op == "sat"
     assert saturated == 16
     assert build.select(build.less(x, const(0)), const(0), build.wrap(x, 8)).op == "select"
+
+
+def test_bits_of_many_comparisons_are_told_without_cases():
+    """Masks and their bits are multiples of what is compared; another bit is another number."""
+    x, *others = (read(name) for name in "xabcdefgh")
+    told = [build.at_most(x, y) for y in others]
+    wanted = build.add(*(build.multiply(y, const(1 << at)) for at, y in enumerate(told)))
+    masks = [build.select(y, const(255), build.ZERO) for y in told]
+    bits = build.add(*(node("and", (y, const(1 << at))) for at, y in enumerate(masks)))
+    taken = build.add(*(build.multiply(y, const(-(1 << at))) for at, y in enumerate(masks)))
+    other = build.add(*(node("and", (y, const(1 << (at + 1) % 8))) for at, y in enumerate(masks)))
+    assert proof.same(wanted, bits, 8) and proof.same(wanted, taken, 8)
+    assert not proof.same(wanted, other, 8)
+    assert not proof.same(wanted, taken, 16)
