@@ -74,14 +74,15 @@ def bodies(first: int, count: int, exact: float) -> None:
         named = [x for x in name_values(body, after, described) if isinstance(x, Instr)]
         start = time.process_time()
         problem = prepare(named, after, Control(machine), described)
-        rolled = roll(problem, 0, problem.least + 40)
+        done = roll(problem, 0, problem.least + 40)
         times.append(time.process_time() - start)
-        if rolled is None:
+        if done is None:
             found["not scheduled"] += 1
             continue
-        interval, least = rolled.kernel.interval, problem.least
+        interval, least = done.rolled.kernel.interval, done.least
+        found["at MII"] += interval == problem.least
         if interval > least and exact:
-            kernel, proof = refine(problem.body, rolled.kernel, least, exact)
+            kernel, proof = refine(problem.body, done.rolled.kernel, least, exact)
             interval, least = kernel.interval, max(least, proof.least)
         found["least" if interval == least else "above"] += 1
         if interval > least:

@@ -186,12 +186,12 @@ class _Builder:
         slowest = self.once([*instrs, *control]).length
         least = self.plan.longer.get(loop.name, 0)
         while True:
-            rolled = roll(problem, least, slowest - 1)
-            if rolled is None:
+            found = roll(problem, least, slowest - 1)
+            if found is None:
                 return False
-            proof = None
+            rolled, proof = found.rolled, IntervalProof(found.least)
             if self.options.exact:
-                better, proof = refine(problem.body, rolled.kernel, problem.least, self.options.exact)
+                better, proof = refine(problem.body, rolled.kernel, found.least, self.options.exact)
                 if has_registers(problem, better):
                     rolled = with_copies(problem, better)
             if isinstance(loop.count, int):
@@ -205,7 +205,7 @@ class _Builder:
 
     def pipelined_as_counted(
         self, loop: Loop, problem: Problem, rolled: Rolled, count: StreamRegister, block: list[Instr],
-        proof: IntervalProof | None,
+        proof: IntervalProof,
     ) -> bool:  # fmt: skip
         """A loop whose number of iterations is in a register."""
         hardware = self.hardware.counter(loop)
@@ -277,7 +277,7 @@ class _Builder:
         return parts
 
     def pipelined_so_often(
-        self, loop: Loop, problem: Problem, rolled: Rolled, count: int, block: list[Instr], proof: IntervalProof | None
+        self, loop: Loop, problem: Problem, rolled: Rolled, count: int, block: list[Instr], proof: IntervalProof
     ) -> bool:
         """A loop with a known number of iterations."""
         for unroll in unrollings(rolled, 1):
@@ -319,7 +319,7 @@ class _Builder:
         pairs = [*((between[x], x) for x in between), *((to, between[source]) for to, source in moves)]
         return [Instr(self.described.copy_of(to.file), (to, source)) for to, source in pairs]
 
-    def report(self, loop: Loop, problem: Problem, rolled: Rolled, unroll: int, proof: IntervalProof | None) -> None:
+    def report(self, loop: Loop, problem: Problem, rolled: Rolled, unroll: int, proof: IntervalProof) -> None:
         kernel = rolled.kernel
         registers = pressure(problem.body.values, problem.invariants, kernel.cycles, kernel.interval)
         bounds = (problem.resources, problem.recurrences)

@@ -41,7 +41,7 @@ class LoopReport:
 
     `interval`: cycles from one iteration to the next; `resources` and `recurrences` bound it from below. `stages`: how
     many iterations are under way at once; `unroll`: how many begin in a pass of the kernel (0: there is none);
-    `registers`: MaxLive of each file; `operations`: how many an iteration has; `proof`: what the exact solver found;
+    `registers`: MaxLive of each file; `operations`: how many an iteration has; `proof`: what searches have shown;
     `spans`: where the operations of the recurrence come from.
     """
 

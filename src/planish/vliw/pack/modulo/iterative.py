@@ -32,6 +32,9 @@ from planish.vliw.pack.reservation import ReservationTable
 _TRIES = 8
 """How often an operation is placed on average before an order is given up."""
 
+_CHOICES = 60
+"""How many orders of choosing units for given cycles are tried."""
+
 _SHUFFLES = 3
 """How many orders with chance in them are tried at each interval."""
 
@@ -110,14 +113,33 @@ def _orders(body: LoopBody, heights: list[int]) -> Iterator[list[tuple[float, ..
 
 def kernel_at(body: LoopBody, interval: int, cycles: Sequence[int]) -> PipelinedKernel | None:
     """The kernel with operations in given cycles, which the units allow; None where no choice of units is found."""
-    table = ReservationTable(body.machine, interval)
-    order = sorted(range(len(cycles)), key=lambda x: (-body.nodes[x].busy, len(body.nodes[x].units), x))
-    if not all(table.place(i, body.nodes[i], cycles[i]) for i in order):
+    table = _entered(body, interval, cycles)
+    if table is None:
         return None
     first = min(cycles, default=0)
     return PipelinedKernel(
         interval, tuple(x - first for x in cycles), tuple(table.unit_of(i) for i in range(len(cycles)))
     )
+
+
+def shortened(body: LoopBody, interval: int, cycles: Sequence[int]) -> PipelinedKernel | None:
+    """As `kernel_at`, with operations moved as long as lifetimes get shorter by it."""
+    table = _entered(body, interval, cycles)
+    return shorten(body, table, list(cycles)) if table is not None else None
+
+
+def _entered(body: LoopBody, interval: int, cycles: Sequence[int]) -> ReservationTable | None:
+    """A table with all operations in their cycles; None where no choice of units is found."""
+    order = sorted(range(len(cycles)), key=lambda x: (-body.nodes[x].busy, len(body.nodes[x].units), x))
+    for _ in range(_CHOICES):
+        table = ReservationTable(body.machine, interval)
+        late = next((x for x in order if not table.place(x, body.nodes[x], cycles[x])), None)
+        if late is None:
+            return table
+        # What found no unit chooses first the next time.
+        order.remove(late)
+        order.insert(0, late)
+    return None
 
 
 def _heights(body: LoopBody, interval: int) -> list[int] | None:

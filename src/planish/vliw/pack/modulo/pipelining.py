@@ -9,8 +9,9 @@ where the operations that count its passes go.
 ...     (MachineOperation("MAC", "MAC {d}, {a}", mac, ("U",), latency=3),))
 >>> d, a = StreamRegister("V", "d"), StreamRegister("V", "a")
 >>> problem = prepare([Instr("MAC", (d, a))], frozenset({d}), Control(tiny), Described(tiny))
->>> roll(problem, least=0, most=9).kernel.interval
-3
+>>> found = roll(problem, least=0, most=9)
+>>> found.rolled.kernel.interval, found.least
+(3, 3)
 """
 
 from __future__ import annotations
@@ -25,12 +26,18 @@ from planish.vliw.pack.dependence import Edge, graph
 from planish.vliw.pack.effects import BasePointer, Described, Effects
 from planish.vliw.pack.induction import fold_steps
 from planish.vliw.pack.modulo.expand import Rolled
-from planish.vliw.pack.modulo.iterative import LoopBody, PipelinedKernel, schedule_at
+from planish.vliw.pack.modulo.iterative import LoopBody, PipelinedKernel, schedule_at, shortened
 from planish.vliw.pack.modulo.lifetimes import copies, pressure, values_of
 from planish.vliw.pack.modulo.rotation import Rotation, rotate
+from planish.vliw.pack.modulo.search import search
 from planish.vliw.pack.reservation import ReservationTable
 from planish.vliw.pack.webs import Registers
 from planish.vliw.program import Instr, Issue, StreamRegister
+
+_LOOK = 1000
+_SEARCH = 20_000
+"""Placements with which an interval is searched through: at first, for a proof that it is not possible; and where no
+other way has led to a schedule."""
 
 _MOST_COPIES = 16
 """Kernels are not unrolled further than this."""
@@ -52,6 +59,14 @@ class Problem:
     def least(self) -> int:
         """MII."""
         return max(self.resources.interval, self.recurrences.interval)
+
+
+@dataclass(frozen=True, slots=True)
+class RolledLoop:
+    """A loop with its schedule; no interval is shorter than `least`."""
+
+    rolled: Rolled
+    least: int
 
 
 def prepare(instrs: Sequence[Instr], after: Registers, control: Control, described: Described) -> Problem:
@@ -85,19 +100,33 @@ def _carried_edges(nodes: Sequence[Effects], rotation: Rotation) -> Iterator[Edg
             yield Edge(first, i, latency, distance)
 
 
-def roll(problem: Problem, least: int, most: int) -> Rolled | None:
-    """The loop with the shortest interval from `least` to `most` at which there are registers enough."""
+def roll(problem: Problem, least: int, most: int) -> RolledLoop | None:
+    """The loop with the shortest interval from `least` to `most` at which there are registers enough, and what is
+    known of those below."""
     kept = Counter(x.file for x in problem.invariants)
     if any(count > problem.body.machine.file(file).count for file, count in kept.items()):
         return None
-    interval = max(least, problem.least)
+    proven = problem.least
+    interval = max(least, proven)
     while interval <= most:
-        kernel = schedule_at(problem.body, interval)
+        kernel, impossible = _attempt(problem.body, interval)
+        proven += impossible and proven == interval
         if kernel is not None and has_registers(problem, kernel):
-            return with_copies(problem, kernel)
+            return RolledLoop(with_copies(problem, kernel), proven)
         # One more cycle is a smaller part of a long interval, and frees as few registers.
         interval += 1 if kernel is None else 1 + interval // 16
     return None
+
+
+def _attempt(body: LoopBody, interval: int) -> tuple[PipelinedKernel | None, bool]:
+    """A kernel of that interval, or None; and whether it is certain that there is none."""
+    looked = search(body, interval, _LOOK)
+    kernel = schedule_at(body, interval) if looked.outcome != "none" else None
+    if kernel is None and looked.outcome == "unknown":
+        looked = search(body, interval, _SEARCH)
+    if kernel is None and looked.outcome == "found":
+        kernel = shortened(body, interval, looked.cycles)
+    return kernel, looked.outcome == "none"
 
 
 def has_registers(problem: Problem, kernel: PipelinedKernel) -> bool:

@@ -1,0 +1,204 @@
+"""Exhaustive modulo scheduling within bounds: a schedule of an interval, or the certainty that there is none.
+
+The operation with the fewest cycles to choose from comes first, so that recurrences without a cycle to spare are placed
+before anything else; where their operations meet on a unit, whatever is done, the interval is not possible.
+
+>>> from planish.vliw.machine import VliwMachine, Unit
+>>> from planish.vliw.pack.dependence import Edge
+>>> from planish.vliw.pack.effects import Effects
+>>> from planish.vliw.program import Instr
+>>> tiny = VliwMachine("tiny", {"v": 2}, (Unit("A", "v"), Unit("B", "v")), (), (), ())
+>>> node = Effects(Instr("X", ()), "compute", ("A",), 2, 1, (), (), ())
+>>> edges = (Edge(0, 1, 2), Edge(1, 0, 2, 1), Edge(2, 3, 2), Edge(3, 2, 2, 1), Edge(0, 2, 2), Edge(2, 0, 2, 1))
+>>> body = LoopBody(tiny, (node,) * 4, edges, ())
+>>> [search(body, interval, 100).outcome for interval in (3, 4, 5)]
+['none', 'none', 'found']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from planish.vliw.machine import VliwMachine
+from planish.vliw.pack.effects import Effects
+from planish.vliw.pack.modulo.iterative import LoopBody
+from planish.vliw.pack.modulo.slack import least_distances
+
+_NONE = -(10**9)
+_FIRST = 1000
+"""The placements after which a search begins anew, for the first time."""
+
+_Cycles = npt.NDArray[np.int64]
+_Taken = tuple[tuple[int, int], ...]
+"""What an operation takes: the number of a resource, and how many rows after the one in which it is issued."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """A schedule's cycles, that there is none, or that the search was given up."""
+
+    outcome: Literal["found", "none", "unknown"]
+    cycles: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Resources:
+    """How much of each resource a row has, and what each operation takes. Units are counted by the sets that can do the
+    same: that is all there is to them where an operation keeps its unit for one cycle, and no more than there is where
+    it keeps it for longer."""
+
+    room: tuple[int, ...]
+    taken: tuple[_Taken, ...]
+
+    @staticmethod
+    def of(machine: VliwMachine, nodes: tuple[Effects, ...]) -> _Resources:
+        """Those of a machine that some operations take."""
+        side = {x.name: x.side for x in machine.units}
+        room: list[int] = []
+        taken: list[list[tuple[int, int]]] = [[] for _ in nodes]
+        for units in _joined({frozenset(x.units) for x in nodes}):
+            inside = ((i, back) for i, x in enumerate(nodes) if units >= set(x.units) for back in range(x.busy))
+            for i, back in inside:
+                taken[i].append((len(room), back))
+            room.append(len(units))
+        for sides in _joined({frozenset(side[y] for y in x.units) for x in nodes}):
+            for i, x in enumerate(nodes):
+                if all(side[y] in sides for y in x.units):
+                    taken[i].append((len(room), 0))
+            room.append(sum(machine.sides[x] for x in sides))
+        for file in machine.files:
+            for i, x in enumerate(nodes):
+                if file.readers:
+                    taken[i] += [(len(room), 0) for y in x.reads if y.file == file.name]
+                if file.writers:
+                    writes = (y.latency for y in x.writes if y.register.file == file.name)
+                    taken[i] += [(len(room) + bool(file.readers), late) for late in writes]
+            room += [x for x in (file.readers, file.writers) if x]
+        return _Resources(tuple(room), tuple(map(tuple, taken)))
+
+
+def _joined(sets: set[frozenset[str]]) -> set[frozenset[str]]:
+    """All unions of sets that overlap one with the next: those of others say nothing new."""
+    found = set(sets)
+    rest = list(sets)
+    while rest and len(found) < 256:
+        x = rest.pop()
+        fresh = {x | y for y in sets if x & y} - found
+        found |= fresh
+        rest += fresh
+    return found
+
+
+def search(body: LoopBody, interval: int, limit: int) -> SearchResult:
+    """Look for a schedule of that interval, with so many placements at most."""
+    distances = least_distances(len(body.nodes), body.edges, interval)
+    if bool((np.diagonal(distances) > 0).any()) or any(x.busy > interval for x in body.nodes):
+        return SearchResult("none")
+    maker = _Search(interval, distances, _Resources.of(body.machine, body.nodes))
+    share = _FIRST
+    while limit > 0:
+        found = maker.run(min(share, limit))
+        if found.outcome != "unknown":
+            return found
+        limit -= share
+        share += share // 2
+    return SearchResult("unknown")
+
+
+class _Search:
+    """Places operations; one that found no room comes earlier the next time."""
+
+    def __init__(self, interval: int, distances: _Cycles, resources: _Resources) -> None:
+        self.interval, self.distances, self.resources = interval, distances, resources
+        around = distances + distances.T
+        np.fill_diagonal(around, _NONE)
+        self.tight = around.max(axis=1)
+        self.failures = np.ones(len(distances))
+        self.used: list[list[int]] = []
+
+    def run(self, limit: int) -> SearchResult:
+        """One search from the beginning, with so many placements at most."""
+        count, interval = len(self.distances), self.interval
+        self.used = [[0] * interval for _ in self.resources.room]
+        cycles, left = np.zeros(count, np.int64), np.ones(count, bool)
+        low, high = np.full(count, _NONE), np.full(count, -_NONE)
+        trail: list[_Step] = []
+        certain = True
+        for _ in range(limit):
+            if not left.any():
+                return SearchResult("found", tuple(int(x) for x in cycles - cycles.min()))
+            trail.append(self.step(left, low, high, first=not trail))
+            at: int | None = None
+            while trail and at is None:
+                step = trail[-1]
+                i = step.operation
+                if not left[i]:
+                    self.leave(i, int(cycles[i]))
+                    left[i] = True
+                at = next((x for x in step.choices if self.enter(i, x)), None)
+                if at is None:
+                    # Where no row has room for it, a later cycle has none either.
+                    certain = certain and (step.complete or not step.tried)
+                    self.failures[i] += 1
+                    trail.pop()
+            if at is None:
+                return SearchResult("none" if certain else "unknown")
+            step.tried = True
+            cycles[i], left[i] = at, False
+            low = np.maximum(step.low, at + self.distances[i])
+            high = np.minimum(step.high, at - self.distances[:, i])
+        return SearchResult("unknown")
+
+    def step(self, left: npt.NDArray[np.bool_], low: _Cycles, high: _Cycles, first: bool) -> _Step:
+        """The operation that is placed next: one with few cycles to choose from, which has often found no room."""
+        width = np.minimum(high - low, 2 * self.interval) + 1
+        order = np.where(left, width / self.failures, np.inf)
+        i = int(np.lexsort((-self.tight, order))[0])
+        # Rows are the same wherever the first one is.
+        choices = (iter((0,)), True) if first else _choices(int(low[i]), int(high[i]), self.interval)
+        return _Step(i, low, high, *choices)
+
+    def enter(self, i: int, cycle: int) -> bool:
+        """Enter an operation; False, and nothing has changed, where there is no room."""
+        for number, (resource, back) in enumerate(self.resources.taken[i]):
+            row = (cycle + back) % self.interval
+            self.used[resource][row] += 1
+            if self.used[resource][row] > self.resources.room[resource]:
+                self.leave(i, cycle, number + 1)
+                return False
+        return True
+
+    def leave(self, i: int, cycle: int, count: int | None = None) -> None:
+        """Take an operation out again, or the first things that it takes."""
+        for resource, back in self.resources.taken[i][:count]:
+            self.used[resource][(cycle + back) % self.interval] -= 1
+
+
+@dataclass(slots=True)
+class _Step:
+    """An operation that is placed: the first and last cycles of all operations before that, its own choices that are
+    left, whether these were all there are, and whether one of them was tried."""
+
+    operation: int
+    low: _Cycles
+    high: _Cycles
+    choices: Iterator[int]
+    complete: bool
+    tried: bool = False
+
+
+def _choices(low: int, high: int, interval: int) -> tuple[Iterator[int], bool]:
+    """The cycles that an operation may be in, those nearest to what is placed first; of endless ones a period. And
+    whether these are all."""
+    if low <= _NONE // 2 and high >= -_NONE // 2:
+        return iter(range(interval)), False
+    if low <= _NONE // 2:
+        return iter(range(high, high - interval, -1)), False
+    if high >= -_NONE // 2:
+        return iter(range(low, low + interval)), False
+    return iter(range(low, high + 1)), True
