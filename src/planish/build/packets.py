@@ -212,6 +212,23 @@ def naive_vector(result: PacketResult, machine: VliwMachine, options: Options | 
     return 0 if run.faults or difference(kernel, values, found) else run.cycles
 
 
+def runs_on(result: PacketResult, machine: VliwMachine) -> int:
+    """What packets take that run as they are on another machine; 0 where they are not right there."""
+    planned = result.planned
+    if planned is None or result.message:
+        return 0
+    kernel, cycles = planned.source, 0
+    for sizes in (*sizes_for(kernel), result.sizes):
+        values = draw_values(kernel, sizes)
+        if excess(planned.lowered, machine, values):
+            return 0
+        run = _run(planned.packed.code, planned.lowered, machine, values)
+        if _fault_or_difference(run, planned.lowered, kernel, machine, values):
+            return 0
+        cycles = run.cycles
+    return cycles
+
+
 def _run(code: PacketCode, lowered: LoweredStream, machine: VliwMachine, values: Values) -> SimulatedRun:
     registers = {x.name: x.register for x in code.parameters}
     return run_code(code, machine, fill_state(lowered, machine, values, registers), MOST_CYCLES)

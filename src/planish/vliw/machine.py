@@ -86,8 +86,9 @@ class MachineMemory:
 
 @dataclass(frozen=True, slots=True)
 class Transfers:
-    """Block transfers (DMA) between memories beside the running code: `channels` at a time, each of which takes
-    `startup` cycles and then moves `bytes_per_cycle`. What is moved may not be touched meanwhile."""
+    """Block transfers (DMA) between memories beside the running code: `channels` at a time. Each takes `startup` cycles
+    and then, when those started before it are done, moves `bytes_per_cycle`. What is moved may not be touched
+    meanwhile."""
 
     channels: int
     startup: int

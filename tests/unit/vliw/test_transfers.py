@@ -76,6 +76,13 @@ def test_rows_are_moved_and_waited_for() -> None:
     assert done.state.read(StreamRegister("P", "6")) == bytes(range(96, 104))
 
 
+def test_transfers_on_two_channels_follow_one_another() -> None:
+    other = START.replace("#0", "#1").replace("*P.0[0]", "*P.0[64]")
+    done = run(START + other + "RIGHT: WAIT #1\nRIGHT: COPYP P.6, P.1")
+    # The first one moves 32 bytes in 8 cycles from cycle 10 on, the second one from cycle 18 on, till cycle 26.
+    assert (done.faults, done.stalled) == ((), 24)
+
+
 def test_what_is_under_way_stands_still_while_everything_waits() -> None:
     done = run(START + "LEFT: ADDP P.7, P.2, P.2 | RIGHT: WAIT #0\nRIGHT: COPYP P.8, P.7\nRIGHT: COPYP P.9, P.7\n-")
     assert [done.state.register(StreamRegister("P", x), I64) for x in "89"] == [0, 32]

@@ -15,11 +15,16 @@ from typing import Annotated
 
 import typer
 
+from planish.build.machine_study import read_axis
+from planish.build.machine_study import study as make_study
 from planish.cli.exits import OK, USER_ERROR, guarded
 from planish.cli.files import write_files
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.files import read_input
 from planish.core.span import Source
+from planish.options import Options
+from planish.report.machine_study import refused_lines, study_figure, study_rows, study_table
+from planish.report.tables import make_console
 from planish.report.vliw_trace import packets_html, packets_text, use_text
 from planish.run.vliw.programs import PreparedCode, prepare, run_code
 from planish.vliw.assembly import print_assembly
@@ -127,6 +132,31 @@ def trace(
     write_files(path.parent, {path.name: packets_html(work.code, work.machine, ended, work.source)})
     print(f"wrote {path}")
     return OK
+
+
+@app.command()
+@guarded
+def study(
+    files: Annotated[list[str], typer.Argument(metavar="FILE.c...", help="C files with nests.")],
+    axis: Annotated[list[str], typer.Option("--axis", metavar="ENTRY=VALUES", help="An entry and its values.")],
+    target: Annotated[str, typer.Option(metavar="NAME", help="The machine that is changed.")] = "ftmatrix",
+    function: Annotated[str | None, typer.Option(metavar="NAME", help="Only this function.")] = None,
+    figure: Annotated[str | None, typer.Option(metavar="FILE.svg", help="Draw the gains.")] = None,
+    rows: Annotated[str | None, typer.Option(metavar="FILE.csv", help="Write the numbers.")] = None,
+) -> int:
+    """Build the same functions for variants of a machine, made by other values of some entries of its description."""
+    sources = [read_input(x).source for x in files]
+    found = make_study(sources, target, [read_axis(x) for x in axis], Options(function=function))
+    console = make_console(sys.stdout)
+    console.print(study_table(found))
+    for line in refused_lines(found):
+        console.print(line, markup=False, soft_wrap=True)
+    for name, text in ((figure, study_figure), (rows, study_rows)):
+        if name is not None:
+            path = Path(name)
+            write_files(path.parent, {path.name: text(found)})
+            print(f"wrote {path}")
+    return OK if found.functions else USER_ERROR
 
 
 def _read(file: str, target: str | None) -> _Work:

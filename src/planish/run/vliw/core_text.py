@@ -367,7 +367,8 @@ int64_t planish_simulate(
           free(rows);
         }
         const double cycles = (double)total / machine->bytes_per_cycle;
-        b.done = cycle + stalled + machine->startup + (int64_t)cycles + ((double)(int64_t)cycles < cycles);
+        const int64_t ready = cycle + stalled + machine->startup;
+        b.done = (ready > moving ? ready : moving) + (int64_t)cycles + ((double)(int64_t)cycles < cycles);
         blocks[channel] = b;
         moving = b.done > moving ? b.done : moving;
       }

@@ -27,7 +27,7 @@ from planish.vliw.operands import check_operands
 from planish.vliw.program import Instr, Label, MemoryAddress, Packet, PacketCode, StreamRegister
 from planish.vliw.simulator.execution import Fault, MachineFault, OperationEffect, execute, passes
 from planish.vliw.simulator.state import MachineState
-from planish.vliw.simulator.transfers import TransferredBlock, block_of, channel_of, duration, perform
+from planish.vliw.simulator.transfers import TransferredBlock, block_of, channel_of, done_at, perform
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,8 @@ def read_registers(instr: Instr, machine: VliwMachine) -> set[StreamRegister]:
 
 @dataclass(slots=True)
 class _Core:
-    """A machine under way: what is still to be written, in which cycle, and which units are kept until when."""
+    """A machine under way: what is still to be written, in which cycle, and which units are kept until when; `free`:
+    when all transfers are done that were started."""
 
     code: PacketCode
     machine: VliwMachine
@@ -155,6 +156,7 @@ class _Core:
     jumps: dict[int, int] = field(default_factory=dict)
     kept: dict[str, int] = field(default_factory=dict)
     blocks: list[tuple[TransferredBlock, int]] = field(default_factory=list)
+    free: int = 0
     stalled: int = 0
     faults: list[Fault] = field(default_factory=list)
     counts: list[int] = field(default_factory=list)
@@ -217,7 +219,8 @@ class _Core:
                 self.start(instr, started)
         for block in started:
             perform(block, self.state)
-            self.blocks.append((block, self.cycle + self.stalled + duration(block, self.machine)))
+            self.free = done_at(block, self.machine, self.cycle + self.stalled, self.free)
+            self.blocks.append((block, self.free))
         files = Counter(x.file for x in read)
         for name, count in files.items():
             readers = self.machine.file(name).readers

@@ -98,6 +98,13 @@ def perform(block: TransferredBlock, state: MachineState) -> None:
         state.memories[block.to][place : place + block.bytes] = row
 
 
-def duration(block: TransferredBlock, machine: VliwMachine) -> int:
-    """The cycles that a transfer takes."""
-    return machine.transfers.startup + ceil(block.total / machine.transfers.bytes_per_cycle)
+def done_at(block: TransferredBlock, machine: VliwMachine, now: int, free: int) -> int:
+    """The cycle in which a transfer is done that is started now, where those started before are done in another one:
+    bytes of one are moved after those of the other.
+
+    >>> from planish.vliw.description import load_machine
+    >>> block = TransferredBlock(0, "AM", 0, "DDR", 0, bytes=1400, rows=1, d_step=0, s_step=0)
+    >>> [done_at(block, load_machine("ftmatrix"), 10, free) for free in (0, 110, 500)]
+    [210, 210, 600]
+    """
+    return max(now + machine.transfers.startup, free) + ceil(block.total / machine.transfers.bytes_per_cycle)

@@ -11,9 +11,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from planish.ir.expr import Expr
-from planish.ir.index.evaluate import evaluate
+import numpy as np
+
+from planish.ir.expr import Binary, Compare, Const, Expr, Select, Unary, Var
 from planish.ir.traverse import variables
 from planish.vliw.machine import VliwMachine
 from planish.vliw.program import Instr, Item, Loop, MemoryAddress, StreamRegister
@@ -84,11 +86,46 @@ def innermost(items: Sequence[Item]) -> Iterator[Loop]:
                 yield from innermost(x.body)
 
 
-def cycles_of(lowered: LoweredStream, machine: VliwMachine, intervals: Intervals, sizes: Mapping[str, int]) -> float:
-    """About how many cycles a stream takes; of innermost loops that `intervals` does not name, the least."""
+Amount = Any
+"""A number, or a vector of numbers: one for each of several sets of sizes."""
+
+_EACH: dict[str, Any] = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "floordiv": np.floor_divide, "mod": np.mod,
+    "min": np.minimum, "max": np.maximum, "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal,
+    "gt": np.greater, "ge": np.greater_equal, "and": np.logical_and, "or": np.logical_or,
+}  # fmt: skip
+
+
+def evaluate_each(expr: Expr, sizes: Mapping[str, Amount]) -> Amount:
+    """The value of an index expression for each set of sizes; ValueError for what is none.
+
+    >>> from planish.ir.text.parser import parse_expr
+    >>> evaluate_each(parse_expr("min(n, 4) // 2"), {"n": np.array([1, 3, 9])}).tolist()
+    [0, 1, 2]
+    """
+    match expr:
+        case Const(value=value):
+            return int(value)
+        case Var(name=name):
+            return sizes[name]
+        case Unary(op="neg", operand=operand):
+            return -evaluate_each(operand, sizes)
+        case Select(condition=condition, then=then, otherwise=otherwise):
+            return np.where(*(evaluate_each(x, sizes) for x in (condition, then, otherwise)))
+        case Binary(op=op, left=left, right=right) | Compare(op=op, left=left, right=right) if op in _EACH:
+            return _EACH[op](evaluate_each(left, sizes), evaluate_each(right, sizes))
+        case _:
+            raise ValueError(f"no index expression: {expr}")
+
+
+def cycles_of(
+    lowered: LoweredStream, machine: VliwMachine, intervals: Intervals, sizes: Mapping[str, Amount]
+) -> Amount:  # fmt: skip
+    """About how many cycles a stream takes, for one set of sizes or for each of several; of innermost loops that
+    `intervals` does not name, the least."""
     known = {**dict.fromkeys(lowered.kernel.sizes, GUESS), **sizes}
     for name, value in lowered.sizes.items():
-        known[name] = evaluate(value, known)
+        known[name] = evaluate_each(value, known)
     return _cycles(lowered.program.body, machine, intervals, (lowered.trips, known))
 
 
@@ -96,33 +133,34 @@ def _cycles(
     items: Sequence[Item],
     machine: VliwMachine,
     intervals: Intervals,
-    sizes: tuple[Mapping[str, Expr], Mapping[str, int]],
-) -> float:
-    total = 0.0
+    sizes: tuple[Mapping[str, Expr], Mapping[str, Amount]],
+) -> Amount:
+    total: Amount = 0.0
     block: list[Item] = []
     for item in (*items, None):
         if isinstance(item, Instr):
             block.append(item)
             continue
         if block:
-            total += max(depth_of(block, machine), least_interval(block, machine))
+            total = total + max(depth_of(block, machine), least_interval(block, machine))
             block = []
         if item is None:
             break
-        trips = max(0, _trips(item, *sizes))
+        trips = np.maximum(0, _trips(item, *sizes))
         if item.is_innermost:
             interval = intervals.get(item.name) or least_interval(item.body, machine)
-            total += (trips - 1) * interval + depth_of(item.body, machine) + _CONTROL if trips else 2
+            first = depth_of(item.body, machine) + _CONTROL - interval
+            total = total + np.where(trips > 0, trips * interval + first, 2)
         else:
-            total += trips * (_cycles(item.body, machine, intervals, sizes) + _CONTROL)
-    return total
+            total = total + trips * (_cycles(item.body, machine, intervals, sizes) + _CONTROL)
+    return total if np.ndim(total) else float(total)
 
 
-def _trips(loop: Loop, trips: Mapping[str, Expr], known: Mapping[str, int]) -> int:
+def _trips(loop: Loop, trips: Mapping[str, Expr], known: Mapping[str, Amount]) -> Amount:
     if isinstance(loop.count, int):
         return loop.count
     trip = trips.get(loop.name)
     if trip is None:
         return GUESS // 2
     guessed = dict.fromkeys(variables(trip) - known.keys(), GUESS // 2)
-    return evaluate(trip, {**known, **guessed})
+    return evaluate_each(trip, {**known, **guessed})

@@ -28,7 +28,7 @@ from planish.vliw.machine import VliwMachine
 from planish.vliw.pack.packing import pack
 from planish.vliw.pack.reports import Packed, PackOptions
 from planish.vliw.program import Instr, MemoryAddress, StreamRegister
-from planish.vliw.streams.cost import GUESS, cycles_of, innermost
+from planish.vliw.streams.cost import GUESS, Amount, cycles_of, innermost
 from planish.vliw.streams.lower import LoweredStream, lower, patterns_of
 from planish.vliw.streams.shapes import promote, unroll_short, with_extrema, with_own_names
 from planish.vliw.streams.split_sums import split_sums
@@ -348,7 +348,7 @@ def _number(x: Expr, sizes: Mapping[str, int]) -> int:
     return evaluate(x, {**dict.fromkeys(variables(x), GUESS), **sizes})
 
 
-def estimate(packed: Packed, lowered: LoweredStream, machine: VliwMachine, sizes: Mapping[str, int]) -> float:
+def estimate(packed: Packed, lowered: LoweredStream, machine: VliwMachine, sizes: Mapping[str, Amount]) -> Amount:
     """About how many cycles packets take: as many as there are where nothing is done again, else by the intervals of
     innermost loops."""
     if all(x.method == "flat" for x in packed.loops) and not packed.code.labels:

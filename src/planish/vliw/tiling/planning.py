@@ -25,10 +25,12 @@ from planish.schedule.program import Program
 from planish.vliw.machine import VliwMachine
 from planish.vliw.pack.packing import pack
 from planish.vliw.pack.reports import PackOptions
+from planish.vliw.streams.cost import Amount
 from planish.vliw.streams.lower import lower, patterns_of
 from planish.vliw.streams.plan import Planned, estimate
 from planish.vliw.streams.shapes import with_own_names
 from planish.vliw.streams.stream import RefusedError
+from planish.vliw.streams.tiles import loops_of
 from planish.vliw.tiling.bands import BlockShape, NestBands, in_blocks, nests_of
 from planish.vliw.tiling.compose import Composer, SplitArrayError, near_name
 from planish.vliw.tiling.footprints import footprints_of, trips_of
@@ -70,6 +72,16 @@ class CutNest:
     parts: tuple[PlannedPart, ...]
     near: Mapping[str, tuple[str, ...]]
 
+    def tiles(self) -> dict[str, int]:
+        """How many iterations of loops run at once in the part that takes most."""
+        heaviest = max(self.parts, key=lambda x: x.planned.estimate)
+        out: dict[str, int] = {}
+        for x in heaviest.planned.tiles:
+            names = {y.label: y.var for y in loops_of(heaviest.planned.source)}
+            out[names[x.lane]] = x.lanes * x.vectors
+            out |= {names[label]: count for label, count in x.rows}
+        return out
+
     def describe(self) -> str:
         """The blocks, and in which tiles they are worked on."""
         return "; ".join(dict.fromkeys((self.shape.describe(), *(x.planned.described for x in self.parts))))
@@ -101,6 +113,15 @@ class BlockPlanner:
             return settle(named, self.reassociate, everywhere=True)
         return named
 
+    def trips(self) -> dict[str, int]:
+        """How often the loops run that can be cut."""
+        kernel = self.named()
+        found = trips_of(kernel, self.sizes)
+        bands = [NestBands.of(x) for x in nests_of(kernel)]
+        outer = {x.var for y in bands for x in y.outer}
+        inner = {x.var for y in bands for band in y.inner for x in band if found[x.var] > SHORT_LOOP}
+        return {v: n for v, n in found.items() if v in outer | inner}
+
     def cut(self, shape: BlockShape) -> CutNest:
         """The nest in blocks of a shape; RefusedError where that is not possible."""
         fp: Floats = "reassociate" if self.reassociate else "contract" if self.contract else "strict"
@@ -114,8 +135,8 @@ class BlockPlanner:
         told: dict[str, str] = {}
         while True:
             parts = PartPlanner(
-                program.kernel, self.machine, dict(shape.loops), self.sizes, self.contract, self.reassociate,
-                self.options, told, self.known,
+                program.kernel, self.machine, self.trips(), self.sizes, self.contract, self.reassociate, self.options,
+                told, self.known,
             )  # fmt: skip
             composer = Composer(program.kernel, self.machine, far_memory(self.machine), self.lanes, shape.overlap)
             try:
@@ -138,17 +159,19 @@ class BlockPlanner:
             raise RefusedError(error.diagnostic.message, self.kernel.span) from error
         return Planned(cut.kernel, lowered, packed, (), 0.0, cut.describe())
 
-    def problem(self, cycles: Cycles, memories: Mapping[str, tuple[str, ...]]) -> BlockProblem:
-        """What the choice of blocks depends on."""
+    def problem(
+        self, cycles: Cycles, memories: Mapping[str, tuple[str, ...]], tiles: Mapping[str, int] | None = None
+    ) -> BlockProblem:  # fmt: skip
+        """What the choice of blocks depends on; `tiles`: how many iterations of loops run at once."""
         kernel = self.named()
         nests = nests_of(kernel)
         if len(nests) != 1:
             raise RefusedError("several nests one after the other are not cut into blocks", self.kernel.span)
         bands = NestBands.of(nests[0])
-        trips = trips_of(kernel, self.sizes)
+        trips, cut = trips_of(kernel, self.sizes), self.trips()
         lanes = self.lanes
-        units = {x: lanes if trips[x] >= lanes else 1 for x in bands.variables()}
-        inner = tuple(x.var for band in bands.inner for x in band if trips[x.var] > SHORT_LOOP)
+        units = {x: lanes if trips[x] >= lanes and not tiles else 1 for x in bands.variables()} | dict(tiles or {})
+        inner = tuple(x.var for band in bands.inner for x in band if x.var in cut)
         outer = tuple(x.var for x in bands.outer)
         arrays = footprints_of(kernel, self.sizes)
         return BlockProblem(self.machine, outer, inner, trips, units, arrays, memories, cycles, lanes)
@@ -161,8 +184,8 @@ class BlockPlanner:
         trips = trips_of(self.named(), self.sizes)
         total = max(1, prod(trips.values()))
 
-        def guessed(lengths: Mapping[str, int]) -> float:
-            return first.estimate / total * prod(int(lengths.get(v, n)) for v, n in trips.items())
+        def guessed(lengths: Mapping[str, Amount]) -> Amount:
+            return first.estimate / total * prod(lengths.get(v, n) for v, n in trips.items())
 
         found = search(self.problem(guessed, memories))
         if found is None:
@@ -171,22 +194,22 @@ class BlockPlanner:
         while True:
             cut = self.cut(found.shape)
             seen.append(found.shape)
-            again = search(self.problem(partial(self.cycles, cut), {**memories, **cut.near}))
+            again = search(self.problem(partial(self.cycles, cut), {**memories, **cut.near}, cut.tiles()))
             if again is None or len(seen) >= MOST_ROUNDS:
                 return cut, again or found
             found = again
             if found.shape in seen:
                 return self.cut(found.shape), found
 
-    def cycles(self, cut: CutNest, lengths: Mapping[str, int]) -> float:
+    def cycles(self, cut: CutNest, lengths: Mapping[str, Amount]) -> Amount:
         """What one block of some lengths takes, by the intervals of its loops."""
         return sum(_part_cycles(x, self.machine, lengths, self.sizes) for x in cut.parts)
 
 
 def _part_cycles(
-    part: PlannedPart, machine: VliwMachine, lengths: Mapping[str, int], around: Mapping[str, int]
-) -> float:  # fmt: skip
-    sizes = {**around, **{length_of(v): int(n) for v, n in lengths.items()}}
+    part: PlannedPart, machine: VliwMachine, lengths: Mapping[str, Amount], around: Mapping[str, int]
+) -> Amount:  # fmt: skip
+    sizes = {**around, **{length_of(v): n for v, n in lengths.items()}}
     return estimate(part.planned.packed, part.planned.lowered, machine, sizes)
 
 
@@ -215,7 +238,8 @@ def plan_best_blocks(
     """The packets of a nest in the blocks that take the fewest cycles; `first`: its packets, which do not fit."""
     planner = BlockPlanner(kernel, machine, sizes or {}, contract, reassociate, options or PackOptions())
     cut, chosen = planner.choose(first)
-    return BlockPlan(replace(planner.packed(cut), estimate=chosen.cycles), cut.shape, chosen)
+    made = replace(planner.packed(cut), estimate=chosen.cycles, program=first.program)
+    return BlockPlan(made, cut.shape, chosen)
 
 
 def _heaviest_user(parts: Sequence[PlannedPart], name: str) -> str:

@@ -34,7 +34,7 @@ BLOCK_CONTROL = 60.0
 MOST_SIZES = 12
 """So many sizes of blocks are looked at for each loop."""
 
-Cycles = Callable[[Mapping[str, int]], float]
+Cycles = Callable[[Mapping[str, Numbers]], Numbers]
 """What a block takes when its loops run so often."""
 
 
@@ -111,9 +111,7 @@ def search(problem: BlockProblem) -> ChosenBlocks | None:
     options = list(_options(problem))
     for order, overlap, kept in options:
         fits |= Scored.of(problem, sizes, BlockShape(tuple((v, 0) for v in order), overlap, kept)).fits
-    work = np.full(len(grid), np.inf)
-    for at in np.flatnonzero(fits).tolist():
-        work[at] = problem.cycles(dict(zip(loops, grid[at], strict=True)))
+    work = np.where(fits, _work(problem, sizes), np.inf)
     best: tuple[float, int, Scored] | None = None
     for order, overlap, kept in options:
         scored = Scored.of(problem, sizes, BlockShape(tuple((v, 0) for v in order), overlap, kept))
@@ -125,6 +123,21 @@ def search(problem: BlockProblem) -> ChosenBlocks | None:
         return None
     least, n, scored = best
     return scored.chosen(n, dict(zip(loops, grid[n], strict=True)), least, float(work[n]), len(grid) * len(options))
+
+
+def _work(problem: BlockProblem, sizes: Mapping[str, Numbers]) -> Numbers:
+    """What all blocks take: those that are whole, and the last ones of each loop, which are smaller."""
+    total: Numbers = 0.0
+    for rests in product((False, True), repeat=len(problem.loops)):
+        lengths: dict[str, Numbers] = {}
+        count: Numbers = 1
+        for v, is_rest in zip(problem.loops, rests, strict=True):
+            whole, rest = np.divmod(problem.trips[v], sizes[v])
+            lengths[v] = rest if is_rest else sizes[v]
+            count = count * (np.minimum(rest, 1) if is_rest else whole)
+        if np.any(count):
+            total = total + np.where(count > 0, (problem.cycles(lengths) + BLOCK_CONTROL) * count, 0.0)
+    return total
 
 
 def _options(problem: BlockProblem) -> Iterator[tuple[tuple[str, ...], bool, tuple[tuple[str, str], ...]]]:
@@ -151,14 +164,13 @@ def _level(array: ArrayFootprint, order: Sequence[str], kept: tuple[tuple[str, s
 @dataclass(frozen=True, slots=True)
 class Scored:
     """Shapes of one order with what they take. `fits`: whether all buffers do; `moving`: cycles of transfers; `waits`:
-    those of them in which nothing is computed; `blocks`: how many there are."""
+    those of them in which nothing is computed."""
 
     problem: BlockProblem
     shape: BlockShape
     fits: Numbers
     moving: Numbers
     waits: Numbers
-    blocks: Numbers
     traffic: Traffic
 
     @staticmethod
@@ -200,14 +212,12 @@ class Scored:
                 taken[memory] = taken.get(memory, 0) + own
         for memory, own in taken.items():
             fits = fits & (own + ROOM <= machine.memory(memory).bytes)
-        blocks = prod(counts.values(), start=one)
         moving = transfers * machine.transfers.startup + (loads + stores) / machine.transfers.bytes_per_cycle
-        return Scored(problem, shape, fits, moving, waits, blocks, Traffic(loads, stores, transfers))
+        return Scored(problem, shape, fits, moving, waits, Traffic(loads, stores, transfers))
 
     def total(self, work: Numbers) -> Numbers:
-        """All cycles, given those of a block."""
-        busy = (work + BLOCK_CONTROL) * self.blocks
-        return np.where(self.fits, np.maximum(busy + self.waits, self.moving), np.inf)
+        """All cycles, given those of the packets."""
+        return np.where(self.fits, np.maximum(work + self.waits, self.moving), np.inf)
 
     def chosen(self, n: int, sizes: Mapping[str, int], total: float, work: float, looked_at: int) -> ChosenBlocks:
         """One of the shapes: loops of which one block has all are not cut."""
@@ -216,10 +226,8 @@ class Scored:
         names = {v for v, _ in loops}
         kept = tuple((a, v) for a, v in self.shape.kept if v in names)
         traffic = Traffic(float(self.traffic.loads[n]), float(self.traffic.stores[n]), int(self.traffic.transfers[n]))
-        busy = work * float(self.blocks[n])
-        return ChosenBlocks(
-            BlockShape(loops, self.shape.overlap, kept), total, busy, float(self.moving[n]), traffic, looked_at
-        )
+        shape = BlockShape(loops, self.shape.overlap, kept)
+        return ChosenBlocks(shape, total, work, float(self.moving[n]), traffic, looked_at)
 
 
 def _mean(var: str, cut: Sequence[str], trips: Mapping[str, int], counts: Mapping[str, Numbers]) -> Numbers:

@@ -53,6 +53,12 @@ class BlockPart:
     values: Mapping[str, Expr]
 
 
+EVEN = 576
+"""Iterations that parts are planned for, where there are many: a multiple of most tiles."""
+
+MOST_UNEVEN = 192
+"""What loops run less often than so are planned for what they are."""
+
 ROW = 4096
 """Elements of the rows of arrays that parts are planned with."""
 
@@ -120,13 +126,14 @@ class PlannedPart:
 
 @dataclass(slots=True)
 class PartPlanner:
-    """Plans what is done in blocks. `cut`: how many iterations of loops blocks have; `typical`: what sizes around are
+    """Plans what is done in blocks. `trips`: how often the loops run that may be
+    cut; `typical`: what sizes around are
     taken to be; `told`: memories that arrays have to lie in; `known`: what has been planned before; `parts`: those of
     the kernel, in order."""
 
     kernel: Kernel
     machine: VliwMachine
-    cut: Mapping[str, int]
+    trips: Mapping[str, int]
     typical: Mapping[str, int]
     contract: bool = True
     reassociate: bool = True
@@ -142,8 +149,11 @@ class PartPlanner:
         used = stored_arrays(block) | {y.array for x in walk(block) for e in expressions(x) for y in loads(e)}
         own = {near_name(n): n for n in buffers if near_name(n) in used}
         arrays = {x: self.array(buffers[n], self.told.get(n, "dram")) for x, n in own.items()}
-        part = part_kernel(self.kernel.name, block, arrays, self.kernel.scalars, loops, self.cut)
+        part = part_kernel(self.kernel.name, block, arrays, self.kernel.scalars, loops, self.trips)
         sizes = {x: self.guess(y) for x, y in part.values.items()}
+        tiled_sizes = dict(sizes)
+        # Tiles are chosen for blocks that they divide; blocks are cut for them then.
+        sizes |= {length_of(v): EVEN for v, n in self.trips.items() if n >= MOST_UNEVEN and length_of(v) in sizes}
         sizes = {x: sizes.get(x, self.typical.get(x, GUESS)) for x in part.kernel.sizes}
         found = self.known.get(part.kernel)
         if found is None:
@@ -156,6 +166,7 @@ class PartPlanner:
                 near[name] = tuple(dict.fromkeys((*near.get(name, ()), given.parameter.memory)))
         assert found.program is not None
         tiled = tile(found.program, *found.tiles) if found.tiles else Tiled(found.program.kernel)
+        sizes |= tiled_sizes
         for n, e in tiled.sizes.items():
             sizes[n] = evaluate(e, sizes)
         for x in tiled.kernel.arrays:
