@@ -87,6 +87,7 @@ class LaneCover:
     _known: dict[tuple[Node, int], LaneAnswer] = field(default_factory=dict)
     _sizes: dict[Node, float] = field(default_factory=dict)
     _open: set[tuple[Node, int]] = field(default_factory=set)
+    _bound: dict[tuple[Node, Node, int, bool], list[Binding]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.shared = count_uses([x.value for x in self.body.outputs])
@@ -200,6 +201,14 @@ class LaneCover:
         return size + 2 if width > 1 and is_condition(term) else size
 
     def _bindings(self, function: Node, term: Node, width: int, widens: bool) -> list[Binding]:
+        """The first few ways in which a function is a term; the classes of one function have the same ones."""
+        key = function, term, width, widens
+        found = self._bound.get(key)
+        if found is None:
+            found = self._bound[key] = self._unified(*key)
+        return found
+
+    def _unified(self, function: Node, term: Node, width: int, widens: bool) -> list[Binding]:
         most = max(needed_width(term), (2 if widens else 1) * width, widest_read(term))
         widths = slot_widths(function)
         wide = [name for name, x in widths.items() if x > most and name.isdigit()]

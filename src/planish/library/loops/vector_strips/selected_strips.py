@@ -31,6 +31,7 @@ from planish.schedule.match_instruction import match_instruction
 from planish.select.instruction import VectorExtension, as_instruction, cover_strip, extension_of
 from planish.select.jam import jam
 from planish.select.plain_lanes import plain_cost
+from planish.select.sharing import count_uses
 from planish.select.strip import Strip, read_strip
 from planish.target.machine import Target
 
@@ -162,11 +163,17 @@ class _Strips:
     def read(self, part: Part, first: int, last: int) -> Strip:
         return read_strip(part(first, last), self.arrays)
 
+    def shares(self, part: Part, rows: int) -> bool:
+        """Whether rows compute something for each other; what they read is had once in any case."""
+        return bool(count_uses([x.value for x in self.read(part, 0, rows).body.outputs]))
+
     def jammed(self, strip: Strip, part: Part, rows: int) -> Instruction:
         """The instruction for a strip, made of copies of what is selected for the largest group of rows for which there
         is something."""
         reasons = []
         for group in (x for x in _GROUPS if rows % x == 0):
+            if 1 < group < rows and not self.shares(part, group):
+                continue
             parts = [self.read(part, at, at + group) for at in range(0, rows, group)]
             try:
                 stores, cost = cover_strip(parts[0], self.registers)
