@@ -53,7 +53,8 @@ TARGETS = {
 """The processor and the features that programs for a target need."""
 LINES = (0, 1, 3, 16, 17, 64, 67, 130, 257)
 PLANES = ((0, 9), (1, 0), (1, 1), (2, 3), (3, 40), (4, 65), (4, 131), (5, 67))
-"""Sizes whose arrays lie in a page, with their margins."""
+"""Sizes whose arrays lie in a page, with their margins; but for interleaved ones, which may not."""
+PAGE = 4096
 INTERPRETED = 5
 """The interpreter runs one program in so many."""
 
@@ -180,7 +181,8 @@ def compare(kernel: Kernel, versions: Sequence[Version], target: str, seed: int,
         known = known.joined(x.catalogue)
     kernels = [kernel, *(x.kernel for x in versions)]
     program = build(kernels, known, there, folder)
-    cases = [_values(kernel, x, seed) for x in (PLANES if len(kernel.sizes) == 2 else LINES)]
+    sizes = [_values(kernel, x, seed) for x in (PLANES if len(kernel.sizes) == 2 else LINES)]
+    cases = [x for x in sizes if all(x[y.name].nbytes <= PAGE for y in kernel.arrays)]
     requests = [_request(kernel, x, at, place) for x in cases for place in (AT_END, 0) for at in range(len(kernels))]
     replies = iter(call_all(program, there, requests))
     for number, values in enumerate(cases):
