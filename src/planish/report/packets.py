@@ -39,6 +39,8 @@ def describe_packets(result: PacketResult, source: Source, all_remarks: bool) ->
     `all_remarks` also what was refused in favour of what was done."""
     if result.message:
         yield f"{result.function}: WRONG: {result.message}"
+    for line in result.blocks.describe() if result.blocks is not None else ():
+        yield f"{result.function}: {line}"
     for report, span in explain_loops(result):
         where = f"line {span.line}: " if span is not None else ""
         yield f"{result.function}: {where}{report}"

@@ -181,27 +181,28 @@ def plain_vectors(planned: Planned, machine: VliwMachine, contract: bool, option
 
 def plan(
     kernel: Kernel, machine: VliwMachine, sizes: Mapping[str, int] | None = None, contract: bool = True,
-    reassociate: bool = True, options: PackOptions | None = None,
+    reassociate: bool = True, options: PackOptions | None = None, grid: Grid | None = None,
 ) -> Planned:  # fmt: skip
-    """The quickest of the tiles that are tried, for some sizes; one by one where there is none such. RefusedError where
-    the machine cannot do it at all."""
+    """The quickest of the tiles that are tried, for some sizes; one by one where there is none such. `grid`: the tiles
+    to be tried, of which the first one that becomes packets is taken. RefusedError where the machine cannot do it at
+    all."""
     search = _Search(machine, sizes or {}, contract, reassociate, options or PackOptions())
     probed: list[tuple[float, _Form]] = []
     drafts: list[_Draft] = []
     for form in _forms(kernel, search):
-        found = _drafts(form, search, PROBES)
+        found = _drafts(form, search, grid or PROBES)
         if found:
             probed.append((min(x.least for x in found), form))
         plain = search.draft(form, ())
         drafts += found + ([plain] if plain is not None else [])
-    for _, form in sorted(probed, key=lambda x: x[0])[:FORMS]:
+    for _, form in sorted(probed, key=lambda x: x[0])[: 0 if grid else FORMS]:
         drafts += _drafts(form, search, tuple(x for x in GRID if x not in PROBES))
     drafts.sort(key=lambda x: x.least)
     packed: list[Planned] = []
     for draft in drafts[:MOST_PACKED]:
         made = search.packed(draft)
         packed += [made] if made is not None else []
-        if len(packed) >= PACKED:
+        if len(packed) >= (1 if grid else PACKED):
             break
     if not packed:
         plain = next((x for x in drafts if not x.tiles), None)

@@ -12,40 +12,27 @@ block is worked on, then the transfers of what it has made are started. Parts ha
 >>> kernel = parse_kernel("kernel f(A: f32[128], B: f32[128]) { for i in 0 .. 128 { B[i] = A[i] } }")
 >>> shape = BlockShape((("i", 64),))
 >>> program = in_blocks(Program.of(kernel), shape)
->>> composer = Composer(program.kernel, load_machine("ftmatrix"), "DDR", 32, shape.overlap)
+>>> composer = Composer(program.kernel, load_machine("ftmatrix"), "DDR", 32, overlap=False)
 >>> nodes = stage(program, shape)
 >>> made = composer.composed(nodes, lambda block, parts, loops, near: near.update(A=("AM",), B=("AM",)) or block.body)
 >>> print(print_stmt(made.body.body[-1]))
 {
-  alloc A.near: f32[2, 96] distinct @AM
+  alloc A.near: f32[64] distinct @AM
   alloc B.near: f32[64] distinct @AM
-  alloc A.phase: i64[] register
-  A.phase[] = 0
-  for A.0 in 0 .. 64 as DMADA 1 {
-    A.near[0, A.0] = A[A.0]
-  }
   for i_t in 0 .. 2 {
-    alloc A.coming: i64[] register
-    A.coming[] = A.phase[] + 1
-    if 1 < A.coming[] {
-      A.coming[] = 0
+    for A.0 in 0 .. 64 as DMADA 0 {
+      A.near[A.0] = A[64 * i_t + A.0]
     }
-    for wait in 0 .. 0 as DMAWAIT 1 {
-    }
-    if i_t + 1 < 2 {
-      for A.0 in 0 .. 64 as DMADA 1 {
-        A.near[A.coming[], A.0] = A[64 * i_t + A.0 + 64]
-      }
+    for wait in 0 .. 0 as DMAWAIT 0 {
     }
     for i in 0 .. 64 {
-      B.near[i] = A.near[A.phase[], i]
+      B.near[i] = A.near[i]
     }
     for B.0 in 0 .. 64 as DMAAD 0 {
       B[64 * i_t + B.0] = B.near[B.0]
     }
     for wait in 0 .. 0 as DMAWAIT 0 {
     }
-    A.phase[] = A.coming[]
   }
 }
 """

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import prod
@@ -27,13 +27,15 @@ from planish.vliw.pack.packing import pack
 from planish.vliw.pack.reports import PackOptions
 from planish.vliw.streams.cost import Amount
 from planish.vliw.streams.lower import lower, patterns_of
-from planish.vliw.streams.plan import Planned, estimate
+from planish.vliw.streams.plan import Grid, Planned, estimate
 from planish.vliw.streams.shapes import with_own_names
 from planish.vliw.streams.stream import RefusedError
 from planish.vliw.streams.tiles import loops_of
 from planish.vliw.tiling.bands import BlockShape, NestBands, in_blocks, nests_of
+from planish.vliw.tiling.bound import least_traffic
 from planish.vliw.tiling.compose import Composer, SplitArrayError, near_name
 from planish.vliw.tiling.footprints import footprints_of, trips_of
+from planish.vliw.tiling.reuse import Round, select_by_reuse
 from planish.vliw.tiling.search import BlockProblem, ChosenBlocks, Cycles, search
 from planish.vliw.tiling.staging import stage
 from planish.vliw.tiling.workers import PartPlanner, PlannedPart, length_of
@@ -47,11 +49,31 @@ MOST_ROUNDS = 4
 
 @dataclass(frozen=True, slots=True)
 class BlockPlan:
-    """Packets of a nest in blocks, how it is cut, and what it was chosen by (None: it was asked for)."""
+    """Packets of a nest in blocks, how it is cut, and what it was chosen by (None: it was asked for); `rounds`: those
+    of the choice by ratios of reuse; `least`: the bytes that have to be moved at least."""
 
     planned: Planned
     shape: BlockShape
     chosen: ChosenBlocks | None = None
+    rounds: tuple[Round, ...] = ()
+    least: float = 0.0
+
+    def describe(self) -> Iterator[str]:
+        """What is moved, what has to be, and how the blocks were chosen."""
+        chosen = self.chosen
+        if chosen is None:
+            return
+        traffic = chosen.traffic
+        yield (
+            f"traffic {traffic.bytes:.0f} bytes in {traffic.transfers} transfers; bound {self.least:.0f} bytes, "
+            f"of which that is {traffic.bytes / max(1.0, self.least):.2f}x"
+        )
+        yield (
+            f"the best of {chosen.looked_at} blocks: about {chosen.cycles:.0f} cycles, {chosen.work:.0f} of packets, "
+            f"{chosen.moving:.0f} of transfers{' beside them' if self.shape.overlap else ''}"
+        )
+        for number, x in enumerate(self.rounds, 1):
+            yield f"by reuse, round {number}: {x.describe()}"
 
 
 def far_memory(machine: VliwMachine) -> str:
@@ -98,6 +120,7 @@ class BlockPlanner:
     reassociate: bool = True
     options: PackOptions = field(default_factory=PackOptions)
     known: dict[Kernel, Planned] = field(default_factory=dict)
+    grid: Grid = ()
 
     @property
     def lanes(self) -> int:
@@ -136,7 +159,7 @@ class BlockPlanner:
         while True:
             parts = PartPlanner(
                 program.kernel, self.machine, self.trips(), self.sizes, self.contract, self.reassociate, self.options,
-                told, self.known,
+                told, self.known, self.grid,
             )  # fmt: skip
             composer = Composer(program.kernel, self.machine, far_memory(self.machine), self.lanes, shape.overlap)
             try:
@@ -201,6 +224,20 @@ class BlockPlanner:
             if found.shape in seen:
                 return self.cut(found.shape), found
 
+    def rounds(self, first: Planned, near: Mapping[str, tuple[str, ...]]) -> tuple[Round, ...]:
+        """What the choice by ratios of reuse does, with the feedback of packets."""
+
+        def tried(shape: BlockShape) -> tuple[BlockProblem, Planned]:
+            cut = self.cut(shape)
+            heaviest = max(cut.parts, key=lambda x: x.planned.estimate)
+            return self.problem(partial(self.cycles, cut), {**near, **cut.near}, cut.tiles()), heaviest.planned
+
+        start = self.problem(lambda lengths: first.estimate, near)
+        try:
+            return select_by_reuse(self.named(), start, tried)
+        except RefusedError:
+            return ()
+
     def cycles(self, cut: CutNest, lengths: Mapping[str, Amount]) -> Amount:
         """What one block of some lengths takes, by the intervals of its loops."""
         return sum(_part_cycles(x, self.machine, lengths, self.sizes) for x in cut.parts)
@@ -237,9 +274,16 @@ def plan_best_blocks(
 ) -> BlockPlan:  # fmt: skip
     """The packets of a nest in the blocks that take the fewest cycles; `first`: its packets, which do not fit."""
     planner = BlockPlanner(kernel, machine, sizes or {}, contract, reassociate, options or PackOptions())
+    # The tiles of the nest as it is are those of its blocks, in which loops run as they do in it.
+    shapes = [(next((n for _, n in x.rows), 1), x.vectors) for x in first.tiles]
+    planner.grid = tuple(dict.fromkeys((*shapes, (1, 4), (1, 1))))
     cut, chosen = planner.choose(first)
     made = replace(planner.packed(cut), estimate=chosen.cycles, program=first.program)
-    return BlockPlan(made, cut.shape, chosen)
+    named = planner.named()
+    arrays, trips = footprints_of(named, planner.sizes), trips_of(named, planner.sizes)
+    near = {y for x in cut.near.values() for y in x}
+    least = least_traffic(arrays, trips, sum(machine.memory(x).bytes for x in near))
+    return BlockPlan(made, cut.shape, chosen, planner.rounds(first, {**_memories(first), **cut.near}), least)
 
 
 def _heaviest_user(parts: Sequence[PlannedPart], name: str) -> str:

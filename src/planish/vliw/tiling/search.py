@@ -111,7 +111,7 @@ def search(problem: BlockProblem) -> ChosenBlocks | None:
     options = list(_options(problem))
     for order, overlap, kept in options:
         fits |= Scored.of(problem, sizes, BlockShape(tuple((v, 0) for v in order), overlap, kept)).fits
-    work = np.where(fits, _work(problem, sizes), np.inf)
+    work = np.where(fits, work_of(problem, sizes), np.inf)
     best: tuple[float, int, Scored] | None = None
     for order, overlap, kept in options:
         scored = Scored.of(problem, sizes, BlockShape(tuple((v, 0) for v in order), overlap, kept))
@@ -125,7 +125,7 @@ def search(problem: BlockProblem) -> ChosenBlocks | None:
     return scored.chosen(n, dict(zip(loops, grid[n], strict=True)), least, float(work[n]), len(grid) * len(options))
 
 
-def _work(problem: BlockProblem, sizes: Mapping[str, Numbers]) -> Numbers:
+def work_of(problem: BlockProblem, sizes: Mapping[str, Numbers]) -> Numbers:
     """What all blocks take: those that are whole, and the last ones of each loop, which are smaller."""
     total: Numbers = 0.0
     for rests in product((False, True), repeat=len(problem.loops)):

@@ -39,7 +39,7 @@ from planish.ir.types import INDEX
 from planish.vliw.machine import VliwMachine
 from planish.vliw.pack.reports import PackOptions
 from planish.vliw.streams.cost import GUESS
-from planish.vliw.streams.plan import Planned, plan
+from planish.vliw.streams.plan import Grid, Planned, plan
 from planish.vliw.streams.tiles import Tiled, tile
 from planish.vliw.tiling.compose import Buffer, near_name
 from planish.vliw.tiling.extents import in_cases, in_cell, mapped, whole_of
@@ -126,10 +126,9 @@ class PlannedPart:
 
 @dataclass(slots=True)
 class PartPlanner:
-    """Plans what is done in blocks. `trips`: how often the loops run that may be
-    cut; `typical`: what sizes around are
-    taken to be; `told`: memories that arrays have to lie in; `known`: what has been planned before; `parts`: those of
-    the kernel, in order."""
+    """Plans what is done in blocks. `trips`: how often the loops run that may be cut; `typical`: what sizes around are
+    taken to be; `told`: memories that arrays have to lie in; `known`: what has been planned before; `grid`: the rows
+    and vectors of tiles that are tried (none: all); `parts`: those of the kernel, in order."""
 
     kernel: Kernel
     machine: VliwMachine
@@ -140,6 +139,7 @@ class PartPlanner:
     options: PackOptions = field(default_factory=PackOptions)
     told: Mapping[str, str] = field(default_factory=dict)
     known: dict[Kernel, Planned] = field(default_factory=dict)
+    grid: Grid = ()
     parts: list[PlannedPart] = field(default_factory=list)
 
     def work(
@@ -157,7 +157,8 @@ class PartPlanner:
         sizes = {x: sizes.get(x, self.typical.get(x, GUESS)) for x in part.kernel.sizes}
         found = self.known.get(part.kernel)
         if found is None:
-            found = plan(part.kernel, self.machine, sizes, self.contract, self.reassociate, self.options)
+            grid = self.grid or None
+            found = plan(part.kernel, self.machine, sizes, self.contract, self.reassociate, self.options, grid)
             self.known[part.kernel] = found
         self.parts.append(PlannedPart(found, part, tuple(x.var for x in loops)))
         for given in found.lowered.given:
