@@ -52,6 +52,8 @@ TABLE = """void f(int n, const float *restrict a, float *restrict b) {
 
 WIDENED = """void f(int n, const signed char *restrict a, const unsigned char *restrict b, int *restrict c) {
   for (int i = 0; i < n; i++) c[i] = a[i] + 256 * b[i]; }"""
+NARROW_BITS = """void f(int n, const unsigned char *restrict x, unsigned char *restrict y) {
+  for (int i = 1; i < n; i++) y[i] = y[i - 1] ^ (x[i] & 15); }"""
 EMPTY_ROWS = """void f(int n, int m, const float *restrict x, float *restrict y) {
   for (int i = 0; i < n; i++) { float s = 1; for (int j = i; j < m; j++) s += x[j]; y[i] = s; } }"""
 UNDER = """kernel f(n; x: f32[n], y: f32[n]) { if n > 3 { for i in 0 .. 4 { y[i] = x[i] } } }"""
@@ -64,7 +66,7 @@ def kernel_of(text: str) -> Kernel:
     return delinearise(region.kernel)
 
 
-ONE_BY_ONE = [MATMUL, DOT, BIQUAD, ARGMAX, GUARDED, TRIANGLE, BYTES, TABLE, WIDENED, EMPTY_ROWS, UNDER]
+ONE_BY_ONE = [MATMUL, DOT, BIQUAD, ARGMAX, GUARDED, TRIANGLE, BYTES, TABLE, WIDENED, NARROW_BITS, EMPTY_ROWS, UNDER]
 
 
 @pytest.mark.parametrize("text", ONE_BY_ONE)

@@ -30,6 +30,7 @@ from planish.vliw.pack.reports import Packed, PackOptions
 from planish.vliw.program import Instr, MemoryAddress, StreamRegister
 from planish.vliw.streams.cost import GUESS, Amount, cycles_of, innermost
 from planish.vliw.streams.lower import LoweredStream, lower, patterns_of
+from planish.vliw.streams.recurrences import carried_last, keep_carried
 from planish.vliw.streams.shapes import promote, unroll_short, with_extrema, with_own_names
 from planish.vliw.streams.split_sums import split_sums
 from planish.vliw.streams.stream import RefusedError
@@ -227,10 +228,17 @@ def _forms(kernel: Kernel, search: _Search) -> Iterator[_Form]:
         forms = [program, short]
         if search.reassociate and form is named:
             forms += [replace(x, kernel=split_sums(x.kernel, parts)) for x in (program, short) for parts in PARTS]
+        forms += [replace(x, kernel=_carrying(x.kernel, search)) for x in (program, short)]
         for made in forms:
             if made.kernel not in seen:
                 seen.append(made.kernel)
                 yield _Form(made, legal)
+
+
+def _carrying(kernel: Kernel, search: _Search) -> Kernel:
+    """The kernel with its recurrences in registers."""
+    kept = keep_carried(kernel)
+    return carried_last(kept) if search.reassociate else kept
 
 
 def _unrolled(kernel: Kernel) -> Kernel:

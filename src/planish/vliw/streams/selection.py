@@ -208,8 +208,11 @@ class OperationSelector:
         best: OperationChoice | None = None
         if isinstance(expr, Load):
             for p in facts.loads.get(slot, ()):
-                if isinstance(p.value, Load) and self.reaches(expr, p):
-                    best = _cheaper(best, OperationChoice(cost_of(p), p, {p.value.array: expr}))
+                # Of a narrow element the low bits count, whatever it is extended by.
+                own = loads(p.value)[0]
+                as_is = p.value == own or (p.value == Cast(own, type_of(p.value)) and expr.type.is_int)
+                if as_is and own.type.is_int == expr.type.is_int and self.reaches(expr, p):
+                    best = _cheaper(best, OperationChoice(cost_of(p), p, {own.array: expr}))
             return best
         if isinstance(expr, Const):
             for p in facts.immediates.get(slot, ()):
@@ -365,7 +368,8 @@ def _fused(x: Expr, kind: Type) -> Iterator[Expr]:
     """A product and a sum as one operation."""
     match x:
         case Binary(op="add", left=a, right=b):
-            for one, other in ((a, b), (b, a)):
+            # The product that comes last waits for the other one, whose terms may be there earlier.
+            for one, other in ((b, a), (a, b)):
                 match one:
                     case Binary(op="mul", left=left, right=right):
                         yield Call("fma", (left, right, other))
