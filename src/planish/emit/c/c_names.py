@@ -1,7 +1,7 @@
 """How C spells the names of a kernel, beside what C, its headers and Planish call something themselves.
 
 >>> spell_names({"x", "int", "_y", "size_t"}, RESERVED | {"x"})
-{'_y': 'vy', 'int': 'int_', 'size_t': 'size_t_', 'x': 'x_'}
+{'_y': 'v_y', 'int': 'int_', 'size_t': 'size_t_', 'x': 'x_'}
 """
 
 from __future__ import annotations
