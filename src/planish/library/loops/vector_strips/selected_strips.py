@@ -19,7 +19,8 @@ from planish.core.cache import Cache, key
 from planish.core.diagnostic import Remark
 from planish.core.fingerprint import stamp_program
 from planish.core.pickles import read_pickle, write_pickle
-from planish.ir.nest import Alloc, Array, Kernel
+from planish.ir.nest import Alloc, Array, For, Kernel
+from planish.ir.passes.vector_loops import longest
 from planish.ir.text.printer import print_kernel, print_stmt
 from planish.ir.traverse import loads, map_block, with_stmts
 from planish.isa.instruction import Catalogue, Instruction
@@ -71,17 +72,29 @@ def lanes_of(nest: StripNest, kernel: Kernel, registers: VectorExtension) -> int
 
 
 def rows_of(nest: StripNest) -> int:
-    """The rows of a strip of a nest: enough that little is read, and worked on, again for the strip below."""
-    if nest.window == 1 or not nest.again:
+    """The rows of a strip of a nest: enough that little is read, and worked on, again for the strip below; 1 where
+    there are never as many."""
+    if nest.rows is None or nest.window == 1 or not nest.again:
         return 1
-    return next((x for x in (4, 8) if x + nest.window - 1 <= _MOST_AGAIN * x), MOST_ROWS)
+    count = next((x for x in (4, 8) if x + nest.window - 1 <= _MOST_AGAIN * x), MOST_ROWS)
+    return count if _may_have(nest.rows, count) else 1
+
+
+def fitting_strips(kernel: Kernel, registers: VectorExtension) -> tuple[StripNest, ...]:
+    """The nests of `find_strips` that may have as many iterations as a strip has lanes."""
+    return tuple(x for x in find_strips(kernel) if _may_have(x.loop, lanes_of(x, kernel, registers)))
+
+
+def _may_have(loop: For, count: int) -> bool:
+    most = longest(loop)
+    return most is None or most >= count
 
 
 def strip_versions(prepared: Prepared, target: Target, cache: Cache | None = None) -> Iterator[Version | Remark]:
     """The versions of a kernel with its nests in strips: several rows at a time where these share what they read, and
     one; a remark where no instructions are found."""
     kernel = prepared.kernel
-    nests = find_strips(kernel)
+    nests = fitting_strips(kernel, extension_of(target))
     known: dict[str, Instruction] = {}
     refused: dict[str, None] = {}
     for several in (True, False) if any(rows_of(x) > 1 for x in nests) else (False,):

@@ -9,13 +9,16 @@
 
 from __future__ import annotations
 
-from planish.library.loops.vector_strips.selected_strips import NAME, find_strips, strip_versions
+from planish.library.loops.vector_strips.selected_strips import NAME, fitting_strips, strip_versions
 from planish.library.loops.vector_strips.strip_nest import StripNest
 from planish.library.strategy import Context, Made, Strategy, share
+from planish.select.instruction import extension_of
 
 
 def _match(cx: Context) -> tuple[tuple[StripNest, ...], ...]:
-    found = find_strips(cx.prepared.kernel) if cx.target.vector_extension is not None and cx.threads == 1 else ()
+    if cx.target.vector_extension is None or cx.threads != 1:
+        return ()
+    found = fitting_strips(cx.prepared.kernel, extension_of(cx.target))
     return (found,) if found else ()
 
 
