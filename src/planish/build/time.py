@@ -17,7 +17,7 @@ from planish.core.diagnostic import Remark
 from planish.core.span import Span
 from planish.run.calls.signature import CallCase, Signature
 from planish.run.oracle.comparison import Verdict
-from planish.run.timing.clock import ClockError, Timing, measure, measure_first
+from planish.run.timing.clock import PATIENCE, ClockError, Timing, measure, measure_first
 from planish.run.workbench import DropIn, Reference, Workbench
 
 MARGIN = 0.98
@@ -79,12 +79,16 @@ def race_others(
     one that seems lost is run again. ClockError where it is the version that does not come through one."""
     races = []
     both = [rival, (version.label, compile_shipped(version, signature, bench))]
+
+    def run(case: CallCase) -> Race:
+        return Race(case, *measure(both, signature, case, PROBE_SECONDS, 3, bench.threads, patience=PATIENCE))
+
     for case in cases:
         try:
-            race = Race(case, *measure(both, signature, case, PROBE_SECONDS, 3, bench.threads))
+            race = run(case)
             for _ in range(RERUNS):
                 if race.seems_lost:
-                    race = race.joined(Race(case, *measure(both, signature, case, PROBE_SECONDS, 3, bench.threads)))
+                    race = race.joined(run(case))
         except ClockError as error:
             if error.label == version.label:
                 raise

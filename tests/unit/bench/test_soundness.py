@@ -81,7 +81,7 @@ def test_who_dies_in_a_race(dying: tuple[str, ...], times: int, faults: int, mon
     def measure(libraries: list[tuple[str, Path]], *_: object) -> list[Timing]:
         for label, _path in libraries:
             if label in dying:
-                raise ClockError(Diagnostic("E0806", f"{label} crashed"), label, crashed=True)
+                raise ClockError(Diagnostic("E0806", f"{label} crashed"), label, too_large=True)
         return [Timing(label, 1.0, 1.0, 1.0, 5) for label, _ in libraries]
 
     monkeypatch.setattr(reported, "measure_afresh", measure)

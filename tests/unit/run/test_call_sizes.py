@@ -152,6 +152,14 @@ def test_the_timed_call_is_large_but_fits(text: str) -> None:
     assert total >= min(40 * 50 * 8, CLOCK_BYTES // 16)
 
 
+def test_where_the_largest_calls_fail_much_smaller_ones_are_tried() -> None:
+    text = "void f(int n, int m, double *x) { for (int k = 0; k < m; k++) { double *y = x + n * (k % 3);"
+    text += " for (int i = 0; i < n; i++) y[i] = 2; } }"
+    largest = [max(x.values.values()) for x in clock_cases(*known_of(text), {})]
+    assert len(largest) == CLOCK_ATTEMPTS
+    assert all(4 * b <= a for a, b in zip(largest[3:], largest[4:], strict=False))
+
+
 def test_a_given_size_is_the_timed_one() -> None:
     (case,) = clock_cases(*known_of(SCALE), {"n": 123})
     assert case.values["n"] == 123

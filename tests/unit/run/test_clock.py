@@ -14,8 +14,8 @@ from planish.core.diagnostic import PlanishError
 from planish.ir.types import F64, I32
 from planish.run.calls.signature import CallCase, Parameter, Signature
 from planish.run.processes.sandbox import Limits
-from planish.run.timing import stopwatch
-from planish.run.timing.clock import CHILDREN, measure, measure_afresh
+from planish.run.timing import clock, stopwatch
+from planish.run.timing.clock import CHILDREN, ClockError, measure, measure_afresh, measure_first
 
 Build = Callable[[str, Signature], Path]
 
@@ -76,6 +76,19 @@ def test_an_endless_contestant_is_a_diagnostic(build: Build) -> None:
         measure(libraries, SCALE, CallCase({"n": 4}, {"x": 4}), 0.1, limits=Limits(1.0))
     assert caught.value.diagnostic.code == "E0806"
     assert "'bad'" in caught.value.diagnostic.message
+
+
+@pytest.mark.parametrize("long", ["for (volatile int k = 0; n > 4; k++) ;", "if (n > 4) x[1 << 24] = 1;"])
+def test_a_call_that_costs_more_than_was_known_is_made_smaller(
+    build: Build, long: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clock, "PATIENCE", 0.2)
+    libraries = [("original", build(FAST.replace("{", f"{{ {long}", 1), SCALE)), ("good", build(FAST, SCALE))]
+    cases = [CallCase({"n": n}, {"x": n}) for n in (400, 20, 4, 2)]
+    case, timings = measure_first(libraries, SCALE, cases, 0.05)
+    assert case.values == {"n": 4} and len(timings) == 2
+    with pytest.raises(ClockError, match="did not end within 0.2 s|crashed SIGSEGV"):
+        measure(libraries, SCALE, cases[0], 0.05, patience=0.2)
 
 
 def test_no_contestants_no_timings() -> None:

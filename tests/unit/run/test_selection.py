@@ -126,7 +126,7 @@ def test_a_version_that_is_as_fast_is_taken_where_it_is_faster_in_another_call(
     elsewhere: float, taken: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def time(
-        contestants: list[tuple[str, Path]], signature: Signature, case: CallCase, *given: object
+        contestants: list[tuple[str, Path]], signature: Signature, case: CallCase, *given: object, **named: object
     ) -> tuple[Timing, ...]:
         new = elsewhere if case == SMALL else 1.0
         return tuple(timing_of(label, [1.0 if k == 0 else new] * 3) for k, (label, _) in enumerate(contestants))

@@ -89,8 +89,8 @@ def _result(finished: Finished, folder: Path, limits: Limits) -> ChildResult:
     def ended(status: Status, value: Any = None) -> ChildResult:
         return ChildResult(status, value, lines, name, finished.stderr, finished.seconds)
 
-    # The oracle gives single calls an alarm of their own.
-    if finished.status == "timeout" or number == signal.SIGALRM:
+    # The oracle and the clock give single calls an alarm of their own.
+    if finished.status == "timeout" or number in (signal.SIGALRM, signal.SIGPROF):
         return ended("timeout")
     if finished.code == 0:
         try:

@@ -39,6 +39,8 @@ CLOCK_SIZES = (4_000_000, 1_000_000, 200_000, 50_000, 20_000, 8192, 4096, 3000, 
                180, 128, 90, 64, 45, 32, 20, 10, 4, 1)  # fmt: skip
 CLOCK_ATTEMPTS = 8
 """So many calls are tried, of which the first that the original comes through is timed."""
+CLOCK_LARGEST, CLOCK_FALL = 4, 4
+"""So many of them are the largest that seem possible; behind these, each is smaller than the one before by a factor."""
 WINDOWS = (3, 63)
 """The bounds of sizes that some extent is short of, as that of a window is: `n - taps + 1` steps."""
 CLOCK_INSTANCES = 400_000_000
@@ -69,7 +71,7 @@ def clock_cases(
     asked for."""
     text = source.text if source is not None else ""
     attempts = _clock_attempts(function, known, given, text)
-    return Lazy(islice(_different(attempts), CLOCK_ATTEMPTS))
+    return Lazy(islice(_falling(_different(attempts)), CLOCK_ATTEMPTS))
 
 
 def probe_cases(
@@ -129,6 +131,17 @@ def _different(cases: Iterator[CallCase]) -> Iterator[CallCase]:
         values = repr(sorted(case.values.items()))
         if values not in seen:
             seen.add(values)
+            yield case
+
+
+def _falling(cases: Iterator[CallCase]) -> Iterator[CallCase]:
+    """The first cases, and then those whose largest value is a fraction of that of the one before: where arrays are
+    too short, or there is more to do than is known, sizes that are a little smaller are no better."""
+    least = 0.0
+    for number, case in enumerate(cases):
+        largest = max(case.values.values(), default=0)
+        if number < CLOCK_LARGEST or CLOCK_FALL * largest <= least:
+            least = largest
             yield case
 
 

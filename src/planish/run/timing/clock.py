@@ -6,10 +6,12 @@
 
 from __future__ import annotations
 
+import signal
 import statistics
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, pairwise
 from pathlib import Path
 
 from planish.core.diagnostic import Diagnostic, PlanishError
@@ -21,16 +23,19 @@ CHILDREN = 3
 """In which `measure_afresh` measures."""
 DEFAULT_SECONDS = 300.0
 """Seconds, besides some for the budget, until a race counts as endless."""
+PATIENCE = 3.0
+"""Seconds of the processor's time that a first call may take where there is a smaller one: what it costs is estimated
+by the nests that are known alone."""
 
 
 class ClockError(PlanishError):
-    """E0806: a contestant did not come to its end; `label` says which one, as far as that is known, and `crashed`
-    whether it left its arrays."""
+    """E0806: a contestant did not come to its end; `label` says which one, as far as that is known, and `too_large`
+    whether it may come to it with smaller arrays: it left them, or its first call took too long."""
 
-    def __init__(self, diagnostic: Diagnostic, label: str, crashed: bool = False) -> None:
+    def __init__(self, diagnostic: Diagnostic, label: str, too_large: bool = False) -> None:
         super().__init__(diagnostic)
         self.label = label
-        self.crashed = crashed
+        self.too_large = too_large
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +71,7 @@ def measure(
     min_rounds: int = 5,
     cores: int = 1,
     limits: Limits | None = None,
+    patience: float = 0.0,
 ) -> tuple[Timing, ...]:
     """Times the libraries (built with `entry_text` in them) on the same data, one sample each per round.
 
@@ -73,13 +79,15 @@ def measure(
     calls below 200 µs (1 ms on several cores, whose threads have to be awake) are repeated by a loop in C, which
     restores what the function changes before every call, and what the copies alone cost is subtracted. Rounds go on
     until the budget is spent, and until `min_rounds` unless that takes four times the budget; a call of seconds may be
-    made only once. Raises ClockError (E0806) where a contestant crashes or does not end.
+    made only once. Raises ClockError (E0806) where a contestant crashes or does not end, or where its first call takes
+    longer than `patience`, seconds of each core's time (0: any).
     """
     if not libraries:
         return ()
     contestants = tuple((label, str(path)) for label, path in libraries)
     # Against the front guard every array starts on a page: the alignment that benchmark programs ask for.
-    request = TimingRequest(contestants, signature, replace(case, placement="start"), budget_seconds, min_rounds, cores)
+    placed = replace(case, placement="start")
+    request = TimingRequest(contestants, signature, placed, budget_seconds, min_rounds, cores, patience)
     bounds = limits or Limits(seconds=DEFAULT_SECONDS + 8 * budget_seconds)
     child = run_child("planish.run.timing.stopwatch:measure_rounds", request, bounds)
     label = child.progress or contestants[0][0]
@@ -90,14 +98,15 @@ def measure(
         case "ok":
             return tuple(timing_of(label, s) for (label, _), s in zip(contestants, child.value["samples"], strict=True))
         case "timeout":
-            reason = f"{where} did not end within {bounds.seconds:g} s"
+            seconds = patience if child.signal == signal.SIGPROF.name else bounds.seconds
+            reason = f"{where} did not end within {seconds:g} s"
         case "memory":
             reason = f"{where} used more than {bounds.memory_bytes >> 20} MB of memory"
         case _:
             reason = f"{where} crashed {child.signal}".rstrip()
     advice = "measure smaller sizes, or build without measuring"
     diagnostic = Diagnostic("E0806", f"cannot measure {signature.function}: {reason}", help=advice)
-    raise ClockError(diagnostic, label, crashed=child.status == "crashed")
+    raise ClockError(diagnostic, label, child.status == "crashed" or child.signal == signal.SIGPROF.name)
 
 
 def measure_afresh(
@@ -122,18 +131,21 @@ def measure_first(
     libraries: Sequence[tuple[str, Path]], signature: Signature, cases: Sequence[CallCase], budget_seconds: float = 2.0,
     min_rounds: int = 5, cores: int = 1,
 ) -> tuple[CallCase, tuple[Timing, ...]]:  # fmt: skip
-    """As `measure`, with the first of some calls in which the first library does not crash, and which one that is: what
-    arrays have to hold is a guess where a function's own sums decide it. Raises ClockError for the last of them."""
-    crash: ClockError | None = None
-    for case in cases:
+    """As `measure`, with the first of some calls that the first library comes through, soon enough where it is not the
+    last; and which one that is. What arrays have to hold, and what a call costs, are guesses where a function's own
+    sums and loops decide it. Raises ClockError for the last of them."""
+    failed: ClockError | None = None
+    for case, smaller in pairwise(chain(cases, (None,))):
+        assert case is not None
+        patience = 0.0 if smaller is None else PATIENCE
         try:
-            return case, measure(libraries, signature, case, budget_seconds, min_rounds, cores)
+            return case, measure(libraries, signature, case, budget_seconds, min_rounds, cores, patience=patience)
         except ClockError as error:
-            if not error.crashed or error.label != libraries[0][0]:
+            if not error.too_large or error.label != libraries[0][0]:
                 raise
-            crash = error
-    assert crash is not None
-    raise crash
+            failed = error
+    assert failed is not None
+    raise failed
 
 
 def timing_of(label: str, samples: Sequence[float]) -> Timing:

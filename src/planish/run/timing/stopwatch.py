@@ -6,7 +6,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,7 +37,8 @@ _OVERRUN = 4.0  # the budget may be overrun by this factor to reach the least nu
 
 @dataclass(frozen=True, slots=True)
 class TimingRequest:
-    """The request: labelled libraries, what to call, the seconds to spend, the least rounds, the cores to run on."""
+    """The request: labelled libraries, what to call, the seconds to spend, the least rounds, the cores to run on; and
+    the seconds of each core that a first call may take before SIGPROF ends the child, 0 for any."""
 
     contestants: tuple[tuple[str, str], ...]
     signature: Signature
@@ -42,6 +46,7 @@ class TimingRequest:
     budget_seconds: float
     min_rounds: int
     cores: int
+    patience: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +74,8 @@ def measure_rounds(request: TimingRequest, report: Report) -> dict[str, Any]:
     runners = []
     for (label, _), library in zip(request.contestants, libraries, strict=True):
         report(label)
-        runners.append(_prepare(library, arguments, drawn, SHORT if request.cores == 1 else SHORT_OF_THREADS))
+        short = SHORT if request.cores == 1 else SHORT_OF_THREADS
+        runners.append(_prepare(library, arguments, drawn, short, request.patience * request.cores))
     samples: list[list[float]] = [[] if r.first is None else [r.first] for r in runners]
     rounds = 0
     while not all(samples) or time.perf_counter() < (hard if rounds < request.min_rounds else deadline):
@@ -102,7 +108,8 @@ def _settle(request: TimingRequest, library: Library, report: Report) -> Drawn:
         drawn = draw(request.signature, request.case, distribution)
         first = first or drawn
         arguments = Arguments(request.signature, drawn, request.case.placement)
-        library.call(arguments)
+        with _limited(request.patience * request.cores):
+            library.call(arguments)
         if all(finite(arguments.views[p.name], p.type) for p in request.signature.arrays):
             return drawn
         if distribution == AUTO[-1]:
@@ -111,14 +118,26 @@ def _settle(request: TimingRequest, library: Library, report: Report) -> Drawn:
     return first
 
 
-def _prepare(library: Library, arguments: Arguments, drawn: Drawn, short: float) -> _Runner:
+@contextmanager
+def _limited(seconds: float) -> Iterator[None]:
+    """What takes more of the processor's time than it may (0: any) ends this process."""
+    if seconds:
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+    yield
+    if seconds:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+
+
+def _prepare(library: Library, arguments: Arguments, drawn: Drawn, short: float, patience: float = 0.0) -> _Runner:
     """Warms a contestant up, finds which arrays it changes, and how many calls make a sample: one, unless they are
     short."""
     nothing = Restore(arguments, {}, ())
     arguments.fill(drawn.arrays)
     clear_environment()
     started = time.perf_counter()
-    library.call(arguments)
+    with _limited(patience):
+        library.call(arguments)
     first = time.perf_counter() - started
     if first >= _LONG:
         return _Runner(library, arguments, nothing, 1, False, first)
