@@ -13,7 +13,8 @@ from statistics import median
 from time import process_time
 
 from bench.promises.claim import Claim, Note, at_least, at_most
-from planish.build.packets import PacketResult, build_packets, naive_vector
+from planish.build.machine_study import read_axis, study
+from planish.build.packets import PacketResult, build_packets, naive_vector, unpipelined, untiled
 from planish.core.span import Source
 from planish.options import Options
 from planish.vliw.description import load_machine
@@ -30,6 +31,9 @@ FAMILIES = ("autocor", "fft", "conv2d", "matmul")
 SMALL = ("autocor_16", "autocor_64", "autocor_100", "fft_16", "conv2d_3_8", "conv2d_5_11", "conv2d_3_13", "matmul_4",
          "matmul_8", "matmul_9")  # fmt: skip
 """The kernels of fewer than 256 floats in a matrix or signal."""
+FAR_QUICK = ("axpy_500001", "conv2d_3_512")
+STUDY = ("constants.VPES=1,4,16", "units.VMAC.count=1,2,3")
+STUDY_QUICK = ("constants.VPES=4,16", "units.VMAC.count=3")
 PAPER_BAR, SIGNALS_BAR, LEAST_BAR, SMALL_SECONDS, MEDIUM_SECONDS = 20.0, 6.0, 0.95, 5.0, 60.0
 
 
@@ -59,6 +63,9 @@ def examine(quick: bool, stored: bool) -> Iterator[Claim | Note]:
         own = [x.result.speedup for x in paper if x.result.function.startswith(family)]
         if own:
             yield Note(f"{family}: {mean_of(own):.1f}x over naive scalar (geometric mean of {len(own)})")
+    yield from ablation(paper)
+    yield from far_away(quick)
+    yield from hardware(quick)
     over = [x.vectors / x.result.cycles for x in paper if x.vectors and x.result.cycles]
     yield Note(f"paper's kernels: {mean_of(over):.2f}x over naive vectors (geometric mean of {len(over)})")
     yield at_least("vliw.signals.over_naive_scalar", mean_of(x.result.speedup for x in signals), SIGNALS_BAR)
@@ -71,6 +78,44 @@ def examine(quick: bool, stored: bool) -> Iterator[Claim | Note]:
         if times:
             yield at_most(f"vliw.{label}.worst_seconds", max(times), bar)
             yield Note(f"{label}: median {median(times):.1f} s, with all checks")
+
+
+def ablation(built: Sequence[Built]) -> Iterator[Note]:
+    """How many times as many cycles the paper's kernels take without tiles of registers, and list-scheduled."""
+    machine = load_machine(MACHINE)
+    good = [x.result for x in built if x.result.planned is not None and not x.result.message]
+    for words, without in (("tiles of one vector and one row", untiled), ("nothing pipelined", unpipelined)):
+        taken = [(without(x, machine), x.cycles) for x in good]
+        found = [a / b for a, b in taken if a and b]
+        yield Note(f"ablation, {words}: {mean_of(found):.2f}x as many cycles (geometric mean of {len(found)})")
+
+
+def far_away(quick: bool) -> Iterator[Claim | Note]:
+    """Kernels whose arrays do not fit near: whether they are right, and what is moved beside the least."""
+    results: list[PacketResult] = []
+    for x in build_all(FOLDER / "far.c", FAR_QUICK if quick else None):
+        results.append(x.result)
+        yield Note(describe(x))
+        for line in x.result.blocks.describe() if x.result.blocks is not None else ():
+            yield Note(f"{x.result.function}: {line}")
+    right = sum(x.blocks is not None and not x.message for x in results)
+    yield at_least("vliw.far.right", right, len(results))
+
+
+def hardware(quick: bool) -> Iterator[Claim | Note]:
+    """The study of machines: widths and multiplying units; a machine with more of both does no worse."""
+    path = FOLDER / "study.c"
+    axes = [read_axis(x) for x in (STUDY_QUICK if quick else STUDY)]
+    found = study([Source(str(path), path.read_text())], MACHINE, axes, Options())
+    gains = [(tuple(map(int, x.values)), found.mean(x)) for x in found.points]
+    for values, gain in gains:
+        yield Note(f"study, {', '.join(map(str, values))}: {gain:.2f}x of the first machine ({len(found.functions)})")
+    worse = sum(
+        a < b and gain > other for a, gain in gains for b, other in gains
+        if all(x <= y for x, y in zip(a, b, strict=True))
+    )  # fmt: skip
+    yield at_least("vliw.study.points", len(found.points), 1 if quick else 6)
+    yield at_most("vliw.study.not_monotone", worse, 0)
 
 
 def build_all(path: Path, only: Sequence[str] | None) -> Iterator[Built]:

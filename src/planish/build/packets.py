@@ -28,6 +28,7 @@ from planish.run.vliw.nest_meaning import compiled_meaning
 from planish.run.vliw.programs import run_code
 from planish.vliw.assembly import print_assembly
 from planish.vliw.machine import VliwMachine
+from planish.vliw.pack.packing import pack
 from planish.vliw.pack.reports import LoopReport, PackOptions
 from planish.vliw.program import PacketCode
 from planish.vliw.simulator.cycles import SimulatedRun
@@ -41,6 +42,9 @@ from planish.vliw.tiling.footprints import trips_of
 from planish.vliw.tiling.planning import BlockPlan, plan_best_blocks
 
 MOST_CYCLES = 200_000_000
+FAR_GRID = ((6, 3), (4, 2), (8, 1), (1, 4), (1, 1))
+"""Rows and vectors of tiles that are tried for nests that have no room near."""
+
 MOST_INTERPRETED = 1 << 20
 """Iterations up to which a nest is run by the reference interpreter, and not in C."""
 
@@ -117,7 +121,9 @@ def _build(
         kernel = region.kernel
     sizes = {**next(sizes_for(kernel, (TYPICAL,)), {}), **given}
     try:
-        planned = plan(kernel, machine, sizes, contract, reassociate)
+        # The tiles of a nest that is cut into blocks anyway are only a beginning.
+        grid = FAR_GRID if _is_far(kernel, machine, sizes) else None
+        planned = plan(kernel, machine, sizes, contract, reassociate, grid=grid)
     except RefusedError as error:
         return PacketResult(name, region.span, None, sizes, remarks=(error.remark,))
     except PlanishError as error:
@@ -140,6 +146,14 @@ def _build(
         raise PlanishError(Diagnostic("E0910", told, region.span), source)
     remark = Remark("vliw-lower", "refused", told, region.span)
     return PacketResult(name, region.span, None, sizes, remarks=(remark,))
+
+
+def _is_far(kernel: Kernel, machine: VliwMachine, sizes: Mapping[str, int]) -> bool:
+    """Whether arrays need more than all memories have that operations address, and there are transfers from others."""
+    addressed = {y.memory for x in machine.operations if not x.transfer for y in x.definition.arrays}
+    room = sum(x.bytes for x in machine.memories if x.name in addressed)
+    values = draw_values(kernel, sizes)
+    return any(x.transfer for x in machine.operations) and sum(values[x.name].nbytes for x in kernel.arrays) > room
 
 
 def _overlaps(kernel: Kernel) -> Iterator[Remark]:
@@ -198,18 +212,43 @@ def _naive(
 def naive_vector(result: PacketResult, machine: VliwMachine, options: Options | None = None) -> int:
     """What the nest takes in vectors, one at a time, list-scheduled: the same loop in lanes as in its packets, nothing
     pipelined; 0 where it has none, or that is not right."""
+    return untiled(result, machine, options, PackOptions(pipeline=False, unroll=0))
+
+
+def untiled(
+    result: PacketResult, machine: VliwMachine, options: Options | None = None, packing: PackOptions | None = None
+) -> int:  # fmt: skip
+    """What the nest takes in the same lanes, one vector and one row at a time; 0 where it has none, or that is not
+    right."""
     planned, asked = result.planned, options or Options()
     if planned is None or not planned.tiles:
         return 0
     try:
-        made = plain_vectors(planned, machine, asked.fp != "strict", PackOptions(pipeline=False, unroll=0))
+        made = plain_vectors(planned, machine, asked.fp != "strict", packing or PackOptions())
     except (RefusedError, PlanishError):
         return 0
-    kernel = planned.source
+    return _right_cycles(result, made.packed.code, made.lowered, machine)
+
+
+def unpipelined(result: PacketResult, machine: VliwMachine) -> int:
+    """What the same stream takes where nothing is pipelined or unrolled; 0 where it has no packets, or wrong ones."""
+    planned = result.planned
+    if planned is None or result.message:
+        return 0
+    try:
+        packed = pack(planned.lowered.program, machine, PackOptions(pipeline=False, unroll=0))
+    except PlanishError:
+        return 0
+    return _right_cycles(result, packed.code, planned.lowered, machine)
+
+
+def _right_cycles(result: PacketResult, code: PacketCode, lowered: LoweredStream, machine: VliwMachine) -> int:
+    """What packets take for the sizes of a result; 0 where they are not right."""
+    assert result.planned is not None
+    kernel = result.planned.source
     values = draw_values(kernel, result.sizes)
-    run = _run(made.packed.code, made.lowered, machine, values)
-    found = read_arrays(made.lowered, machine, values, run.state)
-    return 0 if run.faults or difference(kernel, values, found) else run.cycles
+    run = _run(code, lowered, machine, values)
+    return 0 if _fault_or_difference(run, lowered, kernel, machine, values) else run.cycles
 
 
 def runs_on(result: PacketResult, machine: VliwMachine) -> int:

@@ -16,7 +16,7 @@ from planish.vliw.pack.reports import PackOptions
 from planish.vliw.streams.oracle import check_code, draw_values
 from planish.vliw.streams.stream import RefusedError
 from planish.vliw.tiling.bands import BlockShape
-from planish.vliw.tiling.planning import plan_blocks
+from planish.vliw.tiling.planning import BlockPlanner
 
 MOVES = """
 [operations.MULP]
@@ -86,7 +86,8 @@ def narrow(channels: int) -> VliwMachine:
 
 def run(text: str, machine: VliwMachine, shape: BlockShape, sizes: dict[str, int]) -> str:
     kernel = parse_kernel(text)
-    planned = plan_blocks(kernel, machine, shape, sizes, options=PackOptions(unroll=0)).planned
+    planner = BlockPlanner(kernel, machine, sizes, options=PackOptions(unroll=0), grid=((4, 1), (1, 1)))
+    planned = planner.packed(planner.cut(shape))
     values = draw_values(kernel, sizes)
     return check_code(planned.packed.code, planned.lowered, kernel, machine, values).message
 

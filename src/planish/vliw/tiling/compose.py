@@ -42,11 +42,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from planish.ir.expr import Binary, Compare, Expr, Load, Var, index
+from planish.ir.expr import Binary, Compare, Const, Expr, Load, Var, index
 from planish.ir.index.polynomial import add, constant, sub
 from planish.ir.index.simplify import simplify
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Stmt
-from planish.ir.traverse import substitute
+from planish.ir.traverse import substitute, variables
 from planish.ir.types import INDEX
 from planish.schedule.accesses import Indices, redirect
 from planish.vliw.machine import VliwMachine
@@ -136,7 +136,8 @@ class Buffer:
 @dataclass(slots=True)
 class Composer:
     """Writes loops over blocks with transfers. `far`: where arrays lie; rows of buffers are multiples of `lanes`
-    elements; `near`: the memories of each array's buffers, as what is done in blocks asks for them."""
+    elements; `near`: the memories of each array's buffers, as what is done in blocks asks for them; `lifted`: what
+    stands before a loop, by its name, because it is kept from one of its iterations to the next."""
 
     kernel: Kernel
     machine: VliwMachine
@@ -146,6 +147,7 @@ class Composer:
     buffers: dict[str, Buffer] = field(default_factory=dict)
     near: dict[str, tuple[str, ...]] = field(default_factory=dict)
     loops: list[For] = field(default_factory=list)
+    lifted: dict[str, list[Stmt]] = field(default_factory=dict)
     used_channels: int = 1
     count: int = 0
 
@@ -167,28 +169,39 @@ class Composer:
         for x in own:
             self.buffers[x.stage.array.name] = x
         loop = node.loop
+        outer = self.loops[-1] if self.loops else None
         self.loops += [loop] if loop is not None else []
         inner: list[Stmt] = []
         for child in node.children:
             inner += self.node(child, work) if isinstance(child, BlockNode) else self.block(child, work)
         own = [self.buffers[x.stage.array.name].within(self.near[x.stage.array.name]) for x in own]
-        before: list[Stmt] = []
+        before = self.lifted.pop(loop.var, []) if loop is not None else []
         early = [x for x in own if x.phases > 1 and x.stage.box.copied_in]
         plain = [x for x in own if x.phases == 1]
-        first: list[Stmt] = []
+        rolling = [x for x in early if not x.stage.box.written] if _is_rolling(loop, outer) else []
+        start: list[Stmt] = []
         body: list[Stmt] = []
         for x in own:
+            cells: list[Stmt] = [Alloc(x.array)]
             if x.phases > 1:
-                before += [Alloc(Array(x.phase, INDEX, (), memory="register")), Assign(x.phase, (), index(0))]
+                cells += [Alloc(Array(x.phase, INDEX, (), memory="register")), Assign(x.phase, (), index(0))]
                 body += x.find_coming()
+            if x in rolling and outer is not None:
+                self.lifted.setdefault(outer.var, []).extend(cells)
+            else:
+                before += cells
         if loop is not None and early:
-            values: Mapping[str, Expr] = {loop.var: loop.lower}
-            first = [y for x in early for y in self.fetch(x, values, index(0))]
+            start = self.first(loop, [x for x in early if x not in rolling], Compare("lt", loop.lower, loop.upper))
             body += [waited(self.machine, x.channels[0]) for x in early]
             later = add(Var(loop.var, INDEX), index(loop.step))
             more = Compare("lt", later, loop.upper)
             ahead = [y for x in early for y in self.fetch(x, {loop.var: later}, Load(x.coming, (), INDEX))]
             body += _under(more, ahead)
+            if outer is not None and rolling:
+                # What was fetched at the end of the outer loop's iteration before is there.
+                begins = Compare("lt", Var(outer.var, INDEX), add(outer.lower, index(outer.step)))
+                start += self.first(loop, rolling, begins)
+                body += self.wrapped(loop, outer, rolling, more)
         for x in plain:
             if x.stage.box.copied_in:
                 body += [*self.fetch(x, {}, None), waited(self.machine, 0)]
@@ -200,15 +213,29 @@ class Composer:
                 body += self.put(x)
                 body += [] if late else [waited(self.machine, 0)]
         body += [Assign(x.phase, (), Load(x.coming, (), INDEX)) for x in own if x.phases > 1]
-        allocs = [Alloc(x.array) for x in own]
         behind = [waited(self.machine, x.channels[1]) for x in own if x.phases > 1 and x.stage.box.written]
         if loop is None:
-            return [*allocs, *before, *body]
+            return [*before, *body]
         self.loops.remove(loop)
-        runs = Compare("lt", loop.lower, loop.upper)
-        is_sure = constant(sub(loop.upper, loop.lower))
-        start = first if is_sure is not None and is_sure > 0 else _under(runs, first)
-        return [*allocs, *before, *start, replace(loop, body=Block(tuple(body))), *behind]
+        return [*before, *start, replace(loop, body=Block(tuple(body))), *behind]
+
+    def first(self, loop: For, buffers: Sequence[Buffer], condition: Expr) -> list[Stmt]:
+        """The parts of the first block are fetched, where that is known to be needed or a condition holds."""
+        moves = [y for x in buffers for y in self.fetch(x, {loop.var: loop.lower}, Load(x.phase, (), INDEX))]
+        known = simplify(condition)
+        return moves if isinstance(known, Const) and known.value else _under(condition, moves)
+
+    def wrapped(self, loop: For, outer: For, buffers: Sequence[Buffer], more: Expr) -> list[Stmt]:
+        """In the last iteration of a loop the parts are fetched that the first one needs when the loop runs again."""
+        self.count += 1
+        go = f"again.{self.count}"
+        again = add(Var(outer.var, INDEX), index(outer.step))
+        out: list[Stmt] = [Alloc(Array(go, INDEX, (), memory="register")), Assign(go, (), index(0))]
+        out.append(If(Compare("lt", again, outer.upper), Block((Assign(go, (), index(1)),))))
+        out.append(If(more, Block((Assign(go, (), index(0)),))))
+        values: Mapping[str, Expr] = {loop.var: loop.lower, outer.var: again}
+        moves = [y for x in buffers for y in self.fetch(x, values, Load(x.coming, (), INDEX))]
+        return [*out, *_under(Compare("lt", index(0), Load(go, (), INDEX)), moves)]
 
     def block(self, block: Block, work: Worker) -> list[Stmt]:
         """What one block does, with its arrays near."""
@@ -287,6 +314,14 @@ class Composer:
         near, far = Load(buffer.array.name, here, array.type), Load(array.name, there, array.type)
         target, source = (near, far) if way[0] == self.far else (far, near)
         return [*before, copied(target.array, target.index, source, counts, mark(operation, channel))]
+
+
+def _is_rolling(loop: For | None, outer: For | None) -> bool:
+    """Whether a loop over blocks always runs, as often in each iteration of the one around it."""
+    if loop is None or outer is None:
+        return False
+    trip = constant(sub(loop.upper, loop.lower))
+    return trip is not None and trip > 0 and outer.var not in variables(loop.lower)
 
 
 def _under(condition: Expr, stmts: Sequence[Stmt]) -> list[Stmt]:

@@ -191,7 +191,9 @@ class Scored:
             extents = [np.asarray(e) * one for e in x.extents(lengths)]
             rows = [*extents[:-1], -(-extents[-1] // problem.lanes) * problem.lanes]
             events = prod((counts[v] for v in order[: level + 1]), start=one)
-            entries = prod((counts[v] for v in order[:level]), start=one) if level >= 0 else one
+            # What is only read is fetched across the end of the loop around, too.
+            around = max(0, level - (0 if x.writes else 1))
+            entries = prod((counts[v] for v in order[:around]), start=one) if level >= 0 else one
             wanted = int(x.reads) + int(x.writes)
             late = shape.overlap and level >= 0 and channels + wanted <= machine.transfers.channels
             apart = not x.writes or _is_apart(x, order[level] if level >= 0 else "", sizes)
