@@ -17,7 +17,7 @@ takes it from others, which are placed again. Then operations move within their 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -113,7 +113,7 @@ def _orders(body: LoopBody, heights: list[int]) -> Iterator[list[tuple[float, ..
 
 def kernel_at(body: LoopBody, interval: int, cycles: Sequence[int]) -> PipelinedKernel | None:
     """The kernel with operations in given cycles, which the units allow; None where no choice of units is found."""
-    table = _entered(body, interval, cycles)
+    table = _entered(body, interval, cycles, {})
     if table is None:
         return None
     first = min(cycles, default=0)
@@ -122,19 +122,22 @@ def kernel_at(body: LoopBody, interval: int, cycles: Sequence[int]) -> Pipelined
     )
 
 
-def shortened(body: LoopBody, interval: int, cycles: Sequence[int]) -> PipelinedKernel | None:
-    """As `kernel_at`, with operations moved as long as lifetimes get shorter by it."""
-    table = _entered(body, interval, cycles)
+def shortened(body: LoopBody, interval: int, cycles: Sequence[int], units: Mapping[int, str]) -> PipelinedKernel | None:
+    """As `kernel_at`, some operations on units that are chosen, and moved as long as lifetimes get shorter by it."""
+    table = _entered(body, interval, cycles, units)
     return shorten(body, table, list(cycles)) if table is not None else None
 
 
-def _entered(body: LoopBody, interval: int, cycles: Sequence[int]) -> ReservationTable | None:
+def _entered(body: LoopBody, interval: int, cycles: Sequence[int], units: Mapping[int, str]) -> ReservationTable | None:
     """A table with all operations in their cycles; None where no choice of units is found."""
+    nodes = [x.on(units[i]) if i in units else x for i, x in enumerate(body.nodes)]
     order = sorted(range(len(cycles)), key=lambda x: (-body.nodes[x].busy, len(body.nodes[x].units), x))
     for _ in range(_CHOICES):
         table = ReservationTable(body.machine, interval)
-        late = next((x for x in order if not table.place(x, body.nodes[x], cycles[x])), None)
+        late = next((x for x in order if not table.place(x, nodes[x], cycles[x])), None)
         if late is None:
+            for i in units:
+                table.loosen(i, body.nodes[i])
             return table
         # What found no unit chooses first the next time.
         order.remove(late)

@@ -121,11 +121,15 @@ def roll(problem: Problem, least: int, most: int) -> RolledLoop | None:
 def _attempt(body: LoopBody, interval: int) -> tuple[PipelinedKernel | None, bool]:
     """A kernel of that interval, or None; and whether it is certain that there is none."""
     looked = search(body, interval, _LOOK)
-    kernel = schedule_at(body, interval) if looked.outcome != "none" else None
-    if kernel is None and looked.outcome == "unknown":
-        looked = search(body, interval, _SEARCH)
+    if looked.outcome == "none":
+        return None, True
+    kernel = schedule_at(body, interval)
     if kernel is None and looked.outcome == "found":
-        kernel = shortened(body, interval, looked.cycles)
+        kernel = shortened(body, interval, looked.cycles, looked.units)
+    if kernel is None:
+        looked = search(body, interval, _SEARCH, any(x.busy > 1 for x in body.nodes))
+        if looked.outcome == "found":
+            kernel = shortened(body, interval, looked.cycles, looked.units)
     return kernel, looked.outcome == "none"
 
 

@@ -17,8 +17,9 @@ before anything else; where their operations meet on a unit, whatever is done, t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import product
 from typing import Literal
 
 import numpy as np
@@ -40,46 +41,55 @@ _Taken = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """A schedule's cycles, that there is none, or that the search was given up."""
+    """A schedule's cycles, that there is none, or that the search was given up. `units`: those that were chosen."""
 
     outcome: Literal["found", "none", "unknown"]
     cycles: tuple[int, ...] = ()
+    units: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class _Resources:
-    """How much of each resource a row has, and what each operation takes. Units are counted by the sets that can do the
-    same: that is all there is to them where an operation keeps its unit for one cycle, and no more than there is where
-    it keeps it for longer."""
+    """How much of each resource a row has, and what each operation takes, in one way or another; `units`: the ways, by
+    the unit that is chosen ("": that is left open).
+
+    Units are counted by the sets that can do the same: that is all there is to them where an operation keeps its unit
+    for one cycle, and no more than there is where it keeps it for longer and none is chosen.
+    """
 
     room: tuple[int, ...]
-    taken: tuple[_Taken, ...]
+    taken: tuple[tuple[_Taken, ...], ...]
+    units: tuple[tuple[str, ...], ...]
 
     @staticmethod
-    def of(machine: VliwMachine, nodes: tuple[Effects, ...]) -> _Resources:
-        """Those of a machine that some operations take."""
+    def of(machine: VliwMachine, nodes: tuple[Effects, ...], chosen: bool) -> _Resources:
+        """Those of a machine that some operations take; `chosen`: units that are kept for longer are chosen."""
         side = {x.name: x.side for x in machine.units}
+        units = [x.units if chosen and x.busy > 1 else ("",) for x in nodes]
         room: list[int] = []
-        taken: list[list[tuple[int, int]]] = [[] for _ in nodes]
-        for units in _joined({frozenset(x.units) for x in nodes}):
-            inside = ((i, back) for i, x in enumerate(nodes) if units >= set(x.units) for back in range(x.busy))
-            for i, back in inside:
-                taken[i].append((len(room), back))
-            room.append(len(units))
+        taken: list[list[list[tuple[int, int]]]] = [[[] for _ in own] for own in units]
+        sets = _joined({frozenset(x.units) for x in nodes})
+        for group in sets | {frozenset((y,)) for own in units for y in own if y}:
+            for i, x in enumerate(nodes):
+                for way, unit in enumerate(units[i]):
+                    if unit in group or (not unit and group >= set(x.units)):
+                        taken[i][way] += [(len(room), back) for back in range(x.busy)]
+            room.append(len(group))
         for sides in _joined({frozenset(side[y] for y in x.units) for x in nodes}):
             for i, x in enumerate(nodes):
                 if all(side[y] in sides for y in x.units):
-                    taken[i].append((len(room), 0))
+                    for own in taken[i]:
+                        own.append((len(room), 0))
             room.append(sum(machine.sides[x] for x in sides))
         for file in machine.files:
             for i, x in enumerate(nodes):
-                if file.readers:
-                    taken[i] += [(len(room), 0) for y in x.reads if y.file == file.name]
-                if file.writers:
-                    writes = (y.latency for y in x.writes if y.register.file == file.name)
-                    taken[i] += [(len(room) + bool(file.readers), late) for late in writes]
+                reads = sum(y.file == file.name for y in x.reads) if file.readers else 0
+                late = [y.latency for y in x.writes if y.register.file == file.name] if file.writers else []
+                for own in taken[i]:
+                    own += [(len(room), 0)] * reads
+                    own += [(len(room) + bool(file.readers), x) for x in late]
             room += [x for x in (file.readers, file.writers) if x]
-        return _Resources(tuple(room), tuple(map(tuple, taken)))
+        return _Resources(tuple(room), tuple(tuple(map(tuple, x)) for x in taken), tuple(units))
 
 
 def _joined(sets: set[frozenset[str]]) -> set[frozenset[str]]:
@@ -94,12 +104,13 @@ def _joined(sets: set[frozenset[str]]) -> set[frozenset[str]]:
     return found
 
 
-def search(body: LoopBody, interval: int, limit: int) -> SearchResult:
-    """Look for a schedule of that interval, with so many placements at most."""
+def search(body: LoopBody, interval: int, limit: int, chosen: bool = False) -> SearchResult:
+    """Look for a schedule of that interval, with so many placements at most. `chosen`: units that operations keep for
+    longer than a cycle are chosen with it; otherwise there may be no choice of them for what is found."""
     distances = least_distances(len(body.nodes), body.edges, interval)
     if bool((np.diagonal(distances) > 0).any()) or any(x.busy > interval for x in body.nodes):
         return SearchResult("none")
-    maker = _Search(interval, distances, _Resources.of(body.machine, body.nodes))
+    maker = _Search(interval, distances, _Resources.of(body.machine, body.nodes, chosen))
     share = _FIRST
     while limit > 0:
         found = maker.run(min(share, limit))
@@ -126,21 +137,24 @@ class _Search:
         count, interval = len(self.distances), self.interval
         self.used = [[0] * interval for _ in self.resources.room]
         cycles, left = np.zeros(count, np.int64), np.ones(count, bool)
+        ways = [0] * count
         low, high = np.full(count, _NONE), np.full(count, -_NONE)
         trail: list[_Step] = []
         certain = True
         for _ in range(limit):
             if not left.any():
-                return SearchResult("found", tuple(int(x) for x in cycles - cycles.min()))
+                units = {i: own[way] for i, (own, way) in enumerate(zip(self.resources.units, ways, strict=True))}
+                found = tuple(int(x) for x in cycles - cycles.min(initial=0))
+                return SearchResult("found", found, {i: x for i, x in units.items() if x})
             trail.append(self.step(left, low, high, first=not trail))
-            at: int | None = None
+            at: tuple[int, int] | None = None
             while trail and at is None:
                 step = trail[-1]
                 i = step.operation
                 if not left[i]:
-                    self.leave(i, int(cycles[i]))
+                    self.leave(i, int(cycles[i]), ways[i])
                     left[i] = True
-                at = next((x for x in step.choices if self.enter(i, x)), None)
+                at = next((x for x in step.choices if self.enter(i, *x)), None)
                 if at is None:
                     # Where no row has room for it, a later cycle has none either.
                     certain = certain and (step.complete or not step.tried)
@@ -149,9 +163,9 @@ class _Search:
             if at is None:
                 return SearchResult("none" if certain else "unknown")
             step.tried = True
-            cycles[i], left[i] = at, False
-            low = np.maximum(step.low, at + self.distances[i])
-            high = np.minimum(step.high, at - self.distances[:, i])
+            cycles[i], left[i], ways[i] = at[0], False, at[1]
+            low = np.maximum(step.low, at[0] + self.distances[i])
+            high = np.minimum(step.high, at[0] - self.distances[:, i])
         return SearchResult("unknown")
 
     def step(self, left: npt.NDArray[np.bool_], low: _Cycles, high: _Cycles, first: bool) -> _Step:
@@ -160,45 +174,46 @@ class _Search:
         order = np.where(left, width / self.failures, np.inf)
         i = int(np.lexsort((-self.tight, order))[0])
         # Rows are the same wherever the first one is.
-        choices = (iter((0,)), True) if first else _choices(int(low[i]), int(high[i]), self.interval)
-        return _Step(i, low, high, *choices)
+        cycles, complete = (range(1), True) if first else _choices(int(low[i]), int(high[i]), self.interval)
+        ways = range(len(self.resources.taken[i]))
+        return _Step(i, low, high, product(cycles, ways), complete)
 
-    def enter(self, i: int, cycle: int) -> bool:
+    def enter(self, i: int, cycle: int, way: int) -> bool:
         """Enter an operation; False, and nothing has changed, where there is no room."""
-        for number, (resource, back) in enumerate(self.resources.taken[i]):
+        for number, (resource, back) in enumerate(self.resources.taken[i][way]):
             row = (cycle + back) % self.interval
             self.used[resource][row] += 1
             if self.used[resource][row] > self.resources.room[resource]:
-                self.leave(i, cycle, number + 1)
+                self.leave(i, cycle, way, number + 1)
                 return False
         return True
 
-    def leave(self, i: int, cycle: int, count: int | None = None) -> None:
+    def leave(self, i: int, cycle: int, way: int, count: int | None = None) -> None:
         """Take an operation out again, or the first things that it takes."""
-        for resource, back in self.resources.taken[i][:count]:
+        for resource, back in self.resources.taken[i][way][:count]:
             self.used[resource][(cycle + back) % self.interval] -= 1
 
 
 @dataclass(slots=True)
 class _Step:
-    """An operation that is placed: the first and last cycles of all operations before that, its own choices that are
-    left, whether these were all there are, and whether one of them was tried."""
+    """An operation that is placed: the first and last cycles of all operations before that, its own choices of a cycle
+    and a unit that are left, whether these were all there are, and whether one of them was tried."""
 
     operation: int
     low: _Cycles
     high: _Cycles
-    choices: Iterator[int]
+    choices: Iterator[tuple[int, int]]
     complete: bool
     tried: bool = False
 
 
-def _choices(low: int, high: int, interval: int) -> tuple[Iterator[int], bool]:
+def _choices(low: int, high: int, interval: int) -> tuple[range, bool]:
     """The cycles that an operation may be in, those nearest to what is placed first; of endless ones a period. And
     whether these are all."""
     if low <= _NONE // 2 and high >= -_NONE // 2:
-        return iter(range(interval)), False
+        return range(interval), False
     if low <= _NONE // 2:
-        return iter(range(high, high - interval, -1)), False
+        return range(high, high - interval, -1), False
     if high >= -_NONE // 2:
-        return iter(range(low, low + interval)), False
-    return iter(range(low, high + 1)), True
+        return range(low, low + interval), False
+    return range(low, high + 1), True
