@@ -168,3 +168,13 @@ def test_vectors_lie_where_the_memory_wants_them(lower_bound: str, lies: bool) -
     assert (lowered is not None) == lies
     if lowered is not None:
         assert check_stream(lowered, kernel, NARROW, draw_values(kernel, {})) == ""
+
+
+def test_nests_inside_of_a_nest_all_run_in_lanes() -> None:
+    text = """void f(float a[restrict 3][3][32]) { for (int k = 0; k < 3; k++) for (int i = k + 1; i < 3; i++) {
+      for (int s = 0; s < 32; s++) a[i][k][s] = a[i][k][s] / a[k][k][s];
+      for (int j = k + 1; j < 3; j++) for (int s = 0; s < 32; s++) a[i][j][s] -= a[i][k][s] * a[k][j][s]; } }"""
+    kernel = kernel_of(text)
+    found = plan(kernel, FT)
+    assert len(found.tiles) == 2
+    assert check_code(found.packed.code, found.lowered, kernel, FT, draw_values(kernel, {})).message == ""

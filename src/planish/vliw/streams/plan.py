@@ -282,9 +282,23 @@ def _band_label(program: Program) -> int:
 
 
 def _drafts(form: _Form, search: _Search, grid: Grid) -> list[_Draft]:
+    """The streams of a form in tiles: of its nests, and of the nests inside of those that have several."""
+    whole = [x for x in form.program.kernel.body.body if isinstance(x, For)]
+    parts = [y for x in whole for y in _innermost_nests(x)]
+    return [y for nests in ((whole, parts) if parts != whole else (whole,)) for y in _tiled(form, nests, search, grid)]
+
+
+def _innermost_nests(nest: For) -> list[For]:
+    """A nest, or those that stand in it one after the other."""
+    loop = nest
+    while len(inner := [x for x in loop.body.body if isinstance(x, For)]) == 1:
+        loop = inner[0]
+    return [y for x in inner for y in _innermost_nests(x)] if inner else [nest]
+
+
+def _tiled(form: _Form, nests: Sequence[For], search: _Search, grid: Grid) -> list[_Draft]:
     """The streams of a form in tiles; where it has several nests, those of each beside the best ones of those before it
     and the plainest of those behind it, without which arrays would be used by single elements, too."""
-    nests = [x for x in form.program.kernel.body.body if isinstance(x, For)]
     tiles = {x.label: list(_tiles(form, x, search, grid)) for x in nests}
     chosen = {label: [RegisterTile(y.lane, y.lanes) for y in found[-1:]] for label, found in tiles.items()}
     drafts: list[_Draft] = []
