@@ -253,6 +253,22 @@ def test_bounds_of_bytes_are_kept(choice: str, type: str, compiler: str, tmp_pat
     assert np.array_equal(found, wanted)
 
 
+@pytest.mark.parametrize(
+    ("value", "type", "alone"),
+    [
+        ("u32(abs(i32(x[i]) - i32(y[i])))", "u8", True),
+        ("let d = i32(x[i]) - i32(y[i]) s[] += u32(d * d)", "u8", True),
+        ("u32(x[i])", "u8", False), ("x[i] * y[i]", "u32", False), ("u32(abs(i32(x[i]) - 1:i32))", "u32", False),
+    ],
+)  # fmt: skip
+def test_sums_for_which_processors_have_instructions_have_one_place(value: str, type: str, alone: bool) -> None:
+    """Products and absolute differences of narrow elements; others have a place for each lane."""
+    body = value if value.startswith("let") else f"s[] += {value}"
+    loop = f"for i in 0 .. n simd reduce(add: s) {{ {body} }}"
+    text = emit(f"kernel k(n; x: {type}[n], y: {type}[n], s: u32[]) {{ {loop} }}")
+    assert ("_lanes[" not in text) is alone
+
+
 def test_c99_is_enough(tmp_path: Path) -> None:
     text = emit("kernel k(n; A: f64[n]) { alloc t: f64[n] for i in 0 .. n { t[i] = A[i] } A[0] = t[n - 1] }")
     use = "int (*g)(ptrdiff_t, double *) = f;\n"

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from planish.emit.idioms.lane_sums import LaneSum
 from planish.emit.idioms.update_statements import clause, is_conditional
-from planish.ir.expr import Compare, Const, Expr, type_of
+from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Var, type_of
 from planish.ir.index.polynomial import coefficient_of, sub
-from planish.ir.nest import For, Reduce
+from planish.ir.nest import For, Let, Reduce
 from planish.ir.passes.vector_loops import has_own_array, runs_in_lanes
 from planish.ir.traverse import expressions, loads, walk, walk_expr
 from planish.isa.instruction import Catalogue
@@ -90,7 +90,9 @@ def has_partial_sums(loop: For, sums: Sequence[LaneSum], values: Mapping[str, Ex
     parts = (y for s in walk(loop.body) for x in expressions(s) for y in walk_expr(x))
     if strict and any(isinstance(x, Compare) and type_of(x.left).is_float for x in parts):
         return False
-    return bool(sums) and runs_in_lanes(loop, values) and not _only_count(loop, sums)
+    if not sums or not runs_in_lanes(loop, values):
+        return False
+    return not _only_count(loop, sums) and not _are_of_narrow_terms(loop, sums, values)
 
 
 def _only_count(loop: For, sums: Sequence[LaneSum]) -> bool:
@@ -99,3 +101,27 @@ def _only_count(loop: For, sums: Sequence[LaneSum]) -> bool:
     parts = (y for s in walk(loop.body) for x in expressions(s) for y in loads(x))
     narrowest, widest = min((x.type.size for x in parts), default=0), max(x.type.size for x in sums)
     return narrowest >= widest and all(is_conditional(x) for x in updates)
+
+
+def _are_of_narrow_terms(loop: For, sums: Sequence[LaneSum], values: Mapping[str, Expr]) -> bool:
+    """Whether products, or absolute differences, of elements that are at most half as wide are added up as integers:
+    processors have instructions for these sums, which compilers know where each lane has not a place of its own."""
+    updates = [x for x in walk(loop.body) if isinstance(x, Reduce)]
+    named = {**values, **{x.var: x.value for x in walk(loop.body) if isinstance(x, Let)}}
+    parts = (y for s in walk(loop.body) for x in expressions(s) for y in loads(x))
+    widest, narrowest = max((x.type.size for x in parts), default=8), min(x.type.size for x in sums)
+    if 2 * widest > narrowest or any(x.op != "add" or not x.type.is_int for x in sums):
+        return False
+    return bool(updates) and all(_is_narrow_term(x.value, named) for x in updates)
+
+
+def _is_narrow_term(x: Expr, named: Mapping[str, Expr]) -> bool:
+    match x:
+        case Cast(operand=operand):
+            return _is_narrow_term(operand, named)
+        case Var(name=name) if name in named:
+            return _is_narrow_term(named[name], named)
+        case Binary(op="mul") | Call(function="abs"):
+            return True
+        case _:
+            return False
