@@ -171,10 +171,20 @@ def test_vectors_lie_where_the_memory_wants_them(lower_bound: str, lies: bool) -
 
 
 def test_nests_inside_of_a_nest_all_run_in_lanes() -> None:
-    text = """void f(float a[restrict 3][3][32]) { for (int k = 0; k < 3; k++) for (int i = k + 1; i < 3; i++) {
-      for (int s = 0; s < 32; s++) a[i][k][s] = a[i][k][s] / a[k][k][s];
-      for (int j = k + 1; j < 3; j++) for (int s = 0; s < 32; s++) a[i][j][s] -= a[i][k][s] * a[k][j][s]; } }"""
+    text = """void f(float a[restrict 2][32], float b[restrict 2][32]) { for (int k = 0; k < 2; k++) {
+      for (int s = 0; s < 32; s++) a[k][s] = 2 * a[k][s]; for (int s = 0; s < 32; s++) b[k][s] += a[1 - k][s]; } }"""
     kernel = kernel_of(text)
     found = plan(kernel, FT)
     assert len(found.tiles) == 2
     assert check_code(found.packed.code, found.lowered, kernel, FT, draw_values(kernel, {})).message == ""
+
+
+def test_addresses_wait_in_other_registers_where_there_are_too_many() -> None:
+    names = [f"a{i}" for i in range(16)]
+    pairs = zip(names[::2], names[1::2], strict=True)
+    loops = "".join(f"for (int i = 0; i < n; i++) {x}[i] += {y}[i];" for x, y in pairs)
+    kernel = kernel_of(f"void f(int n, {', '.join(f'float *restrict {x}' for x in names)}) {{ {loops} }}")
+    lowered = lower(kernel, FT)
+    packed = pack(lowered.program, FT)
+    for sizes in sizes_for(kernel, (0, 1, 7)):
+        assert check_code(packed.code, lowered, kernel, FT, draw_values(kernel, sizes)).message == "", sizes

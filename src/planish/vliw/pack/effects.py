@@ -105,16 +105,20 @@ class Described:
 
     machine: VliwMachine
     _known: dict[str, tuple[MachineOperation, Kind, tuple[_Role | None, ...]]] = field(default_factory=dict)
+    moves: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """The operations that copy a register, all of it or as much as the other one has: to which file, from which."""
     copies: Mapping[str, str] = field(default_factory=dict)
-    """The operations that copy a register, all of it, to another one of its file; and that file."""
+    """Those within a file, and that file."""
 
     def __post_init__(self) -> None:
-        found = ((x.name, _copied_file(x.definition, self.machine)) for x in self.machine.operations)
-        self.copies = {name: file for name, file in found if file is not None}
+        found = ((x.name, _moved_files(x.definition, self.machine)) for x in self.machine.operations)
+        self.moves = {name: files for name, files in found if files is not None}
+        self.copies = {name: to for name, (to, source) in self.moves.items() if to == source}
 
-    def copy_of(self, file: str) -> str:
-        """The operation that copies a register of a file, of which there is one."""
-        return next(name for name, own in self.copies.items() if own == file)
+    def move(self, to: StreamRegister, source: StreamRegister) -> Instr:
+        """The operation that copies a register; StopIteration where there is none."""
+        name = next(name for name, files in self.moves.items() if files == (to.file, source.file))
+        return Instr(name, (to, source))
 
     def roles(self, name: str) -> tuple[MachineOperation, Kind, tuple[_Role | None, ...]]:
         """The operation of that name, its kind, and what it does with each operand (None: an immediate)."""
@@ -162,8 +166,8 @@ class Described:
         return Effects(instr, kind, operation.units, operation.latency, operation.busy, *done)
 
 
-def _copied_file(definition: Kernel, machine: VliwMachine) -> str | None:
-    """The file of which a definition copies one register to another; None where it does something else."""
+def _moved_files(definition: Kernel, machine: VliwMachine) -> tuple[str, str] | None:
+    """To a register of which file, and from one of which, a definition copies; None where it does something else."""
     if definition.sizes or definition.scalars:
         return None
     match definition.arrays, flatten(definition.body.body):
@@ -180,8 +184,8 @@ def _copied_file(definition: Kernel, machine: VliwMachine) -> str | None:
     assert isinstance(stmt.value, Load)
     own = (stmt.array, stmt.value.array) == (to.name, source.name) and to.type == source.type
     files = {x.name: x.bits for x in machine.files}
-    whole = to.memory == source.memory and files.get(to.memory) == count * to.type.bits
-    return to.memory if own and whole else None
+    shorter = min(files.get(to.memory, 0), files.get(source.memory, 0))
+    return (to.memory, source.memory) if own and shorter == count * to.type.bits else None
 
 
 def _roles(machine: VliwMachine, operation: MachineOperation) -> tuple[_Role | None, ...]:

@@ -27,6 +27,7 @@ from planish.vliw.pack.induction import fold_steps
 from planish.vliw.pack.listing import Flying, Schedule, gap_before, schedule_block
 from planish.vliw.pack.loops.hardware_loops import HardwareLoops
 from planish.vliw.pack.loops.invariants import hoist
+from planish.vliw.pack.loops.parking import park
 from planish.vliw.pack.loops.unrolling import unroll_short
 from planish.vliw.pack.modulo.exact import IntervalProof, is_installed, missing, refine
 from planish.vliw.pack.modulo.expand import Parts, Rolled, expand, is_addressable
@@ -61,14 +62,20 @@ def pack(program: StreamProgram, machine: VliwMachine, options: PackOptions | No
         raise missing()
     plan = PackPlan(chosen.unroll)
     described, control = Described(machine), Control(machine)
+    given, parked = program, set[str]()
     while True:
         builder = _Builder(machine, described, control, chosen, plan)
-        body = unroll_short(program.body, plan.unroll)
+        body = unroll_short(given.body, plan.unroll)
         builder.items(name_values(body, frozenset(), described), frozenset())
         code = PacketCode(program.name, tuple(builder.packets), dict(builder.labels), program.parameters)
         try:
             return Packed(allocate(code, machine), tuple(builder.reports), tuple(builder.blocks))
         except TooFewRegisters as few:
+            elsewhere = None if few.file in parked else park(given, few.file, described)
+            parked.add(few.file)
+            if elsewhere is not None:
+                given = elsewhere
+                continue
             calmer = plan.calmer(few.file, builder.reports)
             if calmer is None:
                 raise too_few(program, machine, few) from few
@@ -317,7 +324,7 @@ class _Builder:
         moves = rolled.rotation.moves(rolled.copies, count)
         between = {source: self.fresh(source.file) for _, source in moves}
         pairs = [*((between[x], x) for x in between), *((to, between[source]) for to, source in moves)]
-        return [Instr(self.described.copy_of(to.file), (to, source)) for to, source in pairs]
+        return [self.described.move(to, source) for to, source in pairs]
 
     def report(self, loop: Loop, problem: Problem, rolled: Rolled, unroll: int, proof: IntervalProof) -> None:
         kernel = rolled.kernel
