@@ -1,0 +1,289 @@
+"""A small kernel as scalars and vectors that equality saturation finds, in packets.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.vliw.description import load_machine
+>>> body = "for i in 0 .. 2 { for j in 0 .. 2 { c[i, j] = 0.0 for k in 0 .. 2 { c[i, j] += a[i, k] * b[k, j] } } }"
+>>> kernel = parse_kernel(f"kernel mm(a: f32[2, 2], b: f32[2, 2], c: f32[2, 2]) {{ {body} }}")
+>>> made = saturated(kernel, load_machine("ftmatrix"))
+>>> len(made.packed.code.packets) < 60, made.described
+(True, 'written out: 2 vectors multiplied, ...')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from planish.core.diagnostic import PlanishError
+from planish.ir.nest import Array, Kernel
+from planish.ir.traverse import stored_arrays
+from planish.ir.types import Type
+from planish.vliw.machine import VliwMachine
+from planish.vliw.pack.packing import Packed, PackOptions, pack
+from planish.vliw.program import Instr, Item, MemoryAddress, StreamParameter, StreamProgram, StreamRegister
+from planish.vliw.saturation.egraph import ENode
+from planish.vliw.saturation.extraction import Extraction, Extractor, Work
+from planish.vliw.saturation.lanes import lane_moves
+from planish.vliw.saturation.ordering import in_register_order
+from planish.vliw.saturation.regions import MOST_SINGLE, stores_of
+from planish.vliw.saturation.rules import RuleSet, Vectoriser
+from planish.vliw.saturation.straight import Straight, write_out
+from planish.vliw.saturation.terms import (
+    AnyTerm,
+    ConcatTerm,
+    ConstantsTerm,
+    ElementStore,
+    ElementTerm,
+    ExtractTerm,
+    InsertTerm,
+    LanesTerm,
+    PermuteTerm,
+    ScalarTerm,
+    SpreadTerm,
+    SumTerm,
+    TakeTerm,
+    VectorStore,
+    WindowTerm,
+)
+from planish.vliw.saturation.writing import TermWriter, Value, given_types, made_by, vector_memory
+from planish.vliw.streams.addresses import Pointers
+from planish.vliw.streams.cost import depth_of
+from planish.vliw.streams.lower import Given, LoweredStream
+from planish.vliw.streams.stream import RefusedError, StreamCell
+
+MOST_HEIGHTS = 200
+"""Operations up to which they are also packed in the order of their critical paths, whatever registers that takes."""
+
+PACKED = 3
+"""So many extractions become packets: those with the least estimates."""
+
+
+@dataclass(frozen=True, slots=True)
+class Saturated:
+    """A kernel's stream and packets, and what was extracted. `nodes`: how many the e-graph has; `described`: in words."""
+
+    kernel: Kernel
+    lowered: LoweredStream
+    packed: Packed
+    extraction: Extraction
+    nodes: int
+    described: str = ""
+
+    @property
+    def cycles(self) -> int:
+        """Packets of straight code take one cycle each."""
+        return len(self.packed.code.packets)
+
+
+def saturated(
+    kernel: Kernel, machine: VliwMachine, rules: RuleSet | None = None, reassociate: bool = True,
+    options: PackOptions | None = None,
+) -> Saturated:  # fmt: skip
+    """The quickest packets of a kernel that is written out; RefusedError where that is not possible."""
+    search = _Saturation(kernel, machine, rules or RuleSet(), reassociate, options or PackOptions())
+    return search.best()
+
+
+@dataclass(slots=True)
+class _Saturation:
+    kernel: Kernel
+    machine: VliwMachine
+    rules: RuleSet
+    reassociate: bool
+    options: PackOptions
+    works: dict[object, Work | None] = field(default_factory=dict)
+
+    def best(self) -> Saturated:
+        found: list[tuple[float, Extraction, Vectoriser, dict[str, tuple[str, ...]]]] = []
+        for scattered in (False, True):
+            memories = self.memories(scattered)
+            if memories is None or scattered and found and found[0][2].outputs > MOST_SINGLE:
+                continue
+            made, roots = self.graph(scattered, memories)
+            self.works.clear()
+            writer = TermWriter(self.machine, made.moves, made.straight.arrays, memories, self.rules.contract)
+            extractor = Extractor(made.graph, roots, lambda number, node: self.work(number, node, made, writer))
+            try:
+                several = extractor.several(roots)
+            except ValueError:
+                continue
+            found += [(x.scheduled(), x, made, memories) for x in several[:PACKED]]
+            if len({x for x in memories.values()}) == 1 and len(self.machine.memories) == 1:
+                break
+        if not found:
+            raise RefusedError("the machine has no operations for some of it", self.kernel.span)
+        found.sort(key=lambda x: x[0])
+        packed = [x for x in (self.packed(*x[1:]) for x in found[:PACKED]) if x is not None]
+        if not packed:
+            raise RefusedError("it wants more registers than there are", self.kernel.span)
+        return min(packed, key=lambda x: x.cycles)
+
+    def kind(self) -> Type:
+        """The type of the elements."""
+        kinds = {x.type for x in self.kernel.arrays}
+        if len({x.bits for x in kinds}) != 1 or len(kinds) != 1:
+            raise RefusedError("elements of several types are not written out together", self.kernel.span)
+        return next(iter(kinds))
+
+    def memories(self, scattered: bool) -> dict[str, tuple[str, ...]] | None:
+        """The memories of arrays: of vectors and, where they are only read, of single elements; or of these alone where
+        elements are stored one by one (`scattered`)."""
+        moves = lane_moves(self.machine, self.kind())
+        lanes = 0 if scattered else moves.lanes
+        if not scattered and not moves.lanes:
+            return None
+        stored = vector_memory(self.machine, moves.type, lanes, True)
+        if not stored:
+            return None
+        wide = vector_memory(self.machine, moves.type, moves.lanes, False) if moves.lanes else ""
+        single = vector_memory(self.machine, moves.type, 0, False)
+        written = write_targets(self.kernel)
+        read = tuple(dict.fromkeys(x for x in (wide, single) if x))
+        return {x.name: (stored,) if x.name in written else read for x in self.kernel.arrays}
+
+    def graph(self, scattered: bool, memories: Mapping[str, tuple[str, ...]]) -> tuple[Vectoriser, list[int]]:
+        """The saturated e-graph, and the classes of the stores to each array."""
+        straight = write_out(self.kernel, self.reassociate)
+        moves = lane_moves(self.machine, self.kind())
+        aligned = max((self.machine.memory(x).alignment for y in memories.values() for x in y), default=1)
+        alignment = max(1, min(aligned // moves.type.size, moves.lanes))
+        made = Vectoriser(straight, moves, self.rules, alignment)
+        unified = len(self.machine.memories) == 1
+        roots = stores_of(made, not scattered or unified, scattered or unified, not self.rules.broadcast)
+        made.saturate(roots)
+        return made, [made.graph.find(x) for x in roots]
+
+    # What nodes cost
+
+    def work(self, number: int, node: ENode, made: Vectoriser, writer: TermWriter) -> Work | None:
+        """What a node takes, found by writing it once for each kind of node."""
+        if isinstance(node.op, LanesTerm | SumTerm | AnyTerm):
+            return None
+        if isinstance(node.op, ConcatTerm | TakeTerm):
+            return Work((), 0)
+        key = _cost_key(node.op, writer)
+        if key not in self.works:
+            self.works[key] = self._work(node, made, writer)
+        return self.works[key]
+
+    def _work(self, node: ENode, made: Vectoriser, writer: TermWriter) -> Work | None:
+        if isinstance(node.op, ScalarTerm):
+            return Work((), 0)
+        operands = [Value(f"x{n}", *x) for n, x in enumerate(given_types(node.op, made.moves, len(node.children)))]
+        try:
+            instrs = writer.trial(node.op, operands)
+        except RefusedError:
+            return None
+        busy = tuple((frozenset(x.units), x.busy) for x in (self.machine.operation(y.operation) for y in instrs))
+        latency = depth_of(instrs, self.machine)
+        return Work(busy, -1 if isinstance(node.op, VectorStore | ElementStore) else latency)
+
+    # Packets
+
+    def packed(
+        self, extraction: Extraction, made: Vectoriser, memories: Mapping[str, tuple[str, ...]]
+    ) -> Saturated | None:
+        """The packets of an extraction; None where there are too few registers."""
+        lowered = self.lowered(extraction, made, memories)
+        items = [x for x in lowered.program.body if isinstance(x, Instr)]
+        ordered = replace(lowered.program, body=in_register_order(items, self.machine))
+        packed: Packed | None = None
+        for program, options in ((lowered.program, self.options), (ordered, replace(self.options, ordered=True))):
+            if len(items) > MOST_HEIGHTS and not options.ordered:
+                continue
+            try:
+                found = pack(program, self.machine, options)
+            except PlanishError:
+                continue
+            if packed is None or len(found.code.packets) < len(packed.code.packets):
+                lowered, packed = replace(lowered, program=program), found
+        if packed is None:
+            return None
+        return Saturated(self.kernel, lowered, packed, extraction, len(made.graph), described(extraction))
+
+    def lowered(
+        self, extraction: Extraction, made: Vectoriser, memories: Mapping[str, tuple[str, ...]]
+    ) -> LoweredStream:
+        """The stream of an extraction: loads of what is stored to come first."""
+        writer = TermWriter(self.machine, made.moves, made.straight.arrays, memories, self.rules.contract)
+        stream = writer.stream
+        for scalar in self.kernel.scalars:
+            slot = stream.slot_for(scalar.type, 0)
+            stream.cells[scalar.name] = StreamCell(StreamRegister(slot[0], scalar.name), slot, scalar.type)
+        uses: dict[int, int] = {}
+        graph = made.graph
+        for node in extraction.nodes.values():
+            for x in node.children:
+                uses[graph.find(x)] = uses.get(graph.find(x), 0) + 1
+        values = {number: made_by(node.op, made.straight.types, number, made.moves) for number, node in extraction.nodes.items()}
+        stream.uses = {writer.load(x): uses.get(number, 0) for number, x in values.items()}
+        written = write_targets(self.kernel)
+        for number in _in_order(extraction, written, graph.find):
+            node = extraction.nodes[number]
+            if not isinstance(node.op, ConcatTerm):
+                writer.write(node.op, [values[graph.find(x)] for x in node.children], values[number])
+        return self.finished(writer, memories)
+
+    def finished(self, writer: TermWriter, memories: Mapping[str, tuple[str, ...]]) -> LoweredStream:
+        items = tuple(writer.stream.root.items)
+        used = set(_registers(items))
+        slot = Pointers().address_slot(writer.stream)
+        given: list[Given] = []
+        for scalar in self.kernel.scalars:
+            given.append(Given(StreamParameter(scalar.name, writer.stream.cells[scalar.name].register)))
+        arrays: list[Array] = [*self.kernel.arrays, *writer.constant_arrays()]
+        for array in arrays:
+            for memory in writer.stream.memories.get(array.name, ()):
+                register = StreamRegister(slot[0], f"{array.name}@{memory}")
+                given.append(Given(StreamParameter(register.name, register, memory), array))
+        kept = tuple(x for x in given if x.parameter.register in used)
+        program = StreamProgram(self.kernel.name, tuple(x.parameter for x in kept), items)
+        return LoweredStream(self.kernel, program, kept)
+
+
+def write_targets(kernel: Kernel) -> frozenset[str]:
+    """The arrays that a kernel stores to."""
+    return stored_arrays(kernel.body) & {x.name for x in kernel.arrays}
+
+
+def described(extraction: Extraction) -> str:
+    """What was extracted, in words."""
+    kinds: dict[str, int] = {}
+    for node in extraction.nodes.values():
+        name = type(node.op).__name__
+        if getattr(node.op, "lanes", False) is True:
+            name = "vector"
+        kinds[name] = kinds.get(name, 0) + 1
+    return ", ".join(f"{n} {x}" for x, n in sorted(kinds.items()))
+
+
+def _cost_key(op: object, writer: TermWriter) -> object:
+    match op:
+        case ElementTerm(array=array, type=kind) | WindowTerm(array=array, type=kind) | SpreadTerm(array=array, type=kind):
+            return type(op), writer.memories.get(array), kind
+        case VectorStore(array=array) | ElementStore(array=array):
+            return type(op), writer.memories.get(array), writer.arrays[array].type
+        case ConstantsTerm(values=values, type=kind):
+            return type(op), len(set(values)) == 1, kind
+        case PermuteTerm(operation=name) | InsertTerm(operation=name) | ExtractTerm(operation=name):
+            return type(op), name
+        case _:
+            return op
+
+
+def _in_order(extraction: Extraction, written: frozenset[str], find: object) -> Iterator[int]:
+    """The classes in an order in which operands come first, and loads of what is stored to before everything else."""
+    early = [n for n, x in extraction.nodes.items() if isinstance(x.op, ElementTerm | WindowTerm | SpreadTerm) and x.op.array in written]
+    yield from early
+    seen = set(early)
+    yield from (n for n in extraction.nodes if n not in seen)
+
+
+def _registers(items: Sequence[Item]) -> Iterator[StreamRegister]:
+    for item in items:
+        assert isinstance(item, Instr)
+        for x in item.operands:
+            if isinstance(x, StreamRegister):
+                yield x
+            elif isinstance(x, MemoryAddress):
+                yield from (y for y in (x.base, x.offset) if isinstance(y, StreamRegister))
