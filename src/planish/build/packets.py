@@ -31,6 +31,8 @@ from planish.vliw.machine import VliwMachine
 from planish.vliw.pack.packing import pack
 from planish.vliw.pack.reports import LoopReport, PackOptions
 from planish.vliw.program import PacketCode
+from planish.vliw.saturation.plan import saturated
+from planish.vliw.saturation.rules import RuleSet
 from planish.vliw.simulator.cycles import SimulatedRun
 from planish.vliw.streams.cost import innermost
 from planish.vliw.streams.image import Values, excess, fill_state, read_arrays
@@ -58,7 +60,7 @@ class PacketResult:
     written, without pipelining (`naive`; 0: not known). `checked`: so many calls were compared; `message`: where one
     was wrong. `busy`: the share of cycles in which units that multiply begin to. `remarks`: what was refused. `start`,
     `ordinal`: where it begins in the text, and its number in the function. `blocks`: how it is cut where its arrays are
-    far."""
+    far; `loops`: what it would be in loops, where it is written out."""
 
     function: str
     span: Span | None
@@ -73,6 +75,7 @@ class PacketResult:
     start: int = -1
     ordinal: int = 0
     blocks: BlockPlan | None = None
+    loops: Planned | None = None
 
     @property
     def speedup(self) -> float:
@@ -120,21 +123,26 @@ def _build(
     except NotAffineError:
         kernel = region.kernel
     sizes = {**next(sizes_for(kernel, (TYPICAL,)), {}), **given}
+    written_out = _written_out(kernel, machine, contract, reassociate)
     try:
         # The tiles of a nest that is cut into blocks anyway are only a beginning.
         grid = FAR_GRID if _is_far(kernel, machine, sizes) else None
         planned = plan(kernel, machine, sizes, contract, reassociate, grid=grid)
     except RefusedError as error:
-        return PacketResult(name, region.span, None, sizes, remarks=(error.remark,))
+        result = PacketResult(name, region.span, written_out, sizes, remarks=(error.remark,))
+        return _measured(result, region.kernel, kernel, machine, contract) if check and written_out else result
     except PlanishError as error:
         remark = Remark("vliw-pack", "refused", error.diagnostic.message, region.span)
-        return PacketResult(name, region.span, None, sizes, remarks=(remark,))
+        result = PacketResult(name, region.span, written_out, sizes, remarks=(remark,))
+        return _measured(result, region.kernel, kernel, machine, contract) if check and written_out else result
     result = PacketResult(name, region.span, planned, sizes, remarks=(*_overlaps(kernel), *planned.remarks))
     if not check:
-        return result
+        better = written_out is not None and written_out.estimate < planned.estimate
+        return replace(result, planned=written_out) if better else result
     more = excess(planned.lowered, machine, draw_values(kernel, sizes))
     if not more:
-        return _measured(result, region.kernel, kernel, machine, contract)
+        looped = _measured(result, region.kernel, kernel, machine, contract)
+        return _quicker(looped, written_out, region.kernel, kernel, machine, contract)
     told = f"{more}{f' ({spell_sizes(sizes)})' if sizes else ''}"
     try:
         blocks = plan_best_blocks(planned, kernel, machine, sizes, contract, reassociate)
@@ -154,6 +162,34 @@ def _is_far(kernel: Kernel, machine: VliwMachine, sizes: Mapping[str, int]) -> b
     room = sum(x.bytes for x in machine.memories if x.name in addressed)
     values = draw_values(kernel, sizes)
     return any(x.transfer for x in machine.operations) and sum(values[x.name].nbytes for x in kernel.arrays) > room
+
+
+def _written_out(kernel: Kernel, machine: VliwMachine, contract: bool, reassociate: bool) -> Planned | None:
+    """A small kernel of fixed sizes as scalars and vectors that equality saturation finds; None where it is none, or C
+    calls the packets: vectors store behind arrays, and there are tables of constants."""
+    if machine.calling is not None:
+        return None
+    try:
+        made = saturated(kernel, machine, RuleSet(contract=contract), reassociate)
+    except (RefusedError, PlanishError):
+        return None
+    return Planned(kernel, made.lowered, made.packed, (), float(made.cycles), made.described)
+
+
+def _quicker(
+    looped: PacketResult, written_out: Planned | None, written: Kernel, kernel: Kernel, machine: VliwMachine,
+    contract: bool,
+) -> PacketResult:  # fmt: skip
+    """The packets of loops, or those of the nest written out: by the cycles that both take."""
+    if written_out is None or looped.message or written_out.estimate > looped.cycles:
+        return looped
+    other = _measured(replace(looped, planned=written_out), written, kernel, machine, contract)
+    loops = looped.planned.described if looped.planned is not None else "loops"
+    told = f"{loops}: {looped.cycles} cycles; written out: {other.cycles}"
+    remark = Remark("vliw-saturation", "note", told, looped.span)
+    better = bool(other.message) or other.cycles < looped.cycles
+    chosen = replace(other, loops=looped.planned) if better else looped
+    return replace(chosen, remarks=(*looped.remarks, remark))
 
 
 def _overlaps(kernel: Kernel) -> Iterator[Remark]:
@@ -220,7 +256,7 @@ def untiled(
 ) -> int:  # fmt: skip
     """What the nest takes in the same lanes, one vector and one row at a time; 0 where it has none, or that is not
     right."""
-    planned, asked = result.planned, options or Options()
+    planned, asked = result.loops or result.planned, options or Options()
     if planned is None or not planned.tiles:
         return 0
     try:

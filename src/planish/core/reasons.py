@@ -244,6 +244,11 @@ REASONS = (
         _NOTHING + "smaller tiles were tried as well",
     ),
     Reason(
+        "vliw-saturation",
+        "a small nest was written out, and compared with its loops",
+        "nothing needs to change: what takes fewer cycles was kept",
+    ),
+    Reason(
         "select-none",
         "no instructions are selected for strips of a nest of integers",
         "nothing needs to change: the other strategies were tried; `planish select FILE` shows what is selected",

@@ -60,7 +60,7 @@ def pack(program: StreamProgram, machine: VliwMachine, options: PackOptions | No
     chosen = options or PackOptions()
     if chosen.exact and not is_installed():
         raise missing()
-    plan = PackPlan(chosen.unroll)
+    plan = PackPlan(chosen.unroll, ordered=chosen.ordered)
     described, control = Described(machine), Control(machine)
     given, parked = program, set[str]()
     while True:

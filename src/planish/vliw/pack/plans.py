@@ -34,7 +34,7 @@ class PackPlan:
         if pressed:
             return replace(self, longer={**self.longer, **pressed})
         if self.unroll or self.hoists:
-            return PackPlan(0, hoists=False)
+            return PackPlan(0, ordered=self.ordered, hoists=False)
         return None if self.ordered else PackPlan(0, ordered=True, hoists=False)
 
 

@@ -27,12 +27,14 @@ class PackOptions:
     """How packets are made. `pipeline`: iterations of innermost loops overlap; `unroll`: loops whose iterations come to
     so many operations or fewer, for certain, become straight code; `beam`: how many partial schedules of a block are
     followed where list scheduling misses its lower bound (0: none); `exact`: deterministic seconds that the exact
-    solver has for each interval of each loop, to prove or improve it (0: it is not asked)."""
+    solver has for each interval of each loop, to prove or improve it (0: it is not asked); `ordered`: operations of
+    straight code are issued in the order in which they stand, which whoever wrote them has chosen."""
 
     pipeline: bool = True
     unroll: int = 96
     beam: int = 4
     exact: float = 0.0
+    ordered: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,2 +1,2 @@
-"""Scalar-vector vectorisation of small kernels by equality saturation: an e-graph of scalars and vectors, and its cheapest
-schedule."""
+"""Scalar-vector vectorisation of small kernels by equality saturation: an e-graph of scalars and vectors, and what of
+it takes the fewest cycles."""

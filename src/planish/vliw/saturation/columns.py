@@ -1,9 +1,9 @@
 """The terms of sums in columns: those of one column are added to all sums at once, each in its lane.
 
->>> one, two = Term(7, False, (1, 2)), Term(8, False, (3, 4))
+>>> one, two = Addend(7, False, (1, 2)), Addend(8, False, (3, 4))
 >>> [x.is_product for x in columns_of([(0, [one, two]), (1, [two, one])], 2)]
 [True, True]
->>> [x.terms for x in columns_of([(0, [one]), (1, [two, Term(9, False, (1, 5))])], 2)][0][1].value
+>>> [x.terms for x in columns_of([(0, [one]), (1, [two, Addend(9, False, (1, 5))])], 2)][0][1].value
 9
 """
 
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class Addend:
     """A term: the class of its value without a sign, whether it is subtracted, and the two factors of a product."""
 
     value: int
@@ -32,7 +32,7 @@ class Term:
 class Column:
     """A term for each lane (None: nothing is added there)."""
 
-    terms: dict[int, Term | None]
+    terms: dict[int, Addend | None]
     lanes: int
 
     @property
@@ -46,7 +46,7 @@ class Column:
         return len({x.negative for x in self.terms.values() if x is not None}) > 1
 
 
-def columns_of(rows: Sequence[tuple[int, list[Term]]], lanes: int) -> list[Column]:
+def columns_of(rows: Sequence[tuple[int, list[Addend]]], lanes: int) -> list[Column]:
     """The columns of sums by their lanes: in the order of the terms where all have as many, else such that terms with
     a factor in common are in one."""
     if len({len(x) for _, x in rows}) == 1:
@@ -56,7 +56,7 @@ def columns_of(rows: Sequence[tuple[int, list[Term]]], lanes: int) -> list[Colum
     common: Counter[int] = Counter()
     for _, terms in rows:
         common.update({y for x in terms for y in x.factors or (x.value,)})
-    keyed: dict[tuple[int, int], dict[int, Term | None]] = {}
+    keyed: dict[tuple[int, int], dict[int, Addend | None]] = {}
     for lane, terms in rows:
         seen: Counter[int] = Counter()
         for x in terms:
@@ -67,6 +67,6 @@ def columns_of(rows: Sequence[tuple[int, list[Term]]], lanes: int) -> list[Colum
     return [Column({n: x.get(n) for n in every}, lanes) for _, x in sorted(keyed.items())]
 
 
-def _ordered(terms: Sequence[Term]) -> list[Term]:
+def _ordered(terms: Sequence[Addend]) -> list[Addend]:
     """Terms as they stand, but those that are no products first, and those that are subtracted last."""
     return sorted(terms, key=lambda x: (x.negative, x.is_product))

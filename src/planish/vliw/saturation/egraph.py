@@ -24,8 +24,8 @@ class ENode:
 @dataclass(slots=True)
 class EGraph:
     """Classes of equal terms: hash-consed nodes over a union-find. After `merge`, `rebuild` restores congruence.
-    `most`: a phase of `saturate` adds no more nodes. `opaque`: operators that say what a term is, and not how it is made:
-    `saturate` and `reached` do not look at their operands."""
+    `most`: a phase of `saturate` adds no more nodes. `opaque`: operators that say what a term is, and not how it is
+    made: `saturate` and `reached` do not look at their operands."""
 
     most: int = 30_000
     opaque: tuple[type, ...] = ()

@@ -82,7 +82,7 @@ class Extraction:
     def scheduled(self) -> int:
         """How many cycles a list schedule of it has, longest chains first."""
         heights: dict[int, int] = {}
-        for number in reversed(self.picked):
+        for number in reversed(list(self.picked)):
             _, work, children = self.picked[number]
             own = heights.setdefault(number, 0) + max(work.latency, 1)
             for x in children:
@@ -129,8 +129,8 @@ def resource_cycles(loads: Mapping[Units, int]) -> int:
 
 @dataclass(slots=True)
 class Extractor:
-    """Extracts terms from what is reached from some roots. `work` tells what a node takes; None where the machine cannot
-    do it."""
+    """Extracts terms from what is reached from some roots. `work` tells what a node takes; None where the machine
+    cannot do it."""
 
     graph: EGraph
     roots: Sequence[int]
@@ -155,7 +155,7 @@ class Extractor:
         own: dict[int, int] = {}
         count = 0
         for number in reversed(self.order):
-            for node, work, children in self.choices[number]:
+            for _node, work, children in self.choices[number]:
                 is_store = work.latency < 0
                 mask = own.get(number, 0)
                 if is_store:

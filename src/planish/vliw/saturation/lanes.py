@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -29,8 +29,8 @@ from planish.vliw.streams.lower import patterns_of
 
 @dataclass(frozen=True, slots=True)
 class FixedMove:
-    """An operation, with a number in its text or without one, whose lane l is lane `lanes[l]` of its `sources` vectors one
-    after the other."""
+    """An operation, with a number in its text or without one, whose lane l is lane `lanes[l]` of its `sources`, vectors
+    one after the other."""
 
     operation: str
     immediate: int | None
@@ -40,9 +40,9 @@ class FixedMove:
 
 @dataclass(frozen=True, slots=True)
 class LaneMoves:
-    """The moves between lanes for elements of a type; "" where there is no such operation. `permute1`, `permute2`: lanes
-    of one or two vectors by a vector of their numbers, of type `table`; `insert`, `extract`: one lane by its number;
-    `total`: the sum of all lanes."""
+    """The moves between lanes for elements of a type; "" where there is no such operation. `permute1`, `permute2`:
+    lanes of one or two vectors by a vector of their numbers, of type `table`; `insert`, `extract`: one lane by its
+    number; `total`: the sum of all lanes."""
 
     type: Type
     lanes: int
@@ -99,7 +99,7 @@ def lane_moves(machine: VliwMachine, kind: Type) -> LaneMoves:
     made = _moves(machine.operations, memories, kind, lanes)
     total = next((x.operation.name for x in patterns.sums
                   if (x.op, x.lanes, x.result.type) == ("add", lanes, kind)), "")  # fmt: skip
-    return LaneMoves(kind, lanes, made.fixed, made.permute1, made.permute2, made.table, made.insert, made.extract, total)
+    return replace(made, total=total)
 
 
 def _lane_count(array: Array) -> int | None:

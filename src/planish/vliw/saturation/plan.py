@@ -5,21 +5,23 @@
 >>> body = "for i in 0 .. 2 { for j in 0 .. 2 { c[i, j] = 0.0 for k in 0 .. 2 { c[i, j] += a[i, k] * b[k, j] } } }"
 >>> kernel = parse_kernel(f"kernel mm(a: f32[2, 2], b: f32[2, 2], c: f32[2, 2]) {{ {body} }}")
 >>> made = saturated(kernel, load_machine("ftmatrix"))
->>> len(made.packed.code.packets) < 60, made.described
-(True, 'written out: 2 vectors multiplied, ...')
+>>> made.cycles < 60, made.described.partition(":")[0]
+(True, 'written out')
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from planish.core.diagnostic import PlanishError
 from planish.ir.nest import Array, Kernel
 from planish.ir.traverse import stored_arrays
 from planish.ir.types import Type
 from planish.vliw.machine import VliwMachine
-from planish.vliw.pack.packing import Packed, PackOptions, pack
+from planish.vliw.pack.packing import pack
+from planish.vliw.pack.reports import Packed, PackOptions
 from planish.vliw.program import Instr, Item, MemoryAddress, StreamParameter, StreamProgram, StreamRegister
 from planish.vliw.saturation.egraph import ENode
 from planish.vliw.saturation.extraction import Extraction, Extractor, Work
@@ -27,9 +29,11 @@ from planish.vliw.saturation.lanes import lane_moves
 from planish.vliw.saturation.ordering import in_register_order
 from planish.vliw.saturation.regions import MOST_SINGLE, stores_of
 from planish.vliw.saturation.rules import RuleSet, Vectoriser
-from planish.vliw.saturation.straight import Straight, write_out
+from planish.vliw.saturation.straight import write_out
 from planish.vliw.saturation.terms import (
     AnyTerm,
+    ApplyTerm,
+    BroadcastTerm,
     ConcatTerm,
     ConstantsTerm,
     ElementStore,
@@ -42,10 +46,11 @@ from planish.vliw.saturation.terms import (
     SpreadTerm,
     SumTerm,
     TakeTerm,
+    TotalTerm,
     VectorStore,
     WindowTerm,
 )
-from planish.vliw.saturation.writing import TermWriter, Value, given_types, made_by, vector_memory
+from planish.vliw.saturation.writing import TermValue, TermWriter, given_types, made_by, vector_memory
 from planish.vliw.streams.addresses import Pointers
 from planish.vliw.streams.cost import depth_of
 from planish.vliw.streams.lower import Given, LoweredStream
@@ -60,7 +65,8 @@ PACKED = 3
 
 @dataclass(frozen=True, slots=True)
 class Saturated:
-    """A kernel's stream and packets, and what was extracted. `nodes`: how many the e-graph has; `described`: in words."""
+    """A kernel's stream and packets, and what was extracted. `nodes`: how many the e-graph has; `described`: in
+    words."""
 
     kernel: Kernel
     lowered: LoweredStream
@@ -102,13 +108,13 @@ class _Saturation:
             made, roots = self.graph(scattered, memories)
             self.works.clear()
             writer = TermWriter(self.machine, made.moves, made.straight.arrays, memories, self.rules.contract)
-            extractor = Extractor(made.graph, roots, lambda number, node: self.work(number, node, made, writer))
+            extractor = Extractor(made.graph, roots, partial(self.work, made, writer))
             try:
                 several = extractor.several(roots)
             except ValueError:
                 continue
             found += [(x.scheduled(), x, made, memories) for x in several[:PACKED]]
-            if len({x for x in memories.values()}) == 1 and len(self.machine.memories) == 1:
+            if len(self.machine.memories) == 1:
                 break
         if not found:
             raise RefusedError("the machine has no operations for some of it", self.kernel.span)
@@ -123,7 +129,10 @@ class _Saturation:
         kinds = {x.type for x in self.kernel.arrays}
         if len({x.bits for x in kinds}) != 1 or len(kinds) != 1:
             raise RefusedError("elements of several types are not written out together", self.kernel.span)
-        return next(iter(kinds))
+        kind = next(iter(kinds))
+        if kind.bits < 32:
+            raise RefusedError(f"elements of {kind} are not written out", self.kernel.span)
+        return kind
 
     def memories(self, scattered: bool) -> dict[str, tuple[str, ...]] | None:
         """The memories of arrays: of vectors and, where they are only read, of single elements; or of these alone where
@@ -147,7 +156,7 @@ class _Saturation:
         moves = lane_moves(self.machine, self.kind())
         aligned = max((self.machine.memory(x).alignment for y in memories.values() for x in y), default=1)
         alignment = max(1, min(aligned // moves.type.size, moves.lanes))
-        made = Vectoriser(straight, moves, self.rules, alignment)
+        made = Vectoriser(straight, moves, alignment, rules=self.rules)
         unified = len(self.machine.memories) == 1
         roots = stores_of(made, not scattered or unified, scattered or unified, not self.rules.broadcast)
         made.saturate(roots)
@@ -155,12 +164,14 @@ class _Saturation:
 
     # What nodes cost
 
-    def work(self, number: int, node: ENode, made: Vectoriser, writer: TermWriter) -> Work | None:
+    def work(self, made: Vectoriser, writer: TermWriter, number: int, node: ENode) -> Work | None:
         """What a node takes, found by writing it once for each kind of node."""
         if isinstance(node.op, LanesTerm | SumTerm | AnyTerm):
             return None
         if isinstance(node.op, ConcatTerm | TakeTerm):
             return Work((), 0)
+        if isinstance(node.op, VectorStore) and node.op.place % made.alignment:
+            return None
         key = _cost_key(node.op, writer)
         if key not in self.works:
             self.works[key] = self._work(node, made, writer)
@@ -169,7 +180,7 @@ class _Saturation:
     def _work(self, node: ENode, made: Vectoriser, writer: TermWriter) -> Work | None:
         if isinstance(node.op, ScalarTerm):
             return Work((), 0)
-        operands = [Value(f"x{n}", *x) for n, x in enumerate(given_types(node.op, made.moves, len(node.children)))]
+        operands = [TermValue(f"x{n}", *x) for n, x in enumerate(given_types(node.op, made.moves, len(node.children)))]
         try:
             instrs = writer.trial(node.op, operands)
         except RefusedError:
@@ -215,10 +226,11 @@ class _Saturation:
         for node in extraction.nodes.values():
             for x in node.children:
                 uses[graph.find(x)] = uses.get(graph.find(x), 0) + 1
-        values = {number: made_by(node.op, made.straight.types, number, made.moves) for number, node in extraction.nodes.items()}
+        kinds, moves = made.straight.types, made.moves
+        values = {n: made_by(x.op, kinds, n, moves) for n, x in extraction.nodes.items()}
         stream.uses = {writer.load(x): uses.get(number, 0) for number, x in values.items()}
         written = write_targets(self.kernel)
-        for number in _in_order(extraction, written, graph.find):
+        for number in _in_order(extraction, written):
             node = extraction.nodes[number]
             if not isinstance(node.op, ConcatTerm):
                 writer.write(node.op, [values[graph.find(x)] for x in node.children], values[number])
@@ -248,18 +260,26 @@ def write_targets(kernel: Kernel) -> frozenset[str]:
 
 def described(extraction: Extraction) -> str:
     """What was extracted, in words."""
-    kinds: dict[str, int] = {}
+    kinds = {"vector operations": 0, "scalar operations": 0, "moves between lanes": 0, "broadcasts": 0}
     for node in extraction.nodes.values():
-        name = type(node.op).__name__
-        if getattr(node.op, "lanes", False) is True:
-            name = "vector"
-        kinds[name] = kinds.get(name, 0) + 1
-    return ", ".join(f"{n} {x}" for x, n in sorted(kinds.items()))
+        match node.op:
+            case ApplyTerm(lanes=True):
+                kinds["vector operations"] += 1
+            case ApplyTerm():
+                kinds["scalar operations"] += 1
+            case PermuteTerm() | InsertTerm() | ExtractTerm() | TotalTerm():
+                kinds["moves between lanes"] += 1
+            case BroadcastTerm() | SpreadTerm():
+                kinds["broadcasts"] += 1
+            case _:
+                pass
+    return "written out: " + ", ".join(f"{count} {name}" for name, count in kinds.items() if count)
 
 
 def _cost_key(op: object, writer: TermWriter) -> object:
     match op:
-        case ElementTerm(array=array, type=kind) | WindowTerm(array=array, type=kind) | SpreadTerm(array=array, type=kind):
+        case ElementTerm() | WindowTerm() | SpreadTerm():
+            array, kind = op.array, op.type
             return type(op), writer.memories.get(array), kind
         case VectorStore(array=array) | ElementStore(array=array):
             return type(op), writer.memories.get(array), writer.arrays[array].type
@@ -271,9 +291,12 @@ def _cost_key(op: object, writer: TermWriter) -> object:
             return op
 
 
-def _in_order(extraction: Extraction, written: frozenset[str], find: object) -> Iterator[int]:
+def _in_order(extraction: Extraction, written: frozenset[str]) -> Iterator[int]:
     """The classes in an order in which operands come first, and loads of what is stored to before everything else."""
-    early = [n for n, x in extraction.nodes.items() if isinstance(x.op, ElementTerm | WindowTerm | SpreadTerm) and x.op.array in written]
+    early = [
+        n for n, x in extraction.nodes.items()
+        if isinstance(x.op, ElementTerm | WindowTerm | SpreadTerm) and x.op.array in written
+    ]  # fmt: skip
     yield from early
     seen = set(early)
     yield from (n for n in extraction.nodes if n not in seen)

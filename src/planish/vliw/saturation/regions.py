@@ -2,8 +2,8 @@
 
 Stores come in the order of their places, so that what a vector leaves behind its region is stored again.
 
->>> split_rows(range(0, 36), 6, 32)
-[(range(0, 30), [range(0, 6), range(6, 12), range(12, 18), range(18, 24), range(24, 30)]), (range(30, 36), [range(30, 36)])]
+>>> split_rows(range(0, 18), 6, 15)
+[(range(0, 12), [range(0, 6), range(6, 12)]), (range(12, 18), [range(12, 18)])]
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ from planish.vliw.saturation.rules import Vectoriser
 from planish.vliw.saturation.straight import extent
 from planish.vliw.saturation.terms import ConcatTerm, ElementStore, ElementTerm, VectorStore
 from planish.vliw.streams.stream import RefusedError
+
+MOST_PLACES = 1024
+"""Elements of the largest array that is stored to."""
 
 MOST_SINGLE = 64
 """Elements of an array up to which each may be stored by itself."""
@@ -38,8 +41,8 @@ def _starts(own: range, row: int, lanes: int) -> list[int]:
 
 
 def stores_of(made: Vectoriser, vectors: bool, scattered: bool, only_flat: bool = False) -> list[int]:
-    """For each array that is stored to, the class of its stores: `vectors`, elements one by one (`scattered`), or what is
-    better. `only_flat`: vectors are filled with what follows in memory, whatever the rows are."""
+    """For each array that is stored to, the class of its stores: `vectors`, elements one by one (`scattered`), or what
+    is better. `only_flat`: vectors are filled with what follows in memory, whatever the rows are."""
     out = []
     for name, values in made.straight.outputs.items():
         array = made.straight.arrays[name]
@@ -49,17 +52,18 @@ def stores_of(made: Vectoriser, vectors: bool, scattered: bool, only_flat: bool 
 
 
 def _kept(made: Vectoriser, array: Array, values: Mapping[int, int]) -> dict[int, int]:
-    """The values of an array from the first to the last place that is stored to, and behind it as far as a vector's lanes
-    reach: what it held, where nothing is stored."""
+    """The values of an array from the first place that is stored to up to its end, which lanes behind the last place
+    would reach: what it held, where nothing is stored."""
     size = extent(array)
-    first, last = min(values), max(values) + 1
     if size is None:
         raise RefusedError(f"`{array.name}` has no size that is known")
-    last = min(size, last + made.moves.lanes) if last < size else last
-    held = {x: values[x] if x in values else made.graph.add(ElementTerm(array.name, x, array.type)) for x in range(first, last)}
-    for x in held.values():
-        made.straight.types.setdefault(x, array.type)
-    return held
+    if size - min(values) > MOST_PLACES:
+        raise RefusedError(f"`{array.name}` is too large to be written out")
+    own = {}
+    for x in range(min(values), size):
+        own[x] = values[x] if x in values else made.graph.add(ElementTerm(array.name, x, array.type))
+        made.straight.types.setdefault(own[x], array.type)
+    return own
 
 
 def _regions(made: Vectoriser, array: Array, values: Mapping[int, int], how: tuple[bool, bool], only_flat: bool) -> int:
@@ -73,7 +77,8 @@ def _regions(made: Vectoriser, array: Array, values: Mapping[int, int], how: tup
     for row in () if only_flat else _row_lengths(array):
         if row < len(whole):
             groups = split_rows(whole, row, lanes)
-            chosen = _either(made, chosen, concat(made, [_halved(made, array, values, x, scattered) for _, x in groups]))
+            rows = concat(made, [_halved(made, array, values, x, scattered) for _, x in groups])
+            chosen = _either(made, chosen, rows)
     return chosen
 
 
@@ -84,7 +89,9 @@ def _halved(made: Vectoriser, array: Array, values: Mapping[int, int], rows: Seq
     half = (len(rows) + 1) // 2
     parts = concat(made, [_halved(made, array, values, x, scattered) for x in (rows[:half], rows[half:])])
     whole = range(rows[0].start, rows[-1].stop)
-    return parts if len(whole) > made.moves.lanes else _either(made, region(made, array, values, whole, scattered), parts)
+    if len(whole) > made.moves.lanes:
+        return parts
+    return _either(made, region(made, array, values, whole, scattered), parts)
 
 
 def _either(made: Vectoriser, one: int, other: int) -> int:
@@ -113,7 +120,8 @@ def region(made: Vectoriser, array: Array, values: Mapping[int, int], places: ra
     graph = made.graph
     own = [values[x] for x in places]
     if len(places) > made.moves.lanes:
-        inner = [range(x, min(x + made.moves.lanes, places.stop)) for x in range(places.start, places.stop, made.moves.lanes)]
+        starts = range(places.start, places.stop, made.moves.lanes)
+        inner = [range(x, min(x + made.moves.lanes, places.stop)) for x in starts]
         return concat(made, [region(made, array, values, x, scattered) for x in inner])
     found = graph.add(VectorStore(array.name, places.start, len(places)), (made.lanes(own),))
     if scattered and len(values) <= MOST_SINGLE:

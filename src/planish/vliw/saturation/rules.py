@@ -1,7 +1,7 @@
 """The rules of equality saturation: each tells other terms for a vector of scalars, or for a scalar.
 
-A rule is a method of `Vectoriser` that yields classes equal to the one that it is given. What a machine cannot do is not
-proposed: lanes are moved by the operations that `LaneMoves` knows.
+A rule is a method of `Vectoriser` that yields classes equal to the one that it is given. What a machine cannot do is
+not proposed: lanes are moved by the operations that `LaneMoves` knows.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.vliw.description import load_machine
@@ -13,39 +13,35 @@ proposed: lanes are moved by the operations that `LaneMoves` knows.
 >>> root = made.graph.add(LanesTerm(), tuple(made.straight.outputs["b"].values()))
 >>> made.saturate([root])
 >>> [str(x.op) for x in made.graph.nodes(root)][1:]
-['lanes x + y', 'lanes x + y * z', 'LanesTerm()']
+['lanes x + y', 'lanes x + y', 'lanes x + y * z']
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from planish.ir.expr import Binary, Unary, Var
-from planish.ir.types import Type
-from planish.vliw.saturation.columns import Column, Term, columns_of
-from planish.vliw.saturation.egraph import EGraph, ENode
-from planish.vliw.saturation.lanes import LaneMoves
-from planish.vliw.saturation.straight import Straight
+from planish.ir.expr import Binary
+from planish.vliw.saturation.columns import Addend, Column, columns_of
+from planish.vliw.saturation.egraph import ENode
 from planish.vliw.saturation.terms import (
-    AnyTerm,
     ApplyTerm,
     BroadcastTerm,
     ConstantsTerm,
     ElementTerm,
     ExtractTerm,
-    Head,
     InsertTerm,
     LanesTerm,
     NumberTerm,
-    PermuteTerm,
     SpreadTerm,
     SumTerm,
     TakeTerm,
+    TermHead,
     TotalTerm,
     WindowTerm,
     head_of,
 )
+from planish.vliw.saturation.vector_terms import VectorTerms
 
 PARTS = (1, 2, 4)
 """In so many sums the terms of one are added up, before those are added."""
@@ -59,8 +55,8 @@ FUSED = ("x + y * z", "x - y * z", "y * z - x")
 
 @dataclass(frozen=True, slots=True)
 class RuleSet:
-    """Which rules are used. `broadcast`: a scalar goes to all lanes; `fold`: halves of a vector are added, and all lanes;
-    `scalars`: values are computed one by one beside vectors; `contract`: products and sums are rounded once."""
+    """Which rules are used. `broadcast`: a scalar goes to all lanes; `fold`: halves of a vector are added, and all its
+    lanes; `scalars`: values are computed one by one beside vectors; `contract`: products and sums are rounded once."""
 
     broadcast: bool = True
     fold: bool = True
@@ -72,45 +68,10 @@ _Rule = Callable[[int, ENode], Iterator[int]]
 
 
 @dataclass(slots=True)
-class Vectoriser:
-    """The e-graph of a kernel, and the rules over it. `alignment`: vectors in memory start at multiples of so many
-    elements."""
+class Vectoriser(VectorTerms):
+    """The e-graph of a kernel, and the rules over it."""
 
-    straight: Straight
-    moves: LaneMoves
     rules: RuleSet = RuleSet()
-    alignment: int = 1
-    _any: int = field(init=False)
-    _families: dict[int, list[tuple[int, ...]]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self._any = self.graph.add(AnyTerm())
-        self.graph.opaque = (LanesTerm, SumTerm)
-        for family in self.straight.families:
-            for start in range(0, len(family), self.moves.lanes):
-                own = family[start : start + self.moves.lanes]
-                for x in own:
-                    self._families.setdefault(self.graph.find(x), []).append(own)
-
-    @property
-    def outputs(self) -> int:
-        """How many elements are stored."""
-        return sum(len(x) for x in self.straight.outputs.values())
-
-    @property
-    def is_short(self) -> bool:
-        """Whether so few vectors are made that the latency of sums counts."""
-        return self.outputs <= 4 * self.moves.lanes
-
-    @property
-    def is_thin(self) -> bool:
-        """Whether all that is stored does not fill a vector."""
-        return self.outputs < self.moves.lanes
-
-    @property
-    def graph(self) -> EGraph:
-        """The e-graph."""
-        return self.straight.graph
 
     def saturate(self, roots: Sequence[int]) -> None:
         """Apply all rules to what `roots` use: first what vectors are made of, then what may be one operation."""
@@ -134,45 +95,6 @@ class Vectoriser:
                 yield x if len(asked) == self.moves.lanes else self.graph.add(TakeTerm(asked), (x,))
 
         return apply
-
-    # What terms are
-
-    def leaf(self, number: int) -> ElementTerm | NumberTerm | None:
-        """The element or number that a class is."""
-        return next((x.op for x in self.graph.nodes(number) if isinstance(x.op, ElementTerm | NumberTerm)), None)
-
-    def is_any(self, number: int) -> bool:
-        """Whether nobody asks for a lane."""
-        return number == self._any
-
-    def anything(self) -> int:
-        """The class of lanes that nobody asks for: nothing else is ever equal to it."""
-        return self._any
-
-    def number(self, value: float) -> int:
-        """The class of a constant."""
-        found = self.graph.add(NumberTerm(value, self.moves.type))
-        self.straight.types[found] = self.moves.type
-        return found
-
-    def lanes(self, scalars: Sequence[int]) -> int:
-        """The class of a vector of scalars."""
-        own = list(scalars)
-        while own and self.is_any(own[-1]):
-            own.pop()
-        return self.graph.add(LanesTerm(), own)
-
-    def real(self, node: ENode) -> list[tuple[int, int]]:
-        """The lanes that are asked for, and their scalars."""
-        return [(n, self.graph.find(x)) for n, x in enumerate(node.children) if not self.is_any(x)]
-
-    def apply(self, text: str, operands: Sequence[int], lanes: bool) -> int:
-        """An operation on scalars or lanes of the kernel's type."""
-        kind = self.moves.type
-        found = self.graph.add(ApplyTerm(head_of(text, kind), lanes), operands)
-        if not lanes:
-            self.straight.types[found] = kind
-        return found
 
     # Vectors of one kind of scalars
 
@@ -198,7 +120,7 @@ class Vectoriser:
             yield self.graph.add(ConstantsTerm(tuple(values), next(iter(found.values())).type))
 
     def operation(self, number: int, node: ENode) -> Iterator[int]:
-        """Lanes(f(a, b), f(c, d), ...) = f(Lanes(a, c, ...), Lanes(b, d, ...)) in lanes: VecAdd, VecMul and their like"""
+        """Lanes(f(a, b), f(c, d), ...) = f(Lanes(a, c, ...), Lanes(b, d, ...)) in lanes: VecAdd, VecMul, ..."""
         if not isinstance(node.op, LanesTerm):
             return
         real = self.real(node)
@@ -211,37 +133,12 @@ class Vectoriser:
             if all(self.is_own(x) for y in operands for x in y if not self.is_any(x)):
                 yield self.graph.add(ApplyTerm(head, True), [self.lanes(x) for x in operands])
 
-    def heads(self, number: int) -> dict[Head, tuple[int, ...]]:
-        """The operations that make a scalar."""
-        own = [x for x in self.graph.nodes(number) if isinstance(x.op, ApplyTerm) and not x.op.lanes]
-        return {x.op.head: x.children for x in own if isinstance(x.op, ApplyTerm) and len(x.op.head.operands) < 3 or
-                isinstance(x.op, ApplyTerm) and not isinstance(x.op.head.value, Binary)}  # fmt: skip
-
     def is_own(self, number: int) -> bool:
         """Whether a scalar is as wide as the elements of vectors."""
         kind = self.straight.types.get(self.graph.find(number), self.moves.type)
         return kind.bits == self.moves.type.bits or kind.kind == "bool"
 
     # Sums
-
-    def terms(self, number: int) -> tuple[int, ...] | None:
-        """The terms of a sum; None where a scalar is none."""
-        return next((x.children for x in self.graph.nodes(number) if isinstance(x.op, SumTerm)), None)
-
-    def term(self, number: int) -> Term:
-        """A term of a sum: its sign, and the factors of a product."""
-        negative = False
-        while (inner := self.operand(number, "neg")) is not None:
-            negative, number = not negative, inner[0]
-        factors = self.operand(number, "mul")
-        return Term(self.graph.find(number), negative, tuple(self.graph.find(x) for x in factors or ()))
-
-    def operand(self, number: int, op: str) -> tuple[int, ...] | None:
-        """The operands of a product or negation."""
-        for head, children in self.heads(number).items():
-            if isinstance(head.value, Binary | Unary) and head.value.op == op:
-                return children
-        return None
 
     def sums(self, number: int, node: ENode) -> Iterator[int]:
         """Lanes(a + b + ..., c + d + ...) = Lanes(a, c) + Lanes(b, d) + ..., in one chain of sums or in several"""
@@ -314,15 +211,10 @@ class Vectoriser:
                       for n in range(0, len(chains), 2)]  # fmt: skip
         return chains[0]
 
-    def is_product(self, number: int) -> bool:
-        """Whether a value is a product, of scalars or in lanes."""
-        heads = [x.op.head.value for x in self.graph.nodes(number) if isinstance(x.op, ApplyTerm)]
-        return any(isinstance(x, Binary) and x.op == "mul" for x in heads)
-
     def fold(self, number: int, node: ENode) -> Iterator[int]:
         """Lanes(a + b, c + d) = v + Shift(v, 2), where v = Lanes(a, c, b, d): halves of a vector are added"""
         count = len(node.children)
-        if not isinstance(node.op, LanesTerm) or not self.rules.fold or 2 * count > self.moves.lanes or not self.is_thin:
+        if not isinstance(node.op, LanesTerm) or 2 * count > self.moves.lanes or not (self.rules.fold and self.is_thin):
             return
         rows = [self.terms(x) or () for x in node.children]
         if len({len(x) for x in rows}) != 1 or len(rows[0]) < 2:
@@ -345,9 +237,11 @@ class Vectoriser:
         return found
 
     def reduction(self, number: int, node: ENode) -> Iterator[int]:
-        """Sum(a, b, c, ...) = Total(Lanes(a, b, c, ...)), with sums of every so many terms in lanes where there are more"""
+        """Sum(a, b, c, ...) = Total(Lanes(a, b, c, ...)), whose lanes are sums where there are more terms than lanes"""
         width = self.moves.lanes
-        if not (isinstance(node.op, SumTerm) and self.rules.fold and self.moves.total) or 2 * len(node.children) < width:
+        if not (isinstance(node.op, SumTerm) and self.rules.fold and self.moves.total):
+            return
+        if 2 * len(node.children) < width:
             return
         rows = [node.children[n::width] for n in range(width)]
         parts = [self.partial(x) if x else self.number(0) for x in rows]
@@ -375,35 +269,13 @@ class Vectoriser:
                 asked = [places[n].place - base if n in places else -1 for n in range(len(node.children))]
                 yield from self.permuted(asked, windows[: 1 + (high - base >= lanes)])
 
-    def permuted(self, asked: Sequence[int], sources: Sequence[int]) -> Iterator[int]:
-        """The vectors whose lane l is lane `asked[l]` of some vectors (-1: anything)."""
-        width, moves = self.moves.lanes, self.moves
-        given = [*asked, *[-1] * (width - len(asked))]
-        if len(sources) == 1 and all(x in (-1, n) for n, x in enumerate(given)):
-            yield sources[0]
-            return
-        for x in moves.fixed:
-            own = x.lanes if len(sources) == 2 else tuple(y % width for y in x.lanes)
-            if len(x.sources) >= len(sources) and all(a in (-1, b) for a, b in zip(given, own, strict=True)):
-                operands = sources if len(sources) == len(x.sources) else [sources[0]] * len(x.sources)
-                yield self.graph.add(PermuteTerm(x.lanes, x.operation, x.immediate), operands)
-                return
-        name = moves.permute2 if len(sources) == 2 else moves.permute1
-        operands = list(sources)
-        if not name and moves.permute2 and len(sources) == 1:
-            name, operands = moves.permute2, [*sources, *sources]
-        if name and moves.table is not None:
-            full = tuple(max(x, 0) for x in given)
-            numbers = self.graph.add(ConstantsTerm(tuple(float(x) for x in full), moves.table))
-            yield self.graph.add(PermuteTerm(full, name, None, True), (*operands, numbers))
-
     def repeated(self, number: int, node: ENode) -> Iterator[int]:
         """Lanes(a, a, b, ...) = Permute(Lanes(a, b, ...))"""
         if not isinstance(node.op, LanesTerm):
             return
         real = self.real(node)
         order = {x: n for n, x in enumerate(sorted({x for _, x in real}))}
-        if len(order) < 2 or len(order) == len(real) or any(isinstance(self.leaf(x), ElementTerm | NumberTerm) for x in order):
+        if len(order) < 2 or len(order) == len(real) or any(self.leaf(x) is not None for x in order):
             return
         asked = [-1] * len(node.children)
         for lane, x in real:
@@ -415,7 +287,7 @@ class Vectoriser:
         if not isinstance(node.op, LanesTerm):
             return
         real = self.real(node)
-        known = [self._families.get(x, []) for _, x in real]
+        known = [self.families.get(x, []) for _, x in real]
         for own in known[0] if known else ():
             members = [self.graph.find(x) for x in own]
             if all(x in members for _, x in real) and members != [x for _, x in real]:
@@ -440,7 +312,8 @@ class Vectoriser:
         made, taken = self.part(parts[0], count), {lane: lane for lane, _ in parts[0]}
         for part in parts[1:]:
             here = {lane: self.moves.lanes + lane for lane, _ in part}
-            both = next(self.permuted([(taken | here).get(n, -1) for n in range(count)], (made, self.part(part, count))), None)
+            asked = [(taken | here).get(n, -1) for n in range(count)]
+            both = next(self.permuted(asked, (made, self.part(part, count))), None)
             if both is None:
                 return
             made, taken = both, taken | {lane: lane for lane, _ in part}
@@ -451,12 +324,12 @@ class Vectoriser:
         op = self.leaf(number)
         if isinstance(op, ElementTerm):
             return op.array, op.place // (2 * self.moves.lanes)
-        homes = self._families.get(self.graph.find(number))
+        homes = self.families.get(self.graph.find(number))
         return ("was", homes[0]) if homes else self.kind_of(number)
 
     def kind_of(self, number: int) -> object:
-        """Scalars of one kind may become one vector: elements of an array, constants, sums of terms of the same kinds, one
-        operation's results."""
+        """Scalars of one kind may become one vector: elements of an array, constants, sums of terms of the same kinds,
+        one operation's results."""
         op = self.leaf(number)
         if isinstance(op, ElementTerm):
             return op.array, op.place // (2 * self.moves.lanes)
@@ -466,12 +339,6 @@ class Vectoriser:
         if terms is not None:
             return "sum", _kinds([self.term(x) for x in terms])
         return min((str(x) for x in self.heads(number)), default="")
-
-    def part(self, part: Sequence[tuple[int, int]], count: int) -> int:
-        own = [self.anything()] * count
-        for lane, x in part:
-            own[lane] = x
-        return self.lanes(own)
 
     def insert(self, number: int, node: ENode) -> Iterator[int]:
         """Lanes(a, b, c), where nothing else makes it, = Broadcast(a) with the scalars b and c in lanes 1 and 2"""
@@ -494,7 +361,7 @@ class Vectoriser:
             window = self.graph.add(WindowTerm(node.op.array, start, node.op.type))
             yield self.graph.add(ExtractTerm(node.op.place - start, self.moves.extract), (window,))
             return
-        for own in self._families.get(number, [])[:2]:
+        for own in self.families.get(number, [])[:2]:
             lane = [self.graph.find(x) for x in own].index(number)
             yield self.graph.add(ExtractTerm(lane, self.moves.extract), (self.lanes(own),))
 
@@ -517,21 +384,14 @@ class Vectoriser:
                 for x in self.products(other, node.op.lanes):
                     yield self.apply(text, self.in_order(head, product, x), node.op.lanes)
 
-    def in_order(self, head: Head, other: int, factors: tuple[int, ...]) -> tuple[int, ...]:
+    def in_order(self, head: TermHead, other: int, factors: tuple[int, ...]) -> tuple[int, ...]:
         """The operands of a fused operation."""
         named = {"x": other, "y": factors[0], "z": factors[1]}
         return tuple(named[x] for x in head.operands)
 
-    def products(self, number: int, lanes: bool) -> Iterator[tuple[int, ...]]:
-        """The factors of a product."""
-        for x in self.graph.nodes(number):
-            if isinstance(x.op, ApplyTerm) and x.op.lanes == lanes and len(x.children) == 2:
-                value = x.op.head.value
-                if isinstance(value, Binary) and value.op == "mul" and isinstance(value.left, Var):
-                    yield x.children
 
 
-def _kinds(terms: Sequence[Term]) -> tuple[int, int]:
+def _kinds(terms: Sequence[Addend]) -> tuple[int, int]:
     """How many products are added up, and how many other terms."""
     products = sum(x.is_product for x in terms)
     return products, len(terms) - products

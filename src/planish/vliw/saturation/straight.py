@@ -10,28 +10,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import prod
 from typing import assert_never
 
-from planish.ir.expr import Binary, Compare, Const, Expr, Load, Select, Unary, Var, type_of
+from planish.ir.expr import Binary, Const, Expr, Load, Select, Unary, Var, type_of
 from planish.ir.index.evaluate import evaluate
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Reduce, Stmt
 from planish.ir.passes.update_idioms import updated
 from planish.ir.traverse import children, variables, with_children
 from planish.ir.types import INDEX, Type
 from planish.vliw.saturation.egraph import EGraph
-from planish.vliw.saturation.terms import ApplyTerm, ElementTerm, Head, NumberTerm, ScalarTerm, SumTerm
+from planish.vliw.saturation.terms import ApplyTerm, ElementTerm, NumberTerm, ScalarTerm, SumTerm, TermHead
 from planish.vliw.streams.stream import RefusedError
 
-MOST_NODES = 20_000
+MOST_NODES = 9_000
 """Scalars of the largest kernel that is written out."""
 
 
 @dataclass(slots=True)
 class Straight:
-    """Classes of the values of array elements by their places: `outputs` in the end, `families` as arrays were after each
-    part of the kernel. `types`: of scalar classes."""
+    """Classes of the values of array elements by their places: `outputs` in the end, `families` as arrays were after
+    each part of the kernel. `types`: of scalar classes."""
 
     graph: EGraph
     outputs: dict[str, dict[int, int]]
@@ -66,7 +66,8 @@ class _Straightener:
             self.statement(stmt)
             self.note_families(before)
         own = {x.name for x in self.kernel.arrays}
-        self.made.outputs = {x: {n: self.held[x][n] for n in sorted(places)} for x, places in self.stored.items() if x in own}
+        stored = {x: sorted(places) for x, places in self.stored.items() if x in own}
+        self.made.outputs = {x: {n: self.held[x][n] for n in places} for x, places in stored.items()}
         if self.made.reassociate:
             self.flatten()
         return self.made
@@ -74,7 +75,8 @@ class _Straightener:
     def note_families(self, before: Mapping[str, Mapping[int, int]]) -> None:
         """What has become of each array."""
         for name, values in self.held.items():
-            places = sorted(n for n, x in values.items() if before.get(name, {}).get(n) != x and n in self.stored.get(name, {}))
+            old, stored = before.get(name, {}), self.stored.get(name, {})
+            places = sorted(n for n, x in values.items() if old.get(n) != x and n in stored)
             if len(places) > 1:
                 self.made.families.append(tuple(dict.fromkeys(values[n] for n in places)))
 
@@ -129,7 +131,7 @@ class _Straightener:
                 if one != two:
                     kind = self.made.types[one]
                     chosen = Select(Var("c", self.made.types[condition]), Var("x", kind), Var("y", kind))
-                    own[place] = self.apply(Head(chosen, ("c", "x", "y")), (condition, one, two), kind)
+                    own[place] = self.apply(TermHead(chosen, ("c", "x", "y")), (condition, one, two), kind)
 
     def store(self, name: str, index: tuple[Expr, ...], value: int) -> None:
         place = self.place(name, index)
@@ -205,9 +207,9 @@ class _Straightener:
             parts = tuple(sorted(parts, key=self.rank)) if x.op == "mul" else parts
         names = ("x", "y", "z")[: len(parts)]
         given = tuple(Var(n, self.made.types[p]) for n, p in zip(names, parts, strict=True))
-        return self.apply(Head(with_children(x, given), names), parts, kind)
+        return self.apply(TermHead(with_children(x, given), names), parts, kind)
 
-    def apply(self, head: Head, parts: tuple[int, ...], kind: Type) -> int:
+    def apply(self, head: TermHead, parts: tuple[int, ...], kind: Type) -> int:
         found = self.made.graph.add(ApplyTerm(head), parts)
         self.made.types[found] = kind
         return found
@@ -296,8 +298,8 @@ class _Straightener:
         return self.apply(_negation(kind), (number,), kind)
 
 
-def _negation(kind: Type) -> Head:
-    return Head(Unary("neg", Var("x", kind)), ("x",))
+def _negation(kind: Type) -> TermHead:
+    return TermHead(Unary("neg", Var("x", kind)), ("x",))
 
 
 def _has_load(x: Expr) -> bool:

@@ -1,7 +1,7 @@
 """What the e-graph's terms are: scalars, vectors of them, moves between lanes, and stores.
 
-A vector has as many lanes as the machine's; lanes beyond what is asked for hold anything. `apply(head)` is an expression
-over operands, of scalars or of each lane alike.
+A vector has as many lanes as the machine's; lanes beyond what is asked for hold anything. A head is an expression over
+operands, of scalars or of each lane alike.
 
 >>> from planish.ir.types import F32
 >>> head_of("x + y * z", F32).operands, str(ApplyTerm(head_of("x * y", F32), True))
@@ -10,19 +10,20 @@ over operands, of scalars or of each lane alike.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 
 from planish.ir.expr import Expr, Load, Var, type_of
+from planish.ir.text.operator_names import TypeScope
 from planish.ir.text.parser import parse_expr
 from planish.ir.text.printer import print_expr
-from planish.ir.text.operator_names import TypeScope
 from planish.ir.traverse import map_expr, walk_expr
 from planish.ir.types import Type
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class TermHead:
     """An expression whose operands are the variables `operands`, in that order."""
 
     value: Expr
@@ -61,7 +62,7 @@ class ScalarTerm:
 class ApplyTerm:
     """An operation on scalars, or on each lane."""
 
-    head: Head
+    head: TermHead
     lanes: bool = False
 
     def __str__(self) -> str:
@@ -125,8 +126,8 @@ class SpreadTerm:
 
 @dataclass(frozen=True, slots=True)
 class PermuteTerm:
-    """Lane l is lane `lanes[l]` of the operands one after the other (-1: anything). `operation`, with the number `immediate`
-    where it takes one, does it; where it takes a vector of lane numbers, that is the last operand (`is_table`)."""
+    """Lane l is lane `lanes[l]` of the operands one after the other. `operation`, with the number `immediate` where it
+    takes one, does it; where it takes a vector of lane numbers, that is the last operand (`is_table`)."""
 
     lanes: tuple[int, ...]
     operation: str
@@ -180,25 +181,24 @@ class ConcatTerm:
 
 
 @lru_cache(maxsize=256)
-def head_of(text: str, type: Type) -> Head:
+def head_of(text: str, type: Type) -> TermHead:
     """An operation from its text, all of whose operands are of one type."""
-    names = tuple(dict.fromkeys(x for x in text.replace("(", " ").replace(")", " ").split() if x.isidentifier()))
-    names = tuple(x for x in names if f"{x}(" not in text)
-    return Head(parse_expr(text, TypeScope({x: type for x in names})), names)
+    names = tuple(dict.fromkeys(re.findall(r"[a-z]\w*", text)))
+    return TermHead(parse_expr(text, TypeScope(dict.fromkeys(names, type))), names)
 
 
-def with_operands(head: Head, operands: dict[str, Expr]) -> Expr:
+def with_operands(head: TermHead, operands: dict[str, Expr]) -> Expr:
     """The expression over some operands."""
     return map_expr(lambda x: operands[x.name] if isinstance(x, Var) and x.name in operands else x, head.value)
 
 
-def operand_types(head: Head) -> tuple[Type, ...]:
+def operand_types(head: TermHead) -> tuple[Type, ...]:
     """The types of a head's operands."""
     found = {x.name: x.type for x in walk_expr(head.value) if isinstance(x, Var)}
     return tuple(found[x] for x in head.operands)
 
 
-def result_type(head: Head) -> Type:
+def result_type(head: TermHead) -> Type:
     """What an operation makes."""
     return type_of(head.value)
 

@@ -5,8 +5,9 @@
 >>> from planish.vliw.saturation.lanes import lane_moves
 >>> machine = load_machine("ftmatrix")
 >>> writer = TermWriter(machine, lane_moves(machine, F32), {}, {})
+>>> from planish.vliw.saturation.terms import head_of
 >>> mac = ApplyTerm(head_of("x + y * z", F32), True)
->>> [x.operation for x in writer.trial(mac, [Value("a", F32, True), Value("b", F32, True), Value("c", F32, True)])]
+>>> [x.operation for x in writer.trial(mac, [TermValue(x, F32, True) for x in "abc"])]
 ['VFMULAS32']
 """
 
@@ -40,7 +41,6 @@ from planish.vliw.saturation.terms import (
     VectorStore,
     WindowTerm,
     cell,
-    head_of,
     operand_types,
     result_type,
     with_operands,
@@ -53,10 +53,8 @@ from planish.vliw.streams.selection import Slot, operand_slot
 from planish.vliw.streams.stream import RefusedError, Stream, StreamCell
 
 
-
-
 @dataclass(frozen=True, slots=True)
-class Value:
+class TermValue:
     """A scalar or a vector by its name."""
 
     name: str
@@ -97,38 +95,38 @@ class TermWriter:
             name = base_name(array.name, memory)
             self.stream.cells[name] = StreamCell(StreamRegister(slot[0], name[1:]), slot, INDEX)
 
-    def slot(self, value: Value) -> Slot:
+    def slot(self, value: TermValue) -> Slot:
         """Where a value lives."""
         key = (value.type, value.lanes)
         if key not in self._slots:
             self._slots[key] = self.stream.slot_for(value.type, self.moves.lanes if value.lanes else 0)
         return self._slots[key]
 
-    def hold(self, value: Value, register: StreamRegister) -> None:
+    def hold(self, value: TermValue, register: StreamRegister) -> None:
         """A register has a value from now on."""
         self.stream.root.held[self.load(value), self.slot(value)] = register
 
-    def load(self, value: Value) -> Load:
+    def load(self, value: TermValue) -> Load:
         """What stands for a value in expressions."""
         return cell(value.name, value.type, LANE if value.lanes else None)
 
-    def register(self, value: Value) -> StreamRegister:
+    def register(self, value: TermValue) -> StreamRegister:
         """The register that holds a value."""
         return self.stream.value(self.load(value), self.slot(value))
 
-    def trial(self, op: Hashable, operands: Sequence[Value]) -> list[Instr]:
+    def trial(self, op: Hashable, operands: Sequence[TermValue]) -> list[Instr]:
         """The operations that a term takes, its operands being there. RefusedError where the machine has none."""
         before = self.stream
         self.start()
         try:
             for x in operands:
                 self.hold(x, self.stream.fresh(self.slot(x)[0]))
-            self.write(op, operands, Value("made", self.moves.type, True))
+            self.write(op, operands, made_by(op, {}, 0, self.moves))
             return [x for x in self.stream.root.items if isinstance(x, Instr)]
         finally:
             self.stream = before
 
-    def write(self, op: Hashable, operands: Sequence[Value], made: Value) -> None:
+    def write(self, op: Hashable, operands: Sequence[TermValue], made: TermValue) -> None:
         """A term's operations; what they make is held as `made`."""
         stream = self.stream
         match op:
@@ -137,7 +135,8 @@ class TermWriter:
             case ElementStore(array=array, place=place):
                 self.store(array, place, operands[0])
             case ScalarTerm(name=name):
-                self.hold(made, stream.cells[name].register if name in stream.cells else stream.fresh(self.slot(made)[0]))
+                known = stream.cells.get(name)
+                self.hold(made, known.register if known is not None else stream.fresh(self.slot(made)[0]))
             case PermuteTerm() | InsertTerm() | ExtractTerm() | TotalTerm():
                 self.hold(made, self.moved(op, operands, made))
             case TakeTerm():
@@ -147,7 +146,7 @@ class TermWriter:
             case _:
                 self.hold(made, stream.value(self.expression(op, operands), self.slot(made)))
 
-    def expression(self, op: Hashable, operands: Sequence[Value]) -> Expr:
+    def expression(self, op: Hashable, operands: Sequence[TermValue]) -> Expr:
         """What a term computes, as streams have it."""
         match op:
             case ElementTerm(array=array, place=place, type=kind) | SpreadTerm(array=array, place=place, type=kind):
@@ -164,7 +163,7 @@ class TermWriter:
             case _:
                 raise AssertionError(f"{op} is no operation")
 
-    def constants(self, values: tuple[float, ...], kind: Type, made: Value) -> StreamRegister:
+    def constants(self, values: tuple[float, ...], kind: Type, made: TermValue) -> StreamRegister:
         """A vector of constants: of a number in an operation's text, or from memory."""
         if len(set(values)) == 1:
             try:
@@ -187,12 +186,13 @@ class TermWriter:
         ]
 
     def moved(
-        self, op: PermuteTerm | InsertTerm | ExtractTerm | TotalTerm, operands: Sequence[Value], made: Value
+        self, op: PermuteTerm | InsertTerm | ExtractTerm | TotalTerm, operands: Sequence[TermValue], made: TermValue
     ) -> StreamRegister:
         """An operation that moves values between lanes."""
         definition = self.machine.operation(op.operation).definition
         (result,) = written_arrays(definition)
-        numbers = iter(() if isinstance(op, TotalTerm) else (op.immediate,) if isinstance(op, PermuteTerm) else (op.lane,))
+        lane = op.lane if isinstance(op, InsertTerm | ExtractTerm) else None
+        immediate = op.immediate if isinstance(op, PermuteTerm) else lane
         vectors = [x for x in operands if x.lanes and x.type == self.moves.type]
         others = [x for x in operands if x not in vectors]
         made_in = self.stream.fresh(result.memory)
@@ -202,16 +202,15 @@ class TermWriter:
             if name == result.name:
                 named.append(made_in)
             elif array is None:
-                number = next(numbers)
-                assert number is not None
-                named.append(Immediate(number))
+                assert immediate is not None
+                named.append(Immediate(immediate))
             else:
                 own = vectors if array.shape and array.type == self.moves.type else others
                 named.append(self.register(own.pop(0)))
         self.stream.root.items.append(Instr(op.operation, tuple(named)))
         return made_in
 
-    def store(self, array: str, place: int, value: Value) -> None:
+    def store(self, array: str, place: int, value: TermValue) -> None:
         """A value goes to memory."""
         stream, lanes = self.stream, self.moves.lanes if value.lanes else 0
         kind, near = stream.arrays[array].type, stream.memories[array]
@@ -245,19 +244,19 @@ def vector_memory(machine: VliwMachine, kind: Type, lanes: int, stored: bool) ->
     return next((m.name for m in from_small if all(serves(patterns, kind, m.name, lanes, x) for x in wanted)), "")
 
 
-def made_by(op: Hashable, kinds: Mapping[int, Type], number: int, moves: LaneMoves) -> Value:
+def made_by(op: Hashable, kinds: Mapping[int, Type], number: int, moves: LaneMoves) -> TermValue:
     """What a node makes: a scalar or a vector, and of which type."""
     match op:
         case ApplyTerm(head=head, lanes=lanes):
-            return Value(f"v{number}", result_type(head), lanes)
+            return TermValue(f"v{number}", result_type(head), lanes)
         case ElementTerm(type=kind) | NumberTerm(type=kind) | ScalarTerm(type=kind):
-            return Value(f"v{number}", kind, False)
+            return TermValue(f"v{number}", kind, False)
         case WindowTerm(type=kind) | ConstantsTerm(type=kind) | SpreadTerm(type=kind):
-            return Value(f"v{number}", kind, True)
+            return TermValue(f"v{number}", kind, True)
         case ExtractTerm() | TotalTerm():
-            return Value(f"v{number}", moves.type, False)
+            return TermValue(f"v{number}", moves.type, False)
         case _:
-            return Value(f"v{number}", kinds.get(number, moves.type), True)
+            return TermValue(f"v{number}", kinds.get(number, moves.type), True)
 
 
 def given_types(op: Hashable, moves: LaneMoves, count: int) -> list[tuple[Type, bool]]:

@@ -60,7 +60,7 @@ def _memories(array: Array, wanted: set[tuple[int, bool]], patterns: PatternSet)
     order = sorted(patterns.machine.memories, key=lambda x: x.bytes)
     if not wanted:
         wanted = {(0, False), (0, True)}
-    fits = {w: [m.name for m in order if _serves(patterns, array.type, m.name, *w)] for w in wanted}
+    fits = {w: [m.name for m in order if serves(patterns, array.type, m.name, *w)] for w in wanted}
     common = [m.name for m in order if all(m.name in x for x in fits.values())]
     if common:
         return (common[0],)
@@ -77,7 +77,8 @@ def _memories(array: Array, wanted: set[tuple[int, bool]], patterns: PatternSet)
 _SERVED: dict[tuple[int, Type, str, int, bool], tuple[PatternSet, bool]] = {}
 
 
-def _serves(patterns: PatternSet, kind: Type, memory: str, lanes: int, stored: bool) -> bool:
+def serves(patterns: PatternSet, kind: Type, memory: str, lanes: int, stored: bool) -> bool:
+    """Whether an operation loads, or stores, elements of a type in a memory: one (`lanes` 0), or vectors."""
     """Whether some operation accesses a memory so; looked for once for each machine."""
     key = (id(patterns), kind, memory, lanes, stored)
     known = _SERVED.get(key)
