@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.unit.vliw.evaluation import check_classes
 
 from planish.ir.nest import Kernel
 from planish.ir.text.parser import parse_kernel
@@ -23,14 +24,14 @@ from planish.vliw.saturation.rules import RuleSet, Vectoriser
 from planish.vliw.saturation.straight import write_out
 from planish.vliw.streams.oracle import check_code, check_stream, draw_values
 from planish.vliw.streams.stream import RefusedError
-from tests.unit.vliw.evaluation import check_classes
 
 HERE = Path(__file__).parent
 
 
 def product(m: int, k: int, n: int) -> str:
-    inner = "{ c[i, j] = 0.0:f32 for k in 0 .. %d { c[i, j] += a[i, k] * b[k, j] } }" % k
-    return f"kernel mm(a: f32[{m}, {k}], b: f32[{k}, {n}], c: f32[{m}, {n}]) {{ for i in 0 .. {m} {{ for j in 0 .. {n} {inner} }} }}"
+    inner = f"{{ c[i, j] = 0.0:f32 for k in 0 .. {k} {{ c[i, j] += a[i, k] * b[k, j] }} }}"
+    loops = f"for i in 0 .. {m} {{ for j in 0 .. {n} {inner} }}"
+    return f"kernel mm(a: f32[{m}, {k}], b: f32[{k}, {n}], c: f32[{m}, {n}]) {{ {loops} }}"
 
 
 def quaternions() -> str:
@@ -38,8 +39,8 @@ def quaternions() -> str:
     stores = []
     for n, row in enumerate(rows):
         x = row.split()
-        terms = [f"p[{x[0]}] * q[{x[1]}]"] + [f" {x[2 + 3 * t]} p[{x[3 + 3 * t]}] * q[{x[4 + 3 * t]}]" for t in range(3)]
-        stores.append(f"r[{n}] = {''.join(terms)}")
+        terms = [f" {x[k]} p[{x[k + 1]}] * q[{x[k + 2]}]" for k in (2, 5, 8)]
+        stores.append(f"r[{n}] = p[{x[0]}] * q[{x[1]}]{''.join(terms)}")
     return f"kernel qprod(p: f32[4], q: f32[4], r: f32[4]) {{ {' '.join(stores)} }}"
 
 
@@ -47,9 +48,11 @@ KERNELS = {
     "product": product(3, 3, 3),
     "odd product": product(2, 5, 3),
     "quaternions": quaternions(),
-    "correlation": "kernel ac(x: f32[40], r: f32[3]) { for k in 0 .. 3 { r[k] = 0.0:f32 for i in 0 .. 32 { r[k] += x[i] * x[i + k] } } }",
+    "correlation": """kernel ac(x: f32[40], r: f32[3]) {
+        for k in 0 .. 3 { r[k] = 0.0:f32 for i in 0 .. 32 { r[k] += x[i] * x[i + k] } } }""",
     "convolution": """kernel full(x: f32[4], w: f32[3], y: f32[6]) {
-        for i in 0 .. 6 { y[i] = 0.0:f32 for j in 0 .. 3 { if i - j >= 0 { if i - j < 4 { y[i] += w[j] * x[i - j] } } } } }""",
+        for i in 0 .. 6 { y[i] = 0.0:f32
+          for j in 0 .. 3 { if i - j >= 0 { if i - j < 4 { y[i] += w[j] * x[i - j] } } } } }""",
     "elimination": """kernel lu(a: f32[3, 3]) { for k in 0 .. 3 { for i in k + 1 .. 3 { a[i, k] = a[i, k] / a[k, k]
         for j in k + 1 .. 3 { a[i, j] = a[i, j] - a[i, k] * a[k, j] } } } }""",
     "butterfly": """kernel b(x: f32[8], w: f32[4], y: f32[8], z: f32[8]) {
