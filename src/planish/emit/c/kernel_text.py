@@ -20,6 +20,7 @@ from typing import assert_never
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.emit.c.c_names import RESERVED, spell_names
+from planish.emit.c.cases import hide_cases
 from planish.emit.c.context import HUGE, EmitContext, adds_and_subtracts, size_ranges
 from planish.emit.c.element_types import Declared, declared_type, others_of, sizes_of
 from planish.emit.c.expression import (
@@ -406,6 +407,10 @@ class _Function:
             # The body may change what the bound reads.
             before.append(f"const ptrdiff_t {(end := self.fresh(f'{self.spelt[loop.var]}_end'))} = {bounds.upper};")
             bounds = replace(bounds, upper=end)
+        if lanes:
+            loop, cases = hide_cases(loop, self.named)
+            for case, name in cases.items():
+                before += [f"{c_type(case.type)} {name} = {emit_expr(case)};", f"planish_unknown({name});"]
         if threads or lanes:
             inner = self.hold(sums, inner, before, after, bool(threads))
         if before:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from planish.emit.c.cases import UNKNOWN
 from planish.emit.c.compiler_attributes import USUAL, CompilerSettings
 from planish.emit.c.expression import c_type, helper_suffix
 from planish.emit.idioms.lane_sums import LANES, STRIP, SUM, SUMS
@@ -288,6 +289,7 @@ def _helpers() -> dict[str, str]:
         "planish_lanes": LANES,
         "planish_strip": STRIP,
         "planish_sum": SUM,
+        "planish_unknown": UNKNOWN,
         **LANE_FUNCTIONS,
     }
     for type in ALL_TYPES:
