@@ -44,7 +44,7 @@ from planish.run.toolchains.toolchain import REFERENCE_FLAGS, Compiler, compile_
 from planish.run.workbench import Workbench
 from planish.target.load import load_target
 
-NEEDED = {"x86-64-v4": "avx512_vnni", "x86-64-v3": "avx2"}
+NEEDED = {"x86-64-v4": "avx512vbmi", "x86-64-v3": "avx2"}
 EMULATED_INSTANCES = 3_000_000
 """Calls with more elements than that are left out where a processor is emulated."""
 LIMITS = Limits(seconds=400)
