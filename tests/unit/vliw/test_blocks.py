@@ -121,6 +121,12 @@ def test_parts_that_share_elements_are_not_moved_early() -> None:
     assert run(RUNNING, load_machine("ftmatrix"), BlockShape((("i", 32),)), {"n": 100}) == ""
 
 
+def test_elements_that_are_read_under_a_condition() -> None:
+    text = "y[i] = select(x[i] > 3:i32, x[i] - y[i], 7:i32)"
+    text = f"kernel f(x: i32[101] distinct, y: i32[101] distinct) {{ for i in 0 .. 101 {{ {text} }} }}"
+    assert run(text, load_machine("ftmatrix"), BlockShape((("i", 32),)), {}) == ""
+
+
 def test_illegal_orders_are_refused() -> None:
     text = "kernel f(A: f32[64, 64] distinct) { for i in 1 .. 64 { for j in 0 .. 63 { A[i, j] += A[i - 1, j + 1] } } }"
     with pytest.raises(RefusedError):

@@ -237,8 +237,8 @@ def _between(cells: isl.Set, low: isl.PwAff, high: isl.PwAff, dimension: int) ->
 
 def is_inside(kernel: Kernel, path: Sequence[Node], array: Array, part: StagedBox) -> bool:
     """Whether the box is inside of the array wherever the statement runs."""
-    for low, extent, limit in zip(part.lowers, part.extents, array.shape, strict=True):
-        last = Binary("add", low, index(extent))
+    for low, count, limit in zip(part.lowers, part.counts, array.shape, strict=True):
+        last = Binary("add", low, count)
         if limit is None or not always(kernel, path, Compare("ge", low, index(0))):
             return False
         if not always(kernel, path, Compare("le", last, limit)):
