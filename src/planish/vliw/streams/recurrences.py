@@ -14,7 +14,7 @@ replacement by dependence distance), and of a sum what comes from the iteration 
     y_2[] = y[0]
   }
   for i in 2 .. n {
-    y_0[] = x[i] - y_2[] + y_1[]
+    y_0[] = y_1[] + (x[i] - y_2[])
     y[i] = y_0[]
     y_2[] = y_1[]
     y_1[] = y_0[]
@@ -205,7 +205,8 @@ def _ordered(x: Expr, ages: Mapping[str, int]) -> Expr:
     (total, negated), *rest = placed
     total = Unary("neg", total) if negated else total
     for term, is_less in rest:
-        total = Binary("sub" if is_less else "add", total, term)
+        # Of two products the first one is added to the other.
+        total = Binary("sub", total, term) if is_less else Binary("add", term, total)
     return total
 
 

@@ -368,8 +368,7 @@ def _fused(x: Expr, kind: Type) -> Iterator[Expr]:
     """A product and a sum as one operation."""
     match x:
         case Binary(op="add", left=a, right=b):
-            # The product that comes last waits for the other one, whose terms may be there earlier.
-            for one, other in ((b, a), (a, b)):
+            for one, other in ((a, b), (b, a)):
                 match one:
                     case Binary(op="mul", left=left, right=right):
                         yield Call("fma", (left, right, other))
