@@ -127,7 +127,7 @@ def test_what_is_no_such_reduction_is_left_alone() -> None:
         "two_tests": "if (x[i] > m) m = x[i]; if (x[i] > 3) k = i;",
         "read_back": "if (x[i] > m) { m = x[i] + 1; k = i; }",
         "counted": "if (x[i] > m) { m = x[i]; k = k + i; }",
-        "growing": "m = m * 1.5f + x[i];",
+        "growing": "m = m * 1.5f + x[i];", "vanishing": "m = m * 0.125f + x[i];",
     }
     text = HEAD + "".join(_function(x, "float", y) for x, y in stays.items())
     made = build_file(Source("c.c", text), Options(measure=False))

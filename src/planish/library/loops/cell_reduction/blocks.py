@@ -33,6 +33,7 @@ from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Let, LoopFacts
 from planish.ir.traverse import loads, substitute
 from planish.ir.types import I32, I64, INDEX, Type
 from planish.library.loops.cell_reduction.cell_update import (
+    LANES,
     Affine,
     CellUpdate,
     Location,
@@ -46,8 +47,6 @@ __all__ = ["BLOCK", "find_update", "in_blocks"]
 
 BLOCK = 2048
 """The iterations of a block: what they read stays in the nearest cache until it is looked at again."""
-LANES = 64
-"""The partial values of an affine recurrence: enough that no multiplication waits for the one before."""
 
 
 def in_blocks(found: CellUpdate, taken: set[str]) -> Iterator[Stmt]:

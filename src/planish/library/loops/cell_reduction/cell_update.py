@@ -25,10 +25,15 @@ from planish.ir.index.polynomial import add, normal
 from planish.ir.nest import Alloc, Assign, For, Kernel, Let, Reduce, Stmt
 from planish.ir.passes.update_idioms import updated
 from planish.ir.traverse import chained, expressions, loads, map_expr, substitute, variables, walk, walk_expr
+from planish.ir.types import Type
 from planish.schedule.auto.recurrence import linear
 
 LARGEST = 100
 """The nodes of an expression that is worth computing twice."""
+LANES = 64
+"""The partial values of an affine recurrence: enough that no multiplication waits for the one before."""
+_LEAST = {32: 2.0**-126, 64: 2.0**-1022}
+"""The least float of so many bits that has all its digits."""
 
 Order = Literal["gt", "ge", "lt", "le"]
 _TURNED: Mapping[CompareOp, Order] = {"gt": "lt", "ge": "le", "lt": "gt", "le": "ge"}
@@ -188,9 +193,14 @@ def _affine(loop: For, values: Mapping[str, Expr]) -> Affine | None:
     one = Const(1.0 if cell.type.is_float else 1, cell.type)
     if factor == one or factor == Unary("neg", one) or loop.var not in variables(rest):
         return None
+    return Affine(loop, cell, factor, rest) if cell.type.is_int or _is_bounded(factor, cell.type) else None
+
+
+def _is_bounded(factor: Expr, type: Type) -> bool:
+    """Whether nothing grows by a factor of floats, and its powers in lanes do not vanish: an infinity times nothing is
+    no number."""
     known = factor.operand if isinstance(factor, Unary) and factor.op == "neg" else factor
-    small = isinstance(known, Const) and abs(known.value) <= 1
-    return Affine(loop, cell, factor, rest) if cell.type.is_int or small else None
+    return isinstance(known, Const) and _LEAST[type.bits] ** (1 / LANES) <= abs(known.value) <= 1
 
 
 def _unrolled(loop: For, values: Mapping[str, Expr]) -> Unrolled | None:

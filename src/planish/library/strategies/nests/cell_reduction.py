@@ -18,8 +18,9 @@ from planish.core.diagnostic import Remark
 from planish.ir.index.simplify import simplify_block
 from planish.ir.nest import For, Kernel, Stmt
 from planish.ir.traverse import used_names, walk, with_stmts
-from planish.library.loops.cell_reduction.blocks import BLOCK, LANES, in_blocks
+from planish.library.loops.cell_reduction.blocks import BLOCK, in_blocks
 from planish.library.loops.cell_reduction.cell_update import (
+    LANES,
     Affine,
     CellUpdate,
     Location,
