@@ -192,7 +192,7 @@ class _Reader:
         """The units of each class: several of one class are told apart by a number from 1 on."""
         found: dict[str, tuple[Unit, ...]] = {}
         for table in self.sections("units"):
-            table.known("side", "count", "parts")
+            table.known("side", "count", "parts", "shared")
             name = _name_of(table)
             if "parts" in table:
                 single = {y.name: y for x in found.values() for y in x if not y.parts}
@@ -203,6 +203,9 @@ class _Reader:
                 found[name] = (Unit(name, single[parts[0]].side, parts),)
                 continue
             side, count = table.text("side"), self.number(table, "count", 1, 1)
+            if "shared" in table:
+                found[name] = (Unit(name, side, (), True),)
+                continue
             found[name] = tuple(Unit(f"{name}{i + 1}" if count > 1 else name, side) for i in range(count))
         return found
 
@@ -210,6 +213,9 @@ class _Reader:
         """How many operations of each side a packet has: as many as there are units, unless the file says less."""
         everything = [y for x in units.values() for y in x if not y.parts]
         sides = {x.side: sum(y.side == x.side for y in everything) for x in everything}
+        shared = (y.name for x in units.values() for y in x if y.shared)
+        tables = {_name_of(x): x for x in self.sections("units")}
+        sides |= {units[x][0].side: self.number(tables[x], "shared", 1) for x in shared}
         table = self.root.table("sides")
         for side in table:
             if side not in sides:
@@ -266,7 +272,7 @@ class _Reader:
         if "transfer" in table:
             return [self.transfer(table, units, files, memories)]
         table.known("definition", "text", "units", "latency", "busy", "branch", "assumed", "type", "also",
-                    "bare", "loop", "silent", "scaled", "immediates", "reach", "stride")  # fmt: skip
+                    "bare", "loop", "silent", "scaled", "sequence", "immediates", "reach", "stride")  # fmt: skip
         name = _name_of(table)
         if not _NAME.fullmatch(name):
             raise table.error("", f"'{name}' is no name of an operation")
@@ -287,12 +293,14 @@ class _Reader:
             _check_text(table, text, definition, branch)
             spelt = re.sub(rf"\b{name}\b", variant, text)
             if "text" not in table:
-                spelt = "" if table.flag("silent", False) else _default_text(variant, definition, branch)
+                unspelt = table.flag("silent", False) or "sequence" in table
+                spelt = "" if unspelt else _default_text(variant, definition, branch)
             made.append(
                 MachineOperation(
                     variant, spelt, definition, where, latency, busy, branch, table.flag("assumed", False), "", (),
                     stall, table.flag("bare", False), table.flag("loop", False),
-                    table.flag("scaled", False), *(_reach(table, x) for x in ("immediates", "reach", "stride")),
+                    table.flag("scaled", False), tuple(table.texts("sequence", [])),
+                    *(_reach(table, x) for x in ("immediates", "reach", "stride")),
                 )
             )  # fmt: skip
         return made

@@ -33,11 +33,13 @@ Kind = Literal["compute", "load", "store", "branch"]
 @dataclass(frozen=True, slots=True)
 class Unit:
     """One functional unit, and the side of the packet (the group of issue slots) that it takes its operations from; or
-    several units that an operation takes at once (`parts`)."""
+    several units that an operation takes at once (`parts`). A `shared` one is taken by as many operations of a packet
+    as its side has slots."""
 
     name: str
     side: str
     parts: tuple[str, ...] = ()
+    shared: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +110,9 @@ class MachineOperation:
     Where the machine is `interlocked`, what is read too early is waited for: `latency` is 1, and `stall` the cycles
     that a reader in the next packet waits. An empty `text`: the machine does it by itself. `bare`: it takes no guard.
     `loop`: a jump behind a packet that ends a hardware loop, counted in the register of its guard. `scaled`: the
-    assembly of its address counts accesses, not bytes. `immediates`: the least and the greatest whole number in its
-    text. `reach`, `stride`: as of its memory, where they differ.
-    `assumed`: the latency is not published, but taken from like operations. `transfer`: it starts a block transfer on
+    assembly of its address counts accesses, not bytes. `sequence`: it stands for these operations (see `sequences`).
+    `immediates`: the least and the greatest whole number in its text. `reach`, `stride`: as of its memory, where they
+    differ. `assumed`: the latency is not published, but taken from like operations. `transfer`: it starts a block transfer on
     a channel (its definition is `transfer_kernel`), or holds up everything until that of a channel is done; `waits` are
     the memories that transfers touch, no access of which is moved across such a wait.
     """
@@ -129,6 +131,7 @@ class MachineOperation:
     bare: bool = False
     loop: bool = False
     scaled: bool = False
+    sequence: tuple[str, ...] = ()
     immediates: Reach | None = None
     reach: Reach | None = None
     stride: Reach | None = None

@@ -57,6 +57,8 @@ def check_operands(instr: Instr, machine: VliwMachine) -> str:
     outputs = instr.operands[count : count + len(written_arrays(definition))]
     changed = [x for x in outputs if isinstance(x, StreamRegister)]
     changed += [x.base for x in instr.operands if isinstance(x, MemoryAddress) and x.step != 0]
+    if operation.sequence and set(changed) & set(instr.operands[count + len(outputs) :]):
+        return f"{instr.operation} reads a register that it writes before"
     if len(changed) != len(set(changed)):
         return f"{instr.operation} writes one register twice"
     return _check_guard(instr, machine)

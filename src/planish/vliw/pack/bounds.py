@@ -46,7 +46,7 @@ def resource_bound(machine: VliwMachine, nodes: Sequence[Effects]) -> IntervalBo
         IntervalBound(x.busy, f"{x.instr.operation} keeps its unit for {x.busy} of them") for x in nodes if x.busy > 1
     )
     for side in machine.sides:
-        own = {x.name: tuple(y.name for y in parts[x.name] if y.side == side) for x in machine.units}
+        own = {x.name: tuple(y.name for y in parts[x.name] if y.side == side and not y.shared) for x in machine.units}
         found += _side_bounds(nodes, [[own[y] for y in x.units] for x in nodes])
     for sides in unions(frozenset(z.side for y in x.units for z in parts[y]) for x in nodes):
         issued = sum(min(sum(z.side in sides for z in parts[y]) for y in x.units) for x in nodes)

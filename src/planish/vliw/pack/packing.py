@@ -46,6 +46,7 @@ from planish.vliw.pack.plans import PackPlan, too_few
 from planish.vliw.pack.reports import BlockReport, LoopReport, Packed, PackMethod, PackOptions, spans_of
 from planish.vliw.pack.webs import Registers, live_at_head, live_before, name_values
 from planish.vliw.program import Guard, Instr, Issue, Item, Loop, Packet, PacketCode, StreamProgram, StreamRegister
+from planish.vliw.sequences import spelt_out
 
 _MOST_FLAT = 600
 """Operations of all iterations up to which a loop becomes packets without a jump."""
@@ -65,7 +66,7 @@ def pack(program: StreamProgram, machine: VliwMachine, options: PackOptions | No
     given, parked = program, set[str]()
     while True:
         builder = _Builder(machine, described, control, chosen, plan)
-        body = unroll_short(given.body, plan.unroll)
+        body = unroll_short(spelt_out(given.body, machine), plan.unroll)
         builder.items(name_values(body, frozenset(), described), frozenset())
         code = PacketCode(program.name, tuple(builder.packets), dict(builder.labels), program.parameters)
         try:

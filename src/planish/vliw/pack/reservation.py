@@ -44,7 +44,7 @@ class ReservationTable:
 
     def __post_init__(self) -> None:
         for unit, parts in self.machine.parts().items():
-            self._parts[unit] = tuple(x.name for x in parts)
+            self._parts[unit] = tuple(x.name for x in parts if not x.shared)
             self._sides[unit] = tuple(Counter(x.side for x in parts).items())
         for file in self.machine.files:
             self._limits |= {("read", file.name): file.readers} if file.readers else {}

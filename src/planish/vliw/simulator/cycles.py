@@ -87,7 +87,7 @@ def _check_packet(number: int, packet: Packet, code: PacketCode, machine: VliwMa
         for part in parts[issue.unit]:
             taken[part.name] += 1
             sides[part.side] += 1
-            if taken[part.name] == 2:
+            if taken[part.name] == 2 and not part.shared:
                 yield Fault("unit", f"{part.name} is to take two operations", issue.instr, number)
             if sides[part.side] == machine.sides[part.side] + 1:
                 told = f"more than {machine.sides[part.side]} operations of side {part.side}"

@@ -320,6 +320,11 @@ class Stream:
                 made[name] = self.value(expr, where)
         if tied:
             into = self._tie(made, bound[tied], tied, type_of(pattern.value), slot, into)
+        if into is not None and into in made.values() and pattern.operation.sequence:
+            # Of a sequence some operations read operands when others have written.
+            apart = self.fresh(slot[0])
+            self.write(pattern, made, apart, place)
+            return self.copy(apart, into, type_of(pattern.value), slot)
         into = into or self.fresh(slot[0])
         self.write(pattern, made, into, place)
         return into

@@ -1,0 +1,154 @@
+"""Packets that functions take on Hexagon, in the emulator: ours, clang's, and those of clang's vectoriser.
+
+    for x in count_all(): print(x)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from planish.build.called_packets import build_called
+from planish.core.span import Source
+from planish.options import Options
+from planish.run.processes.process import Limits, run_process
+from planish.run.toolchains.cross import compiler_for
+from planish.run.toolchains.emulator import find_emulator
+from planish.run.toolchains.hexagon_system import BEGIN, RUNTIME, SYSTEM_CALLS, put_headers
+from planish.target.load import load_target
+from planish.vliw.description import load_machine
+
+PROGRAM = Path(__file__).resolve().parents[1] / "programs" / "vliw" / "integers.c"
+TARGET, MACHINE = "hexagon-hvx", "hexagon"
+CALLS: Mapping[str, str] = {
+    "dot": "1000, a, b", "dot_16": "1000, a, b", "saxpy": "1000, 3, a, c", "window_16": "1000, a, c",
+    "fir": "500, 16, a, b, c", "fir_8": "1000, a, b, c", "autocor": "500, 16, a, c", "stencil": "1000, a, c",
+    "largest": "1000, a", "matmul_8": "a, b, c", "matmul_32": "a, b, c", "matvec": "30, 30, a, b, c",
+    "conv2d_3": "a, b, c", "clamp_8": "1000, 20, 200, a, c", "sad_8": "1000, a, b", "blend_8": "1000, a, b, c",
+    "xor_32": "1000, 77, a, c", "running_sum": "1000, a, c", "complex_multiply": "500, a, b, c",
+    "biquad": "1000, b, a, c, d",
+}  # fmt: skip
+"""What functions are called with: arrays a to d of 4096 numbers each."""
+_LIMITS = Limits(seconds=120)
+_RIVALS: Mapping[str, tuple[str, ...]] = {"clang": (), "autohvx": ("-mllvm", "-hexagon-autohvx")}
+_PIPELINED = re.compile(r"Pipeliner.*?II=(\d+)|with II = (\d+)|II: (\d+)")
+
+_DRIVER = """
+static unsigned packets(void) {
+  unsigned found;
+  __asm__ volatile(".word 0x6a14c000\\n  %%0 = r0" : "=r"(found) : : "r0", "memory");  /* r0 = c20 */
+  return found;
+}
+static void tell(unsigned x) {
+  char text[12], *at = text + 12;
+  *--at = 32;
+  do *--at = 48 + x %% 10; while (x /= 10);
+  write(1, at, text + 12 - at);
+}
+enum { COUNT = 4096 };
+static int data[4 * COUNT + 32] __attribute__((aligned(128)));
+%(type)s %(name)s();
+int main(int argc, char **argv) {
+  unsigned seed = 1, sum = 0;
+  int *a = data, *b = data + COUNT, *c = data + 2 * COUNT, *d = data + 3 * COUNT;
+  for (int i = 0; i < 4 * COUNT; i++) data[i] = (seed = seed * 1664525 + 1013904223) >> 8;
+  const unsigned before = packets();
+  %(call)s;
+  const unsigned after = packets();
+  for (int i = 0; i < 4 * COUNT; i++) sum = sum * 31 + data[i];
+  tell(after - before);
+  tell(sum);
+  return 0;
+}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionPackets:
+    """The packets of a call: of our drop-in (0: it is not right, or there is none), of clang -O3, and of that with its
+    vectoriser (0: not right); `least`: our inner loops' intervals with the least there can be, `theirs`: those of
+    LLVM's pipeliner."""
+
+    name: str
+    ours: int
+    clang: int
+    autohvx: int
+    described: str
+    intervals: tuple[tuple[int, int], ...]
+    theirs: tuple[int, ...]
+
+    @property
+    def ratio(self) -> float:
+        """Ours over the better one of clang's that is right."""
+        rivals = [x for x in (self.clang, self.autohvx) if x]
+        return self.ours / min(rivals) if self.ours and rivals else float("inf")
+
+
+def missing_tools() -> str:
+    """Why nothing can be counted; "" where it can."""
+    emulator = find_emulator("hexagon")
+    return emulator if isinstance(emulator, str) else ""
+
+
+def count_all(names: tuple[str, ...] = ()) -> Iterator[FunctionPackets]:
+    """The packets of each function of `integers.c`, or of some."""
+    source = Source(PROGRAM.name, PROGRAM.read_text())
+    for name in names or tuple(CALLS):
+        yield count_packets(source, name)
+
+
+def count_packets(source: Source, name: str) -> FunctionPackets:
+    """What one function takes."""
+    made = build_called(source, Options(function=name), load_machine(MACHINE))
+    told = next((x for x in made.results if x.function == name), None)
+    planned = told.planned if told is not None and not told.message else None
+    found = {x: run_call(source.text, name, flags) for x, flags in _RIVALS.items()}
+    wanted = found["clang"][1]
+    ours = run_call(made.file.text, name, ()) if planned is not None and made.file is not None else (0, "")
+    right = {x: count if output == wanted else 0 for x, (count, output) in {**found, "ours": ours}.items()}
+    loops = tuple((x.interval, x.least) for x in planned.packed.loops) if planned is not None else ()
+    why = told.remarks[0].message if told is not None and told.remarks else ""
+    described = planned.described if planned is not None else f"refused: {told.message or why if told else why}"
+    return FunctionPackets(
+        name, right["ours"], right["clang"], right["autohvx"], described, loops, pipelined(source.text, name)
+    )
+
+
+def run_call(text: str, name: str, more: tuple[str, ...]) -> tuple[int, str]:
+    """The packets of a call, and what it leaves."""
+    target, emulator = load_target(TARGET), find_emulator("hexagon")
+    assert not isinstance(emulator, str)
+    compiler = compiler_for(target, None)
+    found = re.search(rf"^(\w+) {name}\(", text, re.M)
+    kind = found[1] if found else "void"
+    call = f"{name}({CALLS[name]})"
+    filled = {"name": name, "type": kind, "call": call if kind == "void" else f"sum = {call}"}
+    with TemporaryDirectory(prefix="planish-packets-") as folder:
+        kernel, driver, program = (Path(folder, x) for x in ("kernel.c", "driver.c", "program"))
+        kernel.write_text(text)
+        driver.write_text(SYSTEM_CALLS + RUNTIME + BEGIN + _DRIVER % filled)
+        flags = [str(compiler.path), *target.flags_for("clang"), "-w", *put_headers(Path(folder))]
+        made = run_process([*flags, "-O3", *more, "-c", str(kernel), "-o", f"{kernel}.o"], _LIMITS)
+        plain = ["-O1", "-ffreestanding", "-fno-builtin", "-static"]
+        linked = run_process([*flags, *plain, str(driver), f"{kernel}.o", "-o", str(program)], _LIMITS)
+        done = run_process([*emulator, str(program)], _LIMITS)
+        if made.code or linked.code or done.code:
+            return 0, ""
+        packets, output = done.stdout.split()
+        return int(packets), output
+
+
+def pipelined(text: str, name: str) -> tuple[int, ...]:
+    """The intervals that LLVM's pipeliner tells of a function's loops."""
+    target = load_target(TARGET)
+    compiler = compiler_for(target, None)
+    with TemporaryDirectory(prefix="planish-packets-") as folder:
+        kernel = Path(folder, "kernel.c")
+        found = re.search(rf"^\w+ {name}\(.*?^}}", text, re.M | re.S)
+        kernel.write_text(found[0] if found else "")
+        flags = [str(compiler.path), *target.flags_for("clang"), "-w", "-O3", "-Rpass-analysis=pipeliner"]
+        done = run_process([*flags, "-Rpass=pipeliner", "-c", str(kernel), "-o", f"{kernel}.o"], _LIMITS)
+    return tuple(int(next(filter(None, x))) for x in _PIPELINED.findall(done.stderr))
