@@ -34,7 +34,7 @@ CALLS: Mapping[str, str] = {
 """What functions are called with: arrays a to d of 4096 numbers each."""
 _LIMITS = Limits(seconds=120)
 _RIVALS: Mapping[str, tuple[str, ...]] = {"clang": (), "autohvx": ("-mllvm", "-hexagon-autohvx")}
-_PIPELINED = re.compile(r"Pipeliner.*?II=(\d+)|with II = (\d+)|II: (\d+)")
+_PIPELINED = re.compile(r"Schedule found with Initiation Interval: (\d+)")
 
 _DRIVER = """
 static unsigned packets(void) {
@@ -151,4 +151,4 @@ def pipelined(text: str, name: str) -> tuple[int, ...]:
         kernel.write_text(found[0] if found else "")
         flags = [str(compiler.path), *target.flags_for("clang"), "-w", "-O3", "-Rpass-analysis=pipeliner"]
         done = run_process([*flags, "-Rpass=pipeliner", "-c", str(kernel), "-o", f"{kernel}.o"], _LIMITS)
-    return tuple(int(next(filter(None, x))) for x in _PIPELINED.findall(done.stderr))
+    return tuple(map(int, _PIPELINED.findall(done.stderr)))

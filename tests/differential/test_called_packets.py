@@ -51,6 +51,12 @@ void matmul(const int a[restrict 8][12], const int b[restrict 12][10], int c[res
         }
 }
 """,
+    "window": """
+void window(int n, const short *restrict w, short *restrict x)
+{
+    for (int i = 0; i < n; i++) x[i] = (short)(x[i] * w[i]);
+}
+""",
     "clamp": """
 void clamp(int n, int low, const int *restrict x, int *restrict y)
 {
@@ -58,6 +64,8 @@ void clamp(int n, int low, const int *restrict x, int *restrict y)
 }
 """,
 }
+
+IN_VECTORS = ("dot", "saxpy", "seven", "fir", "window", "clamp")
 
 
 def _build(name: str) -> CalledPackets:
@@ -77,3 +85,4 @@ def test_packets_do_what_the_function_does(name: str) -> None:
     assert built.file is not None
     assert f"planish_{name}_1_packets:" in built.file.text
     assert "endloop0" in built.assembly
+    assert ("vmemu" in built.assembly) == (name in IN_VECTORS)

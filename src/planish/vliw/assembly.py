@@ -150,4 +150,5 @@ def _register(register: StreamRegister, machine: VliwMachine) -> str:
     """A register as assembly spells it; one that is not the machine's by its own name."""
     if not register.name.isdigit():
         return register.name
-    return (machine.file(register.file).text or f"{register.file}{{number}}").format(number=register.name)
+    file = machine.file(register.file)
+    return (file.text or f"{file.name}{{number}}").format(number=int(register.name) + file.first)

@@ -225,7 +225,8 @@ class _Reader:
 
     def file(self, table: TomlTable) -> VliwRegisterFile:
         """A register file."""
-        table.known("count", "bits", "readers", "writers", "predicates", "addresses", "offsets", "text", "loops")
+        kinds = ("predicates", "addresses", "offsets", "loops")
+        table.known("count", "bits", "readers", "writers", "text", "first", *kinds)
         bits = self.number(table, "bits", 8)
         if bits % 8:
             raise table.error("bits", f"'bits' is to be a multiple of 8, not {bits}")
@@ -237,7 +238,7 @@ class _Reader:
             name, self.number(table, "count", 1), bits,
             self.number(table, "readers", 0, 0), self.number(table, "writers", 0, 0),
             table.flag("predicates", False), table.flag("addresses", False), table.flag("offsets", False), text,
-            table.flag("loops", False),
+            table.flag("loops", False), self.number(table, "first", 0, 0),
         )  # fmt: skip
 
     def memory(self, table: TomlTable) -> MachineMemory:

@@ -47,7 +47,8 @@ class VliwRegisterFile:
     """`count` registers of `bits` bits. `readers` and `writers` are the values that can be read and written in a cycle
     (0: as many as are asked for); `predicates`: its registers can guard operations; `addresses`: they can be bases of
     addresses; `offsets`: they can be offsets from them, and steps. `loops`: they count hardware loops, the first one
-    innermost ones, the next one those around them. `text`: how assembly spells one (`{number}`)."""
+    innermost ones, the next one those around them. `text`: how assembly spells one (`{number}`), whose
+    number there is `first` for the first one."""
 
     name: str
     count: int
@@ -59,6 +60,7 @@ class VliwRegisterFile:
     offsets: bool = False
     text: str = ""
     loops: bool = False
+    first: int = 0
 
 
 LOOP_WORDS = ("target", "counter")
@@ -112,9 +114,9 @@ class MachineOperation:
     `loop`: a jump behind a packet that ends a hardware loop, counted in the register of its guard. `scaled`: the
     assembly of its address counts accesses, not bytes. `sequence`: it stands for these operations (see `sequences`).
     `immediates`: the least and the greatest whole number in its text. `reach`, `stride`: as of its memory, where they
-    differ. `assumed`: the latency is not published, but taken from like operations. `transfer`: it starts a block transfer on
-    a channel (its definition is `transfer_kernel`), or holds up everything until that of a channel is done; `waits` are
-    the memories that transfers touch, no access of which is moved across such a wait.
+    differ. `assumed`: the latency is not published, but taken from like operations. `transfer`: it starts a block
+    transfer on a channel (its definition is `transfer_kernel`), or holds up everything until that of a channel is done;
+    `waits` are the memories that transfers touch, no access of which is moved across such a wait.
     """
 
     name: str

@@ -11,10 +11,12 @@ from planish.ir.text.parser import parse_kernel
 from planish.ir.types import I32, I64
 from planish.vliw.assembly import print_assembly
 from planish.vliw.description import load_machine
+from planish.vliw.machine import operand_names
 from planish.vliw.operands import check_operands
 from planish.vliw.pack import pack
-from planish.vliw.program import Immediate, Instr, MemoryAddress, StreamRegister
-from planish.vliw.simulator.cycles import simulate
+from planish.vliw.program import Immediate, Instr, MemoryAddress, StreamProgram, StreamRegister
+from planish.vliw.sequences import spelt_out
+from planish.vliw.simulator.cycles import check_code, simulate
 from planish.vliw.simulator.interpreter import interpret
 from planish.vliw.simulator.state import MachineState, make_state
 from planish.vliw.streams.lower import lower
@@ -104,3 +106,34 @@ def test_numbers_wider_than_counters_are_refused() -> None:
     with pytest.raises(RefusedError, match="64 bits"):
         lower(parse_kernel(text), MACHINE)
     lower(parse_kernel("kernel k(n; y: i32[n]) { for i in 0 .. n { y[i] = i32(i) * i32(i) } }"), MACHINE)
+
+
+def test_packets_have_no_more_of_vectors_than_pipes() -> None:
+    lines = [f"VMPYIH V.p{i}, V.a, V.b" for i in range(3)] + [f"VASLW V.s{i}, V.a, R.k" for i in range(3)]
+    lines += [f"VADDW V.t{i}, V.a, V.b" for i in range(9)]
+    text = "program f on hexagon\nparam k: R.k\n" + "\n".join(lines) + "\n"
+    code = pack(parse_program(Source("f.sa", text), MACHINE), MACHINE).code
+    assert check_code(code, MACHINE) == []
+    for packet in code.packets:
+        names = [x.instr.operation for x in packet]
+        assert names.count("VASLW") <= 1
+        assert names.count("VMPYIH") <= 1  # which takes both multipliers, and two pipes
+        assert len(names) + names.count("VMPYIH") <= 4
+
+
+@pytest.mark.parametrize("name", [x.name for x in MACHINE.operations if x.sequence])
+def test_sequences_do_what_their_definitions_say(name: str) -> None:
+    names = operand_names(MACHINE.operation(name).definition)
+    files = {x.name: x.memory for x in MACHINE.operation(name).definition.arrays}
+    registers = {x: StreamRegister(files[x], str(20 + i)) for i, x in enumerate(names)}
+    whole = (Instr(name, tuple(registers[x] for x in names)),)
+    draw = np.random.default_rng(3)
+    made = []
+    for body in (whole, spelt_out(whole, MACHINE)):
+        state, draw = make_state(MACHINE), np.random.default_rng(3)
+        for register in registers.values():
+            if register.file == "V":
+                state.registers[register] = draw.integers(0, 256, 128, dtype="uint8").tobytes()
+        after = interpret(StreamProgram("s", (), body), MACHINE, state)
+        made.append(after.read(registers["d"]))
+    assert made[0] == made[1]

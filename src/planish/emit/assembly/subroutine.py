@@ -38,14 +38,17 @@ def print_subroutine(code: PacketCode, machine: VliwMachine, name: str) -> str:
     room = -(-_PAIR * len(pairs) // _PAIR) * _PAIR
     lines = [machine.assembly.label.format(label=name)]
     on_stack = local.parameters[len(calling.arguments) :]
+    # They are loaded once registers are saved, above what these take.
+    first = room if pairs else 0
     loads = [
-        calling.stacked.format(register=_spelt(x.register, machine), offset=_WORD * i) for i, x in enumerate(on_stack)
+        calling.stacked.format(register=_spelt(x.register, machine), offset=first + _WORD * i)
+        for i, x in enumerate(on_stack)
     ]
-    lines += _bundles(loads, machine, calling.together)
     places = [{"first": a, "second": b, "offset": _PAIR * i} for i, (a, b) in enumerate(pairs)]
     if pairs:
         lines += _bundles([calling.grow.format(bytes=room)], machine, 1)
         lines += _bundles([calling.save.format(**x) for x in places], machine, calling.together)
+    lines += _bundles(loads, machine, calling.together)
     body = print_assembly(local, machine).splitlines()
     restored = [calling.restore.format(**x) for x in places]
     ended = [calling.shrink.format(bytes=room)] if pairs else []
@@ -118,4 +121,5 @@ def _bundles(texts: list[str], machine: VliwMachine, together: int) -> Iterator[
 
 
 def _spelt(register: StreamRegister, machine: VliwMachine) -> str:
-    return machine.file(register.file).text.format(number=register.name)
+    file = machine.file(register.file)
+    return file.text.format(number=int(register.name) + file.first)

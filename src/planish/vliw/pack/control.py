@@ -225,7 +225,9 @@ def _operands(definition: Kernel, instr: Instr) -> dict[str, Operand]:
 def _forms(operation: MachineOperation, machine: VliwMachine) -> Iterator[ControlForm]:
     files = {x.name for x in machine.files}
     definition = operation.definition
-    if operation.branch or any(x.memory not in files or x.shape or x.type.is_float for x in definition.arrays):
+    if operation.branch or operation.sequence:
+        return
+    if any(x.memory not in files or x.shape or x.type.is_float for x in definition.arrays):
         return
     match flatten(definition.body.body):
         case [Assign(array=target, index=(), value=value)]:

@@ -63,10 +63,10 @@ def pack(program: StreamProgram, machine: VliwMachine, options: PackOptions | No
         raise missing()
     plan = PackPlan(chosen.unroll, ordered=chosen.ordered)
     described, control = Described(machine), Control(machine)
-    given, parked = program, set[str]()
+    given, parked = replace(program, body=spelt_out(program.body, machine)), set[str]()
     while True:
         builder = _Builder(machine, described, control, chosen, plan)
-        body = unroll_short(spelt_out(given.body, machine), plan.unroll)
+        body = unroll_short(given.body, plan.unroll)
         builder.items(name_values(body, frozenset(), described), frozenset())
         code = PacketCode(program.name, tuple(builder.packets), dict(builder.labels), program.parameters)
         try:

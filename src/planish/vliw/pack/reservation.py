@@ -40,6 +40,7 @@ class ReservationTable:
     _parts: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _sides: dict[str, tuple[tuple[str, int], ...]] = field(default_factory=dict)
     _limits: dict[tuple[str, str], int] = field(default_factory=dict)
+    _least: dict[tuple[str, ...], tuple[tuple[str, int], ...]] = field(default_factory=dict)
     _kept: set[tuple[str, int]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -152,9 +153,12 @@ class ReservationTable:
         if self.period and effects.busy > self.period:
             return False
         row = cycle % self.period if self.period else cycle
+        if any(self._issued.get((x, row), 0) + n > self.machine.sides[x] for x, n in self._needs(effects.units)):
+            return False  # wherever the others go
         for unit in effects.units:
             if effects.busy == 1 and len(self._parts[unit]) == 1:
-                if (unit, row) not in self._holder and (unit, row) not in self._kept and self._has_slot(unit, row):
+                cell = (self._parts[unit][0], row)
+                if cell not in self._holder and cell not in self._kept and self._has_slot(unit, row):
                     self._occupy(number, unit, effects, cycle)
                     return True
                 continue
@@ -162,7 +166,17 @@ class ReservationTable:
             if not any(x in self._holder or x in self._kept for x in cells) and self._has_slot(unit, row):
                 self._occupy(number, unit, effects, cycle)
                 return True
-        return any(unit not in tried and self._move_from(unit, number, effects, cycle, tried) for unit in effects.units)
+        free = (x for x in effects.units if tried.isdisjoint(self._parts[x]))
+        return any(self._move_from(x, number, effects, cycle, tried) for x in free)
+
+    def _needs(self, units: tuple[str, ...]) -> tuple[tuple[str, int], ...]:
+        """The slots of each side that an operation takes on whatever unit."""
+        known = self._least.get(units)
+        if known is None:
+            counts = [dict(self._sides[x]) for x in units]
+            common = [x for x in counts[0] if all(x in y for y in counts)] if counts else []
+            known = self._least[units] = tuple((x, min(y[x] for y in counts)) for x in common)
+        return known
 
     def _move_from(self, unit: str, number: int, effects: Effects, cycle: int, tried: frozenset[str]) -> bool:
         """Give an operation a unit that another one has, if that one can go to another unit."""
@@ -171,16 +185,19 @@ class ReservationTable:
         if len(holders) != 1 or any(x in self._kept for x in cells):
             return False
         (other,) = holders
+        if other not in self._placed:
+            return False  # it is being placed itself
         theirs, at = self._placed[other]
         if len(theirs.units) < 2:
             return False
+        before = self._unit[other]
         self._vacate(other, theirs, at)
         if self._has_slot(unit, self._row(cycle)):
             self._occupy(number, unit, effects, cycle)
-            if self._find_unit(other, theirs, at, tried | {unit}):
+            if self._find_unit(other, theirs, at, tried.union(self._parts[unit])):
                 return True
             self._vacate(number, effects, cycle)
-        self._occupy(other, unit, theirs, at)
+        self._occupy(other, before, theirs, at)
         return False
 
     def _has_slot(self, unit: str, row: int) -> bool:

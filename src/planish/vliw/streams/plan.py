@@ -28,7 +28,7 @@ from planish.vliw.machine import VliwMachine
 from planish.vliw.pack.packing import pack
 from planish.vliw.pack.reports import Packed, PackOptions
 from planish.vliw.program import Instr, MemoryAddress, StreamRegister
-from planish.vliw.streams.cost import GUESS, Amount, cycles_of, innermost
+from planish.vliw.streams.cost import GUESS, Amount, cycles_of, innermost, least_interval
 from planish.vliw.streams.lower import LoweredStream, lower, patterns_of
 from planish.vliw.streams.recurrences import carried_last, keep_carried
 from planish.vliw.streams.shapes import promote, unroll_short, with_extrema, with_own_names
@@ -61,6 +61,9 @@ PACKED = 3
 
 MOST_OPERATIONS = 220
 """Operations of an innermost loop: longer ones are not packed."""
+
+MOST_PLACES = 5000
+"""Operations by cycles of an innermost loop: with more of them it is not packed."""
 
 MOST_PACKED = 6
 """So many are tried to be packed at most."""
@@ -125,7 +128,8 @@ class _Search:
     def crowded(self, lowered: LoweredStream) -> str | None:
         """Which registers a loop names more of than there are, all at once: those that live through it."""
         for loop in innermost(lowered.program.body):
-            if len(loop.body) > MOST_OPERATIONS:
+            places = len(loop.body) * least_interval(loop.body, self.machine)
+            if len(loop.body) > MOST_OPERATIONS or places > MOST_PLACES:
                 return f"a loop of {len(loop.body)} operations takes too long to schedule"
             named: dict[str, set[str]] = {}
             for x in loop.body:
@@ -173,7 +177,7 @@ def plan_scalar(
 def plain_vectors(planned: Planned, machine: VliwMachine, contract: bool, options: PackOptions) -> Planned:
     """The same loops in lanes, one vector and one row at a time; RefusedError where that is not possible."""
     assert planned.program is not None
-    tiles = tuple(RegisterTile(x.lane, x.lanes) for x in planned.tiles)
+    tiles = tuple(replace(x, vectors=1, rows=()) for x in planned.tiles)
     made = tile(planned.program, *tiles)
     lowered = lower(made.kernel, machine, contract, made.sizes, made.plain)
     packed = pack(lowered.program, machine, options)
@@ -300,7 +304,7 @@ def _tiled(form: _Form, nests: Sequence[For], search: _Search, grid: Grid) -> li
     """The streams of a form in tiles; where it has several nests, those of each beside the best ones of those before it
     and the plainest of those behind it, without which arrays would be used by single elements, too."""
     tiles = {x.label: list(_tiles(form, x, search, grid)) for x in nests}
-    chosen = {label: [RegisterTile(y.lane, y.lanes) for y in found[-1:]] for label, found in tiles.items()}
+    chosen = {label: [replace(y, vectors=1, rows=()) for y in found[-1:]] for label, found in tiles.items()}
     drafts: list[_Draft] = []
     for label, choices in tiles.items():
         found: list[tuple[_Draft, RegisterTile]] = []
@@ -332,15 +336,15 @@ def _tiles(form: _Form, nest: For, search: _Search, grid: Grid) -> Iterator[Regi
                 continue
             if _fits(search, loop, row, (rows, vectors)):
                 named = ((row.label, rows),) if row is not None and rows > 1 else ()
-                yield RegisterTile(loop.label, _lanes(search, loop), vectors, named)
+                yield RegisterTile(loop.label, _lanes(search, loop), vectors, named, search.machine.calling is not None)
 
 
 def _lanes(search: _Search, lane: For) -> int:
     """How many lanes a loop wants: those of the widest elements in it."""
     kinds = [x.type.bits for stmt in walk(lane) for e in expressions(stmt) for x in loads(e)]
     counts = patterns_of(search.machine).lane_counts
-    wide = len(counts) > 1 and kinds and max(kinds) > 32
-    return counts[-1] if wide else counts[0]
+    room = max(x.bits for x in search.machine.files)
+    return next((x for x in counts if x * max(kinds, default=0) <= room), counts[-1])
 
 
 def _fits(search: _Search, lane: For, row: For | None, shape: tuple[int, int]) -> bool:

@@ -37,7 +37,8 @@ def trip_of(loop: For, around: Sequence[For]) -> Expr:
 @dataclass(slots=True)
 class RowEnds:
     """The rows that a loop in lanes stores to. `is_sum`: it adds to sums; `arrays`: all of them by name, with padding
-    where they have got some; `plain`: those that have, as they were; `sizes`: new ones, which follow from others."""
+    where they have got some; `plain`: those that have, as they were; `sizes`: new ones, which follow from others;
+    `exact`: none may get any."""
 
     kernel: Kernel
     loop: For
@@ -46,6 +47,7 @@ class RowEnds:
     arrays: dict[str, Array]
     plain: dict[str, Array] = field(default_factory=dict)
     sizes: dict[str, Expr] = field(default_factory=dict)
+    exact: bool = False
 
     def last_vector(self) -> str:
         """What becomes of lanes beyond the last iteration: "none" (there are none), "padding" (they compute what is
@@ -58,12 +60,14 @@ class RowEnds:
             return "none"
         if self.is_sum:
             return "rest"
-        if all(self.has_padding(x) for x in self.stores()):
+        if not self.exact and all(self.has_padding(x) for x in self.stores()):
             for x in self.stores():
                 self.pad(x)
             return "padding"
         if trip is not None and trip >= self.lanes and self.may_repeat():
             return "overlap"
+        if self.exact:
+            return "rest"
         name = next(x.array for x in self.stores() if not self.has_padding(x))
         raise RefusedError(f"the last vector of `{loop.var}` would store to `{name}` beyond its elements", loop.span)
 

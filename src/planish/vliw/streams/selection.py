@@ -320,6 +320,8 @@ def alternatives(x: Expr, contract: bool = True) -> Iterator[Expr]:
                 yield Binary("mul", a, Const(-1.0, kind))
             else:
                 yield Binary("sub", Const(0, kind), a)
+        case Cast(operand=inner, type=narrow) if narrow.is_int and narrow.bits < type_of(inner).bits:
+            yield from _narrowed(inner, narrow)
         case Unary(op="not", operand=Compare(op=op, left=a, right=b)) if not type_of(a).is_float:
             yield Compare(NEGATED[op], a, b)
         case Unary(op="not", operand=a):
@@ -362,6 +364,46 @@ def alternatives(x: Expr, contract: bool = True) -> Iterator[Expr]:
             yield Unary("not", Compare("eq", a, b))
         case _:
             pass
+
+
+def _narrowed(x: Expr, narrow: Type) -> Iterator[Expr]:
+    """A whole number of which the low bits are wanted, computed in as many: they depend on the low bits of operands
+    alone, or these are extended from so many and compared."""
+    match x:
+        case Cast(operand=inner) if type_of(inner).is_int and type_of(inner).bits >= narrow.bits:
+            yield inner if type_of(inner) == narrow else Cast(inner, narrow)
+        case Binary(op="add" | "sub" | "mul" | "and" | "or" | "xor" as op, left=a, right=b):
+            yield Binary(op, _low(a, narrow), _low(b, narrow))
+        case Binary(op="min" | "max" as op, left=a, right=b):
+            if _is_extended(a, narrow) and _is_extended(b, narrow):
+                yield Binary(op, _low(a, narrow), _low(b, narrow))
+        case Select(condition=c, then=a, otherwise=b):
+            yield Select(c, _low(a, narrow), _low(b, narrow))
+        case _:
+            pass
+
+
+def _low(x: Expr, narrow: Type) -> Expr:
+    match x:
+        case Const(value=value):
+            low = int(value) & (1 << narrow.bits) - 1
+            return Const(low - (1 << narrow.bits) if narrow.kind == "int" and low >> narrow.bits - 1 else low, narrow)
+        case Cast(operand=inner) if type_of(inner) == narrow:
+            return inner
+        case _:
+            return Cast(x, narrow)
+
+
+def _is_extended(x: Expr, narrow: Type) -> bool:
+    """Whether a value is one of a narrower type."""
+    match x:
+        case Const(value=value):
+            low = -(1 << narrow.bits - 1) if narrow.kind == "int" else 0
+            return low <= value < low + (1 << narrow.bits)
+        case Cast(operand=inner):
+            return type_of(inner) == narrow
+        case _:
+            return False
 
 
 def _fused(x: Expr, kind: Type) -> Iterator[Expr]:

@@ -181,7 +181,8 @@ class Stream:
             truth = type == BOOL and own.is_int and not lanes and p.result.memory in predicates
             if own == type or wide or truth:
                 slot = (p.result.memory, lanes)
-                counts[slot] = counts.get(slot, 0) + (1 if p.result.memory in addresses else 100)
+                room = self.patterns.machine.file(p.result.memory).count
+                counts[slot] = counts.get(slot, 0) + room * (1 if p.result.memory in addresses else 100)
         if not counts:
             where = f"vectors of {lanes} lanes" if lanes else "registers"
             raise RefusedError(f"no operation makes {type} in {where}", self.span)

@@ -45,12 +45,13 @@ LANE_NAME = "l"
 @dataclass(frozen=True, slots=True)
 class RegisterTile:
     """Loops by their labels: `lane` runs in lanes, so many `vectors` at a time; `rows` are loops around it of which so
-    many iterations run at once."""
+    many iterations run at once. `exact`: arrays are as the caller has them, without anything behind their rows."""
 
     lane: int
     lanes: int
     vectors: int = 1
     rows: tuple[tuple[int, int], ...] = ()
+    exact: bool = False
 
     def describe(self, kernel: Kernel) -> str:
         """The tile in words."""
@@ -115,7 +116,7 @@ def tile(program: Program, *tiles: RegisterTile, legal: Legal | None = None) -> 
         for label, _ in x.rows:
             if legal[label] != ():
                 raise RefusedError("iterations of the loop around depend on one another", loop.span)
-        ends = RowEnds(kernel, loop, x.lanes, bool(sums), arrays_of(kernel), plain, sizes)
+        ends = RowEnds(kernel, loop, x.lanes, bool(sums), arrays_of(kernel), plain, sizes, x.exact)
         kernel = _Tiler(x, dict(sums_by_name(sums)), ends).tiled()
     return Tiled(kernel, sizes, plain)
 
