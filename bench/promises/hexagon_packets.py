@@ -8,9 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import exp, log
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from bench.promises.claim import Claim, Note, at_least
 from planish.build.called_packets import build_called
 from planish.core.span import Source
 from planish.options import Options
@@ -32,6 +34,8 @@ CALLS: Mapping[str, str] = {
     "biquad": "1000, b, a, c, d",
 }  # fmt: skip
 """What functions are called with: arrays a to d of 4096 numbers each."""
+QUICK = ("saxpy", "window_16", "largest", "xor_32")
+PACKETS_BAR, KERNELS_BAR = 0.9, 10
 _LIMITS = Limits(seconds=120)
 _RIVALS: Mapping[str, tuple[str, ...]] = {"clang": (), "autohvx": ("-mllvm", "-hexagon-autohvx")}
 _PIPELINED = re.compile(r"Schedule found with Initiation Interval: (\d+)")
@@ -85,6 +89,29 @@ class FunctionPackets:
         """Ours over the better one of clang's that is right."""
         rivals = [x for x in (self.clang, self.autohvx) if x]
         return self.ours / min(rivals) if self.ours and rivals else float("inf")
+
+
+def examine_hexagon(quick: bool) -> Iterator[Claim | Note]:
+    """Packets of functions in whole numbers beside clang's; how many take 0.9 of the better of its two or fewer."""
+    missing = missing_tools()
+    if missing:
+        yield Note(f"Hexagon: nothing is counted: {missing}")
+        return
+    found: list[FunctionPackets] = []
+    for x in count_all(QUICK if quick else ()):
+        found.append(x)
+        loops = ", ".join(f"{a} (least {b})" for a, b in x.intervals) or "none"
+        theirs = ", ".join(map(str, x.theirs)) or "none"
+        yield Note(
+            f"{x.name}: {x.ours} packets, clang {x.clang}, autohvx {x.autohvx}, {x.ratio:.2f}x; {x.described}; "
+            f"II {loops}; LLVM's pipeliner {theirs}"
+        )
+    yield at_least("vliw.hexagon.right", sum(x.ours > 0 for x in found), len(found))
+    fewer = sum(x.ratio <= PACKETS_BAR for x in found)
+    yield at_least("vliw.hexagon.fewer_packets", fewer, len(QUICK) if quick else KERNELS_BAR)
+    logs = [log(x.ratio) for x in found if x.ours]
+    if logs:
+        yield Note(f"packets beside the better one of clang's: {exp(sum(logs) / len(logs)):.2f}x (geometric mean)")
 
 
 def missing_tools() -> str:

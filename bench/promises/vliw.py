@@ -13,6 +13,7 @@ from statistics import median
 from time import process_time
 
 from bench.promises.claim import Claim, Note, at_least, at_most
+from bench.promises.hexagon_packets import examine_hexagon
 from planish.build.machine_study import read_axis, study
 from planish.build.packets import PacketResult, build_packets, naive_vector, unpipelined, untiled
 from planish.core.span import Source
@@ -78,6 +79,7 @@ def examine(quick: bool, stored: bool) -> Iterator[Claim | Note]:
         if times:
             yield at_most(f"vliw.{label}.worst_seconds", max(times), bar)
             yield Note(f"{label}: median {median(times):.1f} s, with all checks")
+    yield from examine_hexagon(quick)
 
 
 def ablation(built: Sequence[Built]) -> Iterator[Note]:
