@@ -13,7 +13,11 @@ from statistics import median
 from time import process_time
 
 from bench.promises.claim import Claim, Note, at_least, at_most
+<<<<<<< HEAD
 from bench.promises.hexagon_packets import examine_hexagon
+=======
+from bench.promises.vliw_small import examine_small
+>>>>>>> 327c0e62 (VLIW: Diospyros' 21 kernels and a vectoriser like it in the claims; conditions in conditions have registers of their own; small kernels in the docs)
 from planish.build.machine_study import read_axis, study
 from planish.build.packets import PacketResult, build_packets, naive_vector, unpipelined, untiled
 from planish.core.span import Source
@@ -65,6 +69,7 @@ def examine(quick: bool, stored: bool) -> Iterator[Claim | Note]:
         if own:
             yield Note(f"{family}: {mean_of(own):.1f}x over naive scalar (geometric mean of {len(own)})")
     yield from ablation(paper)
+    yield from examine_small(quick)
     yield from far_away(quick)
     yield from hardware(quick)
     over = [x.vectors / x.result.cycles for x in paper if x.vectors and x.result.cycles]

@@ -60,7 +60,7 @@ class PacketResult:
     written, without pipelining (`naive`; 0: not known). `checked`: so many calls were compared; `message`: where one
     was wrong. `busy`: the share of cycles in which units that multiply begin to. `remarks`: what was refused. `start`,
     `ordinal`: where it begins in the text, and its number in the function. `blocks`: how it is cut where its arrays are
-    far; `loops`: what it would be in loops, where it is written out."""
+    far; `loops`, `loop_cycles`: what it would be in loops, and would take, where it is written out."""
 
     function: str
     span: Span | None
@@ -76,6 +76,7 @@ class PacketResult:
     ordinal: int = 0
     blocks: BlockPlan | None = None
     loops: Planned | None = None
+    loop_cycles: int = 0
 
     @property
     def speedup(self) -> float:
@@ -188,7 +189,7 @@ def _quicker(
     told = f"{loops}: {looped.cycles} cycles; written out: {other.cycles}"
     remark = Remark("vliw-saturation", "note", told, looped.span)
     better = bool(other.message) or other.cycles < looped.cycles
-    chosen = replace(other, loops=looped.planned) if better else looped
+    chosen = replace(other, loops=looped.planned, loop_cycles=looped.cycles) if better else looped
     return replace(chosen, remarks=(*looped.remarks, remark))
 
 
@@ -267,8 +268,9 @@ def untiled(
 
 
 def unpipelined(result: PacketResult, machine: VliwMachine) -> int:
-    """What the same stream takes where nothing is pipelined or unrolled; 0 where it has no packets, or wrong ones."""
-    planned = result.planned
+    """What the same stream takes where nothing is pipelined or unrolled, of loops where there are such; 0 where it has
+    no packets, or wrong ones."""
+    planned = result.loops or result.planned
     if planned is None or result.message:
         return 0
     try:

@@ -188,3 +188,14 @@ def test_addresses_wait_in_other_registers_where_there_are_too_many() -> None:
     packed = pack(lowered.program, FT)
     for sizes in sizes_for(kernel, (0, 1, 7)):
         assert check_code(packed.code, lowered, kernel, FT, draw_values(kernel, sizes)).message == "", sizes
+
+
+def test_conditions_in_conditions_have_registers_of_their_own() -> None:
+    text = """void f(const float *restrict x, float *restrict y) {
+      for (int i = 0; i < 6; i++) { float s = 0;
+        for (int j = 0; j < 3; j++) if (i - j >= 0 && i - j < 4 && j != 1) s += x[i - j];
+        y[i] = s; } }"""
+    region = read_c(Source("f.c", text)).functions[0].regions[0]
+    kernel = delinearise(region.kernel)
+    values = draw_values(kernel, {})
+    assert check_stream(lower(kernel, FT), kernel, FT, values) == ""

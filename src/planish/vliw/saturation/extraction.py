@@ -30,10 +30,13 @@ INFINITE = float("inf")
 WEIGHTS = (0.0, 0.005, 0.05, 0.5)
 """What a cycle of latency costs, beside a cycle of all units of a kind."""
 
+LARGE = 3000
+"""Classes of a graph whose prices are found anew but once."""
+
 IMPROVED = 2
 """So many extractions are improved by single changes."""
 
-MOST_WORK = 25_000
+MOST_WORK = 15_000
 """Nodes that are scheduled for changes that are tried."""
 
 MOST_PASSES = 12
@@ -164,16 +167,17 @@ class Extractor:
                     own[x] = own.get(x, 0) | mask
         return {x: max(1, own.get(x, 0).bit_count()) for x in self.order}
 
-    def best(self, roots: Sequence[int], rounds: int = 3, weights: Sequence[float] = WEIGHTS) -> Extraction:
+    def best(self, roots: Sequence[int], rounds: int = 0, weights: Sequence[float] = WEIGHTS) -> Extraction:
         """The extraction with the least estimate, of some for different prices of units and of latency.
 
         ValueError where there is none."""
         return self.several(roots, rounds, weights)[0]
 
     def several(
-        self, roots: Sequence[int], rounds: int = 3, weights: Sequence[float] = WEIGHTS
+        self, roots: Sequence[int], rounds: int = 0, weights: Sequence[float] = WEIGHTS
     ) -> list[Extraction]:
-        """All extractions that differ, those with the least estimates first."""
+        """All extractions that differ, the shortest first; `rounds`: how often prices are found (0: by the size)."""
+        rounds = rounds or (3 if len(self.order) < LARGE else 2)
         groups = {units for x in self.choices.values() for _, work, _ in x for units, _ in work.busy}
         found: dict[Extraction, _Chosen] = {}
         shares = self.shares

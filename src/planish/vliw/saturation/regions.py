@@ -71,7 +71,7 @@ def _regions(made: Vectoriser, array: Array, values: Mapping[int, int], how: tup
     whole = range(min(values), max(values) + 1)
     if not vectors:
         return concat(made, [_single(made, array, values, x) for x in whole])
-    lanes = made.moves.lanes
+    lanes = made.width
     flat = [range(x, min(x + lanes, whole.stop)) for x in range(whole.start, whole.stop, lanes)]
     chosen = concat(made, [region(made, array, values, x, scattered) for x in flat])
     for row in () if only_flat else _row_lengths(array):
@@ -89,7 +89,7 @@ def _halved(made: Vectoriser, array: Array, values: Mapping[int, int], rows: Seq
     half = (len(rows) + 1) // 2
     parts = concat(made, [_halved(made, array, values, x, scattered) for x in (rows[:half], rows[half:])])
     whole = range(rows[0].start, rows[-1].stop)
-    if len(whole) > made.moves.lanes:
+    if len(whole) > made.width:
         return parts
     return _either(made, region(made, array, values, whole, scattered), parts)
 
@@ -119,9 +119,9 @@ def region(made: Vectoriser, array: Array, values: Mapping[int, int], places: ra
     """The stores of a region: a vector, or its elements."""
     graph = made.graph
     own = [values[x] for x in places]
-    if len(places) > made.moves.lanes:
-        starts = range(places.start, places.stop, made.moves.lanes)
-        inner = [range(x, min(x + made.moves.lanes, places.stop)) for x in starts]
+    if len(places) > made.width:
+        starts = range(places.start, places.stop, made.width)
+        inner = [range(x, min(x + made.width, places.stop)) for x in starts]
         return concat(made, [region(made, array, values, x, scattered) for x in inner])
     found = graph.add(VectorStore(array.name, places.start, len(places)), (made.lanes(own),))
     if scattered and len(values) <= MOST_SINGLE:

@@ -56,12 +56,14 @@ FUSED = ("x + y * z", "x - y * z", "y * z - x")
 @dataclass(frozen=True, slots=True)
 class RuleSet:
     """Which rules are used. `broadcast`: a scalar goes to all lanes; `fold`: halves of a vector are added, and all its
-    lanes; `scalars`: values are computed one by one beside vectors; `contract`: products and sums are rounded once."""
+    lanes; `scalars`: values are computed one by one beside vectors; `contract`: products and sums are rounded once;
+    `width`: so many lanes of a vector are used (0: all)."""
 
     broadcast: bool = True
     fold: bool = True
     scalars: bool = True
     contract: bool = True
+    width: int = 0
 
 
 _Rule = Callable[[int, ENode], Iterator[int]]
@@ -72,6 +74,11 @@ class Vectoriser(VectorTerms):
     """The e-graph of a kernel, and the rules over it."""
 
     rules: RuleSet = RuleSet()
+
+    @property
+    def width(self) -> int:
+        """How many lanes of a vector are stored at most."""
+        return min(self.rules.width or self.moves.lanes, self.moves.lanes)
 
     def saturate(self, roots: Sequence[int]) -> None:
         """Apply all rules to what `roots` use: first what vectors are made of, then what may be one operation."""

@@ -371,6 +371,7 @@ class _Writer:
 
     def branch(self, stmt: If) -> None:
         """A condition: what is in it is guarded. The condition is looked at once."""
+        self.stream.count += 1  # conditions inside have names of their own
         name = f"&if{self.stream.count}"
         slot = self.stream.slot_for(BOOL, 0)
         guard = self.stream.truth(stmt.condition)
