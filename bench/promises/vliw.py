@@ -13,11 +13,8 @@ from statistics import median
 from time import process_time
 
 from bench.promises.claim import Claim, Note, at_least, at_most
-<<<<<<< HEAD
 from bench.promises.hexagon_packets import examine_hexagon
-=======
 from bench.promises.vliw_small import examine_small
->>>>>>> 327c0e62 (VLIW: Diospyros' 21 kernels and a vectoriser like it in the claims; conditions in conditions have registers of their own; small kernels in the docs)
 from planish.build.machine_study import read_axis, study
 from planish.build.packets import PacketResult, build_packets, naive_vector, unpipelined, untiled
 from planish.core.span import Source
