@@ -132,6 +132,13 @@ def test_the_narrow_machine_has_some() -> None:
     assert check_code(made.packed.code, made.lowered, own, there, draw_values(own, {})).message == ""
 
 
+def test_a_machine_without_vectors_has_scalars() -> None:
+    there = load_machine("c6000")
+    own = parse_kernel("kernel s(x: i32[4], y: i32[3]) { for i in 0 .. 3 { y[i] = x[i] + x[i + 1] } }")
+    made = saturated(own, there)
+    assert check_code(made.packed.code, made.lowered, own, there, draw_values(own, {})).message == ""
+
+
 def test_fewer_rules_give_no_fewer_cycles() -> None:
     own, there = parse_kernel(product(4, 4, 4)), machine("ftmatrix")
     bare = saturated(own, there, RuleSet(broadcast=False, fold=False, scalars=False))

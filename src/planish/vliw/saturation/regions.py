@@ -69,7 +69,7 @@ def _kept(made: Vectoriser, array: Array, values: Mapping[int, int]) -> dict[int
 def _regions(made: Vectoriser, array: Array, values: Mapping[int, int], how: tuple[bool, bool], only_flat: bool) -> int:
     vectors, scattered = how
     whole = range(min(values), max(values) + 1)
-    if not vectors:
+    if not vectors or not made.width:
         return concat(made, [_single(made, array, values, x) for x in whole])
     lanes = made.width
     flat = [range(x, min(x + lanes, whole.stop)) for x in range(whole.start, whole.stop, lanes)]

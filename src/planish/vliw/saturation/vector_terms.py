@@ -50,7 +50,7 @@ class VectorTerms:
         self._any = self.graph.add(AnyTerm())
         self.graph.opaque = (LanesTerm, SumTerm)
         for family in self.straight.families:
-            for start in range(0, len(family), self.moves.lanes):
+            for start in range(0, len(family), self.moves.lanes or len(family)):
                 own = family[start : start + self.moves.lanes]
                 for x in own:
                     self.families.setdefault(self.graph.find(x), []).append(own)
