@@ -143,6 +143,14 @@ def test_whole_numbers_catch_what_rounding_would_hide(build: Build) -> None:
     assert verdict.status == "mismatch"
 
 
+def test_numbers_of_both_signs_are_drawn_where_positive_ones_change_nothing(build: Build) -> None:
+    relu = "void scale(int n, double *x) { for (int i = 0; i < n; i++) x[i] = x[i] > 0 ? x[i] : 0; }"
+    verdict = compare(build(relu, SCALE), build(relu, SCALE), SCALE, cases(0, 9, 17), "exact")
+    assert (verdict.status, verdict.effects) == ("ok", 2)
+    wrong = build(relu.replace(": 0", ": 1"), SCALE)
+    assert compare(build(relu, SCALE), wrong, SCALE, cases(9), "exact").status == "mismatch"
+
+
 def test_results_that_are_never_finite_are_weak(build: Build) -> None:
     text = "void scale(int n, double *x) { for (int i = 0; i < n; i++) x[i] = (x[i] - x[i]) / 0.0; }"
     verdict = compare(build(text, SCALE), build(text, SCALE), SCALE, cases(5, 9), "exact")

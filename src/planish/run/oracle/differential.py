@@ -129,9 +129,8 @@ def _compare_case(
     floats = any(type.is_float for type in (*(p.type for p in signature.parameters), signature.outcome) if type)
     distributions = AUTO if case.distribution == "auto" and floats else (case.distribution,)
     quick = True
-    for index, distribution in enumerate(distributions):
-        drawn = draw(signature, case, distribution)
-        wanted = _run(sides[0], "reference", request, number, drawn, report, None)
+    drafts = _drafts(request, number, sides[0], distributions, report)
+    for index, (distribution, drawn, wanted) in enumerate(drafts):
         quick = wanted.seconds < _EXACT_PASS_SECONDS
         is_finite = all(finite(wanted.arrays[name], type) for name, type in _outputs(signature))
         if not is_finite and index + 1 < len(distributions):
@@ -160,6 +159,23 @@ def _compare_case(
     if floats and request.tolerance is not None and case.distribution == "auto" and quick:
         _compare_exactly(request, number, sides, report)
     return True
+
+
+def _drafts(
+    request: Comparison, number: int, reference: Library | EmulatedLibrary, distributions: tuple[Distribution, ...],
+    report: Report,
+) -> Iterator[tuple[Distribution, Drawn, _State]]:  # fmt: skip
+    """Arguments by each distribution, and what the reference makes of them. Those without an effect come last: positive
+    numbers tell nothing of `x[i] = x[i] > 0 ? x[i] : 0`."""
+    idle: list[tuple[Distribution, Drawn, _State]] = []
+    for distribution in distributions:
+        drawn = draw(request.signature, request.cases[number], distribution)
+        wanted = _run(reference, "reference", request, number, drawn, report, None)
+        if wanted.effect:
+            yield distribution, drawn, wanted
+        else:
+            idle.append((distribution, drawn, wanted))
+    yield from idle
 
 
 def _compare_exactly(request: Comparison, number: int, sides: _Sides, report: Report) -> None:
