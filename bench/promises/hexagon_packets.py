@@ -13,18 +13,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench.promises.claim import Claim, Note, at_least
+from bench.promises.hvx_packets import TARGET, missing_tools, run_counted
 from planish.build.called_packets import build_called
 from planish.core.span import Source
 from planish.options import Options
 from planish.run.processes.process import Limits, run_process
 from planish.run.toolchains.cross import compiler_for
-from planish.run.toolchains.emulator import find_emulator
-from planish.run.toolchains.hexagon_system import BEGIN, RUNTIME, SYSTEM_CALLS, put_headers
 from planish.target.load import load_target
 from planish.vliw.description import load_machine
 
 PROGRAM = Path(__file__).resolve().parents[1] / "programs" / "vliw" / "integers.c"
-TARGET, MACHINE = "hexagon-hvx", "hexagon"
+MACHINE = "hexagon"
 CALLS: Mapping[str, str] = {
     "dot": "1000, a, b", "dot_16": "1000, a, b", "saxpy": "1000, 3, a, c", "window_16": "1000, a, c",
     "fir": "500, 16, a, b, c", "fir_8": "1000, a, b, c", "autocor": "500, 16, a, c", "stencil": "1000, a, c",
@@ -41,17 +40,6 @@ _RIVALS: Mapping[str, tuple[str, ...]] = {"clang": (), "autohvx": ("-mllvm", "-h
 _PIPELINED = re.compile(r"Schedule found with Initiation Interval: (\d+)")
 
 _DRIVER = """
-static unsigned packets(void) {
-  unsigned found;
-  __asm__ volatile(".word 0x6a14c000\\n  %%0 = r0" : "=r"(found) : : "r0", "memory");  /* r0 = c20 */
-  return found;
-}
-static void tell(unsigned x) {
-  char text[12], *at = text + 12;
-  *--at = 32;
-  do *--at = 48 + x %% 10; while (x /= 10);
-  write(1, at, text + 12 - at);
-}
 enum { COUNT = 4096 };
 static int data[4 * COUNT + 32] __attribute__((aligned(128)));
 %(type)s %(name)s();
@@ -114,12 +102,6 @@ def examine_hexagon(quick: bool) -> Iterator[Claim | Note]:
         yield Note(f"packets beside the better one of clang's: {exp(sum(logs) / len(logs)):.2f}x (geometric mean)")
 
 
-def missing_tools() -> str:
-    """Why nothing can be counted; "" where it can."""
-    emulator = find_emulator("hexagon")
-    return emulator if isinstance(emulator, str) else ""
-
-
 def count_all(names: tuple[str, ...] = ()) -> Iterator[FunctionPackets]:
     """The packets of each function of `integers.c`, or of some."""
     source = Source(PROGRAM.name, PROGRAM.read_text())
@@ -146,26 +128,11 @@ def count_packets(source: Source, name: str) -> FunctionPackets:
 
 def run_call(text: str, name: str, more: tuple[str, ...]) -> tuple[int, str]:
     """The packets of a call, and what it leaves."""
-    target, emulator = load_target(TARGET), find_emulator("hexagon")
-    assert not isinstance(emulator, str)
-    compiler = compiler_for(target, None)
     found = re.search(rf"^(\w+) {name}\(", text, re.M)
     kind = found[1] if found else "void"
     call = f"{name}({CALLS[name]})"
     filled = {"name": name, "type": kind, "call": call if kind == "void" else f"sum = {call}"}
-    with TemporaryDirectory(prefix="planish-packets-") as folder:
-        kernel, driver, program = (Path(folder, x) for x in ("kernel.c", "driver.c", "program"))
-        kernel.write_text(text)
-        driver.write_text(SYSTEM_CALLS + RUNTIME + BEGIN + _DRIVER % filled)
-        flags = [str(compiler.path), *target.flags_for("clang"), "-w", *put_headers(Path(folder))]
-        made = run_process([*flags, "-O3", *more, "-c", str(kernel), "-o", f"{kernel}.o"], _LIMITS)
-        plain = ["-O1", "-ffreestanding", "-fno-builtin", "-static"]
-        linked = run_process([*flags, *plain, str(driver), f"{kernel}.o", "-o", str(program)], _LIMITS)
-        done = run_process([*emulator, str(program)], _LIMITS)
-        if made.code or linked.code or done.code:
-            return 0, ""
-        packets, output = done.stdout.split()
-        return int(packets), output
+    return run_counted(text, _DRIVER % filled, more)
 
 
 def pipelined(text: str, name: str) -> tuple[int, ...]:

@@ -30,18 +30,20 @@ _WIDTH, _HEIGHT, _ROOM = 1024, 64, 128
 _LIMITS = Limits(seconds=120)
 _VARIANTS = {"ours": (), "clang": (), "autohvx": ("-mllvm", "-hexagon-autohvx")}
 
-_DRIVER = """
+READ_COUNTER = """
 static unsigned packets(void) {
   unsigned found;
-  __asm__ volatile(".word 0x6a14c000\\n  %%0 = r0" : "=r"(found) : : "r0");  /* r0 = c20 */
+  __asm__ volatile(".word 0x6a14c000\\n  %0 = r0" : "=r"(found) : : "r0", "memory");  /* r0 = c20 */
   return found;
 }
 static void tell(unsigned x) {
   char text[12], *at = text + 12;
   *--at = 32;
-  do *--at = 48 + x %% 10; while (x /= 10);
+  do *--at = 48 + x % 10; while (x /= 10);
   write(1, at, text + 12 - at);
 }
+"""
+_DRIVER = """
 static unsigned char in[%(bytes)d] __attribute__((aligned(128))), out[%(bytes)d] __attribute__((aligned(128)));
 static const signed char mask[9] = {1, 2, 1, 2, 4, 2, 1, 2, 1};
 void %(name)s();
@@ -95,21 +97,28 @@ def count_packets(name: str) -> Packets:
 
 def _run(text: str, name: str, more: tuple[str, ...]) -> tuple[float, str]:
     """The packets of a function for 128 bytes, and what it leaves."""
+    pitch = _WIDTH + _ROOM
+    numbers = {"bytes": pitch * (_HEIGHT + 8), "width": _WIDTH, "height": _HEIGHT, "pitch": pitch, "name": name}
+    packets, output = run_counted(text, _DRIVER % numbers, more)
+    return packets * 128 / (_WIDTH * _HEIGHT), output
+
+
+def run_counted(text: str, main: str, more: tuple[str, ...]) -> tuple[int, str]:
+    """The packets that a program of `text` and `main` tells, after READ_COUNTER, and what it leaves; 0 and "" where it
+    does not run."""
     target, emulator = load_target(TARGET), find_emulator("hexagon")
     assert not isinstance(emulator, str)
     compiler = compiler_for(target, None)
-    pitch = _WIDTH + _ROOM
-    numbers = {"bytes": pitch * (_HEIGHT + 8), "width": _WIDTH, "height": _HEIGHT, "pitch": pitch, "name": name}
     with TemporaryDirectory(prefix="planish-packets-") as folder:
         kernel, driver, program = (Path(folder, x) for x in ("kernel.c", "driver.c", "program"))
         kernel.write_text(text)
-        driver.write_text(SYSTEM_CALLS + RUNTIME + BEGIN + _DRIVER % numbers)
+        driver.write_text(SYSTEM_CALLS + RUNTIME + BEGIN + READ_COUNTER + main)
         flags = [str(compiler.path), *target.flags_for("clang"), "-w", *put_headers(Path(folder))]
         made = run_process([*flags, "-O3", *more, "-c", str(kernel), "-o", f"{kernel}.o"], _LIMITS)
         plain = ["-O1", "-ffreestanding", "-fno-builtin", "-static"]
         linked = run_process([*flags, *plain, str(driver), f"{kernel}.o", "-o", str(program)], _LIMITS)
         done = run_process([*emulator, str(program)], _LIMITS)
         if made.code or linked.code or done.code:
-            return 0.0, ""
+            return 0, ""
         packets, output = done.stdout.split()
-        return int(packets) * 128 / (_WIDTH * _HEIGHT), output
+        return int(packets), output

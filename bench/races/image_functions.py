@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
 import tempfile
 import time
@@ -20,13 +19,13 @@ from pathlib import Path
 from statistics import geometric_mean
 
 from bench.harness.places import PROGRAMS
+from bench.races.images import FLAGS, HEIGHT, ROUNDS, WIDTH, NotRun, label_of, run
 from planish.core.span import Source
 from planish.options import Options
 from planish.pipeline import build_file
 from planish.run.toolchains.toolchain import Compiler, find_compilers
 
 FOLDER = PROGRAMS / "images"
-FLAGS = ("-O3", "-march=native", "-w")
 OURS = "ours"
 CALLS = {
     "abs_gradient": "in[0], P, W, H, out[0], P",
@@ -68,11 +67,6 @@ CALLS = {
 }
 """How each function is called: images of `W` times `H` pixels, rows of pixels `S` bytes apart, of planes `P`."""
 RETURNING = ("count_greater", "squared_difference_sum")
-WIDTH, HEIGHT, ROUNDS = 1024, 64, 41
-
-
-class NotRun(Exception):
-    """A contestant that cannot be compiled, or that cannot be run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +97,7 @@ def race(path: Path, only: Sequence[str], folder: Path, sizes: tuple[int, int, i
     header = folder / f"{path.stem}.h"
     header.write_text(built.header)
     (folder / f"{path.stem}.ours.c").write_text(built.text)
-    contestants = [(_label(x), x, path) for x in compilers]
+    contestants = [(label_of(x), x, path) for x in compilers]
     contestants.append((OURS, compilers[0], folder / f"{path.stem}.ours.c"))
     objects = [compile_as(*x, folder) for x in contestants]
     labels = [x for x, _, _ in contestants]
@@ -138,18 +132,6 @@ def compile_as(label: str, compiler: Compiler, path: Path, folder: Path) -> Path
     renamed = [f"-D{x}={label}_{x}" for x in CALLS]
     run([str(compiler.path), *FLAGS, *renamed, f"-I{path.parent}", "-c", str(path), "-o", str(made)])
     return made
-
-
-def run(command: Sequence[str], good: Sequence[int] = (0,)) -> str:
-    """What a command prints; raises NotRun where it fails."""
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
-    if ended.returncode not in good:
-        raise NotRun(f"{Path(command[0]).name}: {ended.stdout[-500:]}{ended.stderr[-1500:]}".strip())
-    return ended.stdout
-
-
-def _label(compiler: Compiler) -> str:
-    return compiler.name.replace("-", "_")
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -18,41 +18,15 @@ from planish.vliw.streams.stream import RefusedError
 from planish.vliw.tiling.bands import BlockShape
 from planish.vliw.tiling.planning import BlockPlanner
 
-MOVES = """
+PRODUCTS = """
 [operations.MULP]
-definition = '(d: i64[] @P, a: i64[] @P, b: i64[] @P) {{ d[] = a[] * b[] }}'
+definition = '(d: i64[] @P, a: i64[] @P, b: i64[] @P) { d[] = a[] * b[] }'
 units = ["LEFT"]
 latency = 4
 
 [operations.SUBP]
-definition = '(d: i64[] @P, a: i64[] @P, b: i64[] @P) {{ d[] = a[] - b[] }}'
+definition = '(d: i64[] @P, a: i64[] @P, b: i64[] @P) { d[] = a[] - b[] }'
 units = ["LEFT", "RIGHT"]
-
-[memories.FAR]
-bytes = "16M"
-
-[transfers]
-channels = {channels}
-startup = 10
-bytes_per_cycle = 4
-
-[operations.BRING]
-transfer = "start"
-from = "FAR"
-to = "RAM"
-counts = "P"
-units = ["LEFT"]
-
-[operations.TAKE]
-transfer = "start"
-from = "RAM"
-to = "FAR"
-counts = "P"
-units = ["LEFT"]
-
-[operations.WAIT]
-transfer = "wait"
-units = ["RIGHT"]
 """
 
 AXPY = "kernel axpy(n; a: f32, x: f32[n] distinct, y: f32[n] distinct) { for i in 0 .. n { y[i] += a * x[i] } }"
@@ -79,8 +53,10 @@ RUNNING = "kernel running(n; x: f32[n] distinct) { for i in 1 .. n { x[i] += x[i
 
 
 def narrow(channels: int) -> VliwMachine:
-    text = Path(__file__).with_name("narrow.toml").read_text().replace("count = 10", "count = 32")
-    text += MOVES.format(channels=channels)
+    here = Path(__file__).parent
+    moves = (here / "transfers.toml").read_text().replace("channels = 2", f"channels = {channels}")
+    text = (here / "narrow.toml").read_text().replace("count = 10", "count = 32")
+    text += PRODUCTS + moves.replace('"64K"', '"16M"')
     return parse_machine(Source("moving.toml", text))
 
 

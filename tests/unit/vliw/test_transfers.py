@@ -17,36 +17,8 @@ from planish.vliw.simulator.interpreter import interpret
 from planish.vliw.simulator.state import MachineState, make_state
 from planish.vliw.text import parse_code, parse_program
 
-TOML = (
-    Path(__file__).with_name("narrow.toml").read_text()
-    + """
-[memories.FAR]
-bytes = "64K"
-
-[transfers]
-channels = 2
-startup = 10
-bytes_per_cycle = 4
-
-[operations.BRING]
-transfer = "start"
-from = "FAR"
-to = "RAM"
-counts = "P"
-units = ["LEFT"]
-
-[operations.TAKE]
-transfer = "start"
-from = "RAM"
-to = "FAR"
-counts = "P"
-units = ["LEFT"]
-
-[operations.WAIT]
-transfer = "wait"
-units = ["RIGHT"]
-"""
-)
+HERE = Path(__file__).parent
+TOML = (HERE / "narrow.toml").read_text() + (HERE / "transfers.toml").read_text()
 MACHINE = parse_machine(Source("moving.toml", TOML))
 
 

@@ -91,28 +91,28 @@ def rows_of(loop: For, stream: Stream) -> MovedRows:
     assert isinstance(stmt, Assign) and isinstance(stmt.value, Load)
     size = stream.arrays[stmt.array].type.size
     places = ((stmt.array, stmt.index), (stmt.value.array, stmt.value.index))
-    ends = [linear_bytes(stream.arrays[x], at) for x, at in places]
+    to, source = (linear_bytes(stream.arrays[x], at) for x, at in places)
     steps: list[tuple[Expr, Expr, Expr]] = []
     for var, count in counts:
-        parted = [linear_in(x, var) for x in ends]
-        if any(x is None for x in parted):
+        d, s = linear_in(to, var), linear_in(source, var)
+        if d is None or s is None:
             raise RefusedError(f"what is copied does not move evenly with `{var}`", loop.span)
-        steps.append((count, *(build(x[0]) for x in parted if x is not None)))  # type: ignore[arg-type]
-        ends = [x[1] for x in parted if x is not None]
+        (d_step, to), (s_step, source) = d, s
+        steps.append((count, build(d_step), build(s_step)))
     # Loops whose rows follow one another without a gap are one.
     merged: list[tuple[Expr, Expr, Expr]] = [(index(size), index(1), index(1))]
-    for count, d, s in reversed(steps):
+    for step in reversed(steps):
         inner, inner_d, inner_s = merged[-1]
         whole = (mul(inner, inner_d), mul(inner, inner_s))
-        if all(constant(sub(x, y)) == 0 for x, y in zip((d, s), whole, strict=True)):
-            merged[-1] = (mul(inner, count), inner_d, inner_s)
-        elif constant(count) != 1:
-            merged.append((count, d, s))
+        if all(constant(sub(x, y)) == 0 for x, y in zip(step[1:], whole, strict=True)):
+            merged[-1] = (mul(inner, step[0]), inner_d, inner_s)
+        elif constant(step[0]) != 1:
+            merged.append(step)
     unit = merged[0]
     if len(merged) > 2 or constant(unit[1]) != 1 or constant(unit[2]) != 1:
         raise RefusedError("what is copied is no rows of bytes", loop.span)
     rows = merged[1] if len(merged) > 1 else (index(1), index(0), index(0))
-    return MovedRows(stmt.array, stmt.value.array, ends[0], ends[1], unit[0], *rows)
+    return MovedRows(stmt.array, stmt.value.array, to, source, unit[0], *rows)
 
 
 def write_transfer(stream: Stream, loop: For) -> None:

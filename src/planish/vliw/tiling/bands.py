@@ -28,7 +28,7 @@ for j_t in 0 .. 2 {
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from planish.ir.nest import Block, For, Kernel
@@ -108,25 +108,27 @@ def in_blocks(program: Program, shape: BlockShape) -> Program:
     sizes = dict(shape.loops)
     for nest in nests_of(program.kernel):
         bands = NestBands.of(nest)
-        program = _split(program, bands.outer, shape)
+        program = _in_blocks(program, bands.outer, shape)
         if any(x.var in sizes for band in bands.inner for x in band):
             program = _apart(program, bands)
             for band in bands.inner:
-                program = _inner(program, bands, band, shape)
+                program = _in_blocks(program, band, shape, bands.outer)
     return program
 
 
-def _split(program: Program, band: Sequence[For], shape: BlockShape) -> Program:
-    """A band in blocks."""
-    own = [x for x in band if x.var in dict(shape.loops)]
+def _in_blocks(program: Program, band: Sequence[For], shape: BlockShape, around: Sequence[For] = ()) -> Program:
+    """The loops of a band in blocks: those over blocks go outside of it, and of the loops in a block `around` it."""
+    own = [x.var for x in band if x.var in dict(shape.loops)]
     if not own:
         return program
-    for x in own:
-        program = program.apply(_split_one(program, x, shape))
-    blocks = [block_loop(var) for var, _ in shape.loops if var in {x.var for x in own}]
-    points = [x.var for x in band]
-    top = _loop_around(program, band[-1].body, (block_loop(x.var) if x in own else x.var for x in band[:1]))
-    return program.apply(Reorder(Cursor(program, top.label), (*blocks, *points)))
+    for x in band:
+        if x.var in own:
+            program = program.apply(_split_one(program, x, shape))
+    blocks = [block_loop(var) for var, _ in shape.loops if var in own]
+    points = [x.var for x in (*around, *band)]
+    top = block_loop(points[0]) if points[0] in own else points[0]
+    label = _loop_around(program, band[-1].body, top).label
+    return program.apply(Reorder(Cursor(program, label), (*blocks, *points)))
 
 
 def _split_one(program: Program, loop: For, shape: BlockShape) -> Split:
@@ -134,11 +136,10 @@ def _split_one(program: Program, loop: For, shape: BlockShape) -> Split:
     return Split(Cursor(program, loop.label), size, (block_loop(loop.var), loop.var), tail="short")
 
 
-def _loop_around(program: Program, body: Block, names: Iterable[str]) -> For:
-    """The outermost loop around what was a loop's body that has one of some names."""
-    wanted = set(names)
+def _loop_around(program: Program, body: Block, var: str) -> For:
+    """The loop of a variable around what was a loop's body."""
     first = next(x for x in walk(body) if not isinstance(x, Block))
-    return next(x for x in program.path(first.label) if isinstance(x, For) and x.var in wanted)
+    return next(x for x in program.path(first.label) if isinstance(x, For) and x.var == var)
 
 
 def _apart(program: Program, bands: NestBands) -> Program:
@@ -147,16 +148,3 @@ def _apart(program: Program, bands: NestBands) -> Program:
     for x in parts[:-1]:
         program = program.apply(Fission(Cursor(program, x.label), len(bands.outer)))
     return program
-
-
-def _inner(program: Program, bands: NestBands, band: Sequence[For], shape: BlockShape) -> Program:
-    """The loops of one part in blocks: those over blocks go outside of the loops in a block of the outer band."""
-    own = [x for x in band if x.var in dict(shape.loops)]
-    if not own:
-        return program
-    for x in own:
-        program = program.apply(_split_one(program, x, shape))
-    blocks = [block_loop(var) for var, _ in shape.loops if var in {x.var for x in own}]
-    points = [x.var for x in (*bands.outer, *band)]
-    top = _loop_around(program, band[-1].body, [bands.outer[0].var])
-    return program.apply(Reorder(Cursor(program, top.label), (*blocks, *points)))

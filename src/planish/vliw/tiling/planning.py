@@ -16,6 +16,7 @@ from functools import partial
 from math import prod
 
 from planish.core.diagnostic import PlanishError
+from planish.ir.index.polynomial import constant
 from planish.ir.nest import Alloc, Kernel
 from planish.ir.traverse import walk
 from planish.ir.types import Floats
@@ -213,16 +214,12 @@ class BlockPlanner:
         found = search(self.problem(guessed, memories))
         if found is None:
             raise RefusedError("no blocks of it fit the memories near", self.kernel.span)
-        seen: list[BlockShape] = []
-        while True:
-            cut = self.cut(found.shape)
-            seen.append(found.shape)
+        cuts: dict[BlockShape, CutNest] = {}
+        while found.shape not in cuts and len(cuts) < MOST_ROUNDS:
+            cut = cuts[found.shape] = self.cut(found.shape)
             again = search(self.problem(partial(self.cycles, cut), {**memories, **cut.near}, cut.tiles()))
-            if again is None or len(seen) >= MOST_ROUNDS:
-                return cut, again or found
-            found = again
-            if found.shape in seen:
-                return self.cut(found.shape), found
+            found = again or found
+        return cuts.get(found.shape) or self.cut(found.shape), found
 
     def rounds(self, first: Planned, near: Mapping[str, tuple[str, ...]]) -> tuple[Round, ...]:
         """What the choice by ratios of reuse does, with the feedback of packets."""
@@ -301,10 +298,10 @@ def _check_room(kernel: Kernel, machine: VliwMachine) -> None:
     for x in walk(kernel.body):
         if isinstance(x, Alloc) and x.array.shape:
             for memory in x.array.memory.split("+"):
-                count = x.array.type.size
-                for e in x.array.shape:
-                    count *= int(getattr(e, "value", 1))
-                taken[memory] = taken.get(memory, 0) + count
+                known = [n for e in x.array.shape if e is not None and (n := constant(e)) is not None]
+                if len(known) < len(x.array.shape):
+                    raise RefusedError(f"the size of a part of `{x.array.name}` is not known", kernel.span)
+                taken[memory] = taken.get(memory, 0) + prod(known, start=x.array.type.size)
     for name, count in taken.items():
         room = machine.memory(name).bytes if name in {x.name for x in machine.memories} else count
         if count > room:
