@@ -42,6 +42,7 @@ COMMANDS = (
     Command("raise", "planish.cli.raise_", "Print what nests compute as NumPy, einsum, BLAS calls, MLIR or JSON."),
     Command("isa", "planish.cli.isa", "List, find and learn the instructions of processors."),
     Command("vliw", "planish.cli.vliw.commands", "Pack, run and show streams of operations of VLIW machines."),
+    Command("trials", "planish.cli.trials", "List, show, export, import and prune the trials of tuning."),
     Command("cache", "planish.cli.cache", "Show or empty the store of earlier builds."),
 )
 

@@ -224,6 +224,14 @@ CODES = {
     "E0911": Code("a machine lacks an operation for loops", "add one with that definition to the description"),
     "E0912": Code("a machine has too few registers", "make blocks smaller, or unroll less"),
     "E0913": Code("exact schedules are made by a package that is not here", "pip install 'planish[exact]'"),
+    "E0920": Code(
+        "the trial store cannot be written or read", "check the space and the permissions, or give --store FILE"
+    ),
+    "E0921": Code("a file is no trial store, or is damaged", "give another one with --store FILE"),
+    "E0922": Code("another process keeps the trial store", "wait for it, or give another one with --store FILE"),
+    "E0923": Code("a line of exported trials is none", "take the line out, or export the trials again"),
+    "E0924": Code("the trial store has no such trial", "`planish trials list` names all that there are"),
+    "E0925": Code("nothing says which trials are to go", "give --keep, --failed, --older or --task"),
 }
 
 

@@ -1,0 +1,83 @@
+"""Tables of trials: the tasks of a store, and a trial in full.
+
+>>> from planish.schedule.arguments import Point
+>>> from planish.tune.trial import TuningTask
+>>> task = TuningTask("kernel nest(; )\\n{\\n}\\n", "native", "0f", "gcc 12.2")
+>>> describe_score(TuningTrial(task, Point(), "ok", 1.0, 2.0)), describe_score(TuningTrial(task, Point(), "crash"))
+('2.00x', 'crash')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.markup import escape
+from rich.table import Table
+
+from planish.report.tables import format_ratio, format_seconds
+from planish.tune.store.trial_store import TaskSummary
+from planish.tune.trial import TuningTrial
+
+SHORT = 12
+"""Digits of a digest that are shown: enough to name it."""
+
+
+def tasks_table(summaries: Sequence[TaskSummary]) -> Table:
+    """A row for each task."""
+    table = _table("task", "nest", "machine", "compiler", "options", "trials", "failed", "best")
+    for x in summaries:
+        best = "none" if x.best is None else describe_score(x.best)
+        names = (x.task.digest[:SHORT], x.label, x.task.machine, x.task.compiler, x.task.options)
+        table.add_row(*map(escape, (*names, str(x.trials), str(x.failed), best)))
+    return table
+
+
+def trials_table(trials: Sequence[TuningTrial]) -> Table:
+    """A row for each trial."""
+    table = _table("trial", "nest", "machine", "point", "measured", "over the default")
+    for x in trials:
+        point = x.script.strip() or str(x.point) or "the default"
+        names = (x.digest[:SHORT], x.label, x.task.machine, point, describe_value(x), describe_score(x))
+        table.add_row(*map(escape, names))
+    return table
+
+
+def describe_value(trial: TuningTrial) -> str:
+    """What was measured, with its unit."""
+    if trial.value is None:
+        return "-"
+    return format_seconds(trial.value) if trial.metric == "seconds" else f"{trial.value:g} {trial.metric}"
+
+
+def describe_score(trial: TuningTrial) -> str:
+    """How many times better than the default a trial is, or what became of it."""
+    return format_ratio(1 / trial.score) if trial.outcome == "ok" and trial.score else trial.outcome
+
+
+def describe_trial(trial: TuningTrial) -> Iterator[str]:
+    """A trial in full, a line at a time."""
+    yield f"trial {trial.digest}"
+    yield f"  task      {trial.task.digest}"
+    yield f"  nest      {trial.label}"
+    yield f"  machine   {trial.task.machine}, fingerprint {trial.task.fingerprint[:SHORT]}"
+    yield f"  compiler  {trial.task.compiler}"
+    yield f"  options   {trial.task.options}"
+    yield f"  point     {trial.point or 'the default'}"
+    yield f"  outcome   {trial.outcome}{f': {trial.message}' if trial.message else ''}"
+    if trial.value is not None:
+        spread = f", {len(trial.samples)} samples" if trial.samples else ""
+        yield f"  measured  {describe_value(trial)}{spread}, {describe_score(trial)} over the default"
+    yield f"  verified  {trial.calls} calls, worst difference {trial.worst:.1e}"
+    yield f"  made      {trial.made} by Planish {trial.version}, {trial.search} search, seed {trial.seed}"
+    if trial.script:
+        yield "  script"
+        yield from (f"    {x}" for x in trial.script.splitlines())
+    yield "  text"
+    yield from (f"    {x}" for x in trial.task.kernel.splitlines())
+
+
+def _table(*names: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in names:
+        table.add_column(name, overflow="fold")
+    return table

@@ -1,0 +1,95 @@
+"""The arguments of a strategy: which values each may take, which go together, and a point, a value for each.
+
+>>> rows = TuningArgument("rows", (1, 4, 8), 4, "rows of a strip")
+>>> point = Point.of({"rows": 8})
+>>> rows.value(point), rows.value(Point()), str(point)
+(8, 4, 'rows=8')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+Value = int | str
+"""What an argument may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """The values of some arguments by their names, in the order of these; what is not named is as it is by default."""
+
+    values: tuple[tuple[str, Value], ...] = ()
+
+    @classmethod
+    def of(cls, values: Mapping[str, Value]) -> Point:
+        """The point of a mapping."""
+        return cls(tuple(sorted(values.items())))
+
+    def as_dict(self) -> dict[str, Value]:
+        """The values by name."""
+        return dict(self.values)
+
+    def get(self, name: str) -> Value | None:
+        """The value of an argument, None where the point has none."""
+        return next((value for known, value in self.values if known == name), None)
+
+    def joined(self, more: Mapping[str, Value]) -> Point:
+        """The point with some values in place of its own."""
+        return Point.of({**self.as_dict(), **more})
+
+    def __bool__(self) -> bool:
+        return bool(self.values)
+
+    def __str__(self) -> str:
+        return " ".join(f"{name}={value}" for name, value in self.values)
+
+
+DEFAULTS = Point()
+"""Everything as it is by default."""
+
+
+@dataclass(frozen=True, slots=True)
+class TuningArgument:
+    """An argument that a strategy takes: its name, the values that are worth trying, the one that it has by default,
+    and what it is in a few words. `only`: another argument with the values for which there is this one."""
+
+    name: str
+    values: tuple[Value, ...]
+    default: Value
+    note: str = ""
+    only: tuple[str, tuple[Value, ...]] | None = None
+
+    def value(self, point: Point) -> Value:
+        """Its value at a point."""
+        given = point.get(self.name)
+        return self.default if given is None else given
+
+    def number(self, point: Point) -> int:
+        """Its value at a point, of one whose values are numbers; ValueError for another one."""
+        return int(self.value(point))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TuningConstraint:
+    """What has to hold between arguments: the names of all that it looks at, the test, and what is asked in words. A
+    point at which one of these is missing is asked with its default."""
+
+    names: tuple[str, ...]
+    holds: Callable[[Mapping[str, Value]], bool]
+    note: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TuningArguments:
+    """All arguments of a strategy for something that it found, and what has to hold between them."""
+
+    arguments: tuple[TuningArgument, ...] = ()
+    constraints: tuple[TuningConstraint, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.arguments)
+
+
+NO_ARGUMENTS = TuningArguments()
+"""Of a strategy that takes none."""
