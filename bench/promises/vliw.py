@@ -14,6 +14,7 @@ from time import process_time
 
 from bench.promises.claim import Claim, Note, at_least, at_most
 from bench.promises.hexagon_packets import examine_hexagon
+from bench.promises.vliw_library import examine_library
 from bench.promises.vliw_small import examine_small
 from planish.build.machine_study import read_axis, study
 from planish.build.packets import PacketResult, build_packets, naive_vector, unpipelined, untiled
@@ -66,6 +67,8 @@ def examine(quick: bool, stored: bool) -> Iterator[Claim | Note]:
         if own:
             yield Note(f"{family}: {mean_of(own):.1f}x over naive scalar (geometric mean of {len(own)})")
     yield from ablation(paper)
+    known = {x.result.function: x for x in paper}
+    yield from examine_library(quick, lambda file, function: _cycles(known.get(function) or build_one(file, function)))
     yield from examine_small(quick)
     yield from far_away(quick)
     yield from hardware(quick)
@@ -132,6 +135,16 @@ def build_all(path: Path, only: Sequence[str] | None) -> Iterator[Built]:
             seconds = process_time() - start
             yield Built(result, naive_vector(result, machine), seconds)
             start = process_time()
+
+
+def build_one(file: str, function: str) -> Built:
+    """A function of one nest."""
+    (built,) = build_all(FOLDER / file, (function,))
+    return built
+
+
+def _cycles(built: Built) -> int:
+    return 0 if built.result.message else built.result.cycles
 
 
 def _functions(text: str) -> Iterator[str]:

@@ -1,8 +1,8 @@
 """Routines as a vendor's library has them, written by hand for FT-Matrix, beside what is made of plain C.
 
-A routine is a program of `bench/programs/vliw/library`: someone has chosen its lanes, blocks, unrolling, sums and what is
-shifted instead of loaded, for any sizes. It gets the packets of the same scheduler, at the least interval, so that what
-is compared is the program; its arrays are padded as it wants them, which costs it nothing.
+A routine is a program of `bench/programs/vliw/library`: someone has chosen its lanes, blocks, unrolling, sums and what
+is shifted instead of loaded, for any sizes. It gets the packets of the same scheduler, at the least interval, so that
+what is compared is the program; its arrays are padded as it wants them, which costs it nothing.
 
 >>> run = run_routine(CASES[0])
 >>> run.wrong, run.cycles > 0
@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from bench.promises.claim import Claim, Note, at_least
 from planish.core.span import Source
 from planish.ir.types import F32, I64
 from planish.run.vliw.programs import run_code
@@ -29,6 +30,7 @@ from planish.vliw.text import parse_program
 
 LIBRARY = Path(__file__).resolve().parents[1] / "programs" / "vliw" / "library"
 MACHINE, VECTOR, MOST_CYCLES = "ftmatrix", 32, 10_000_000
+EACH_BAR, MEAN_BAR = 1.0, 1.2
 Values = npt.NDArray[np.float32]
 
 
@@ -49,11 +51,6 @@ class LibraryCase:
     function: str
     routine: str
     sizes: tuple[int, ...]
-
-    @property
-    def family(self) -> str:
-        """The kind of kernel."""
-        return self.routine
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +106,22 @@ def run_routine(case: LibraryCase) -> RoutineRun:
     return RoutineRun(run.cycles)
 
 
-def overtaken(cases: tuple[LibraryCase, ...], cycles: Callable[[LibraryCase], int]) -> Iterator[tuple[str, float, str]]:
-    """For each case its family, how many times as many cycles the routine takes as the packets made of C (0: one of
-    them is wrong), and that in words."""
-    for case in cases:
-        run, ours = run_routine(case), cycles(case)
+def examine_library(quick: bool, cycles: Callable[[str, str], int]) -> Iterator[Claim | Note]:
+    """For each case how many times as many cycles the routine takes as the packets that are made of C, which `cycles`
+    tells by file and function (0: there are none that are right); with `quick` one of each routine."""
+    found: dict[str, list[float]] = {}
+    for case in CASES:
+        if quick and case.routine in found:
+            continue
+        run, ours = run_routine(case), cycles(case.file, case.function)
         ratio = run.cycles / ours if ours and not run.wrong else 0.0
-        told = f"{case.function}: {ours} cycles, {case.routine} by hand {run.cycles}: {ratio:.2f}x"
-        yield case.family, ratio, f"{told}{f'; WRONG: {run.wrong}' if run.wrong else ''}"
+        told = f"WRONG: {run.wrong}" if run.wrong else f"{run.cycles} cycles, {ratio:.2f}x"
+        yield Note(f"{case.function}: {ours} cycles; {case.routine} by hand: {told}")
+        found.setdefault(case.routine, []).append(ratio)
+    for routine, ratios in found.items():
+        yield at_least(f"vliw.medium.over_library.{routine}", min(ratios), EACH_BAR)
+    ratios = [max(y, 1e-9) for x in found.values() for y in x]
+    yield at_least("vliw.medium.over_library", float(np.exp(np.log(ratios).mean())), MEAN_BAR)
 
 
 def _up(count: int, step: int) -> int:
@@ -163,7 +168,13 @@ def _sgemm(random: np.random.Generator, m: int, n: int, k: int) -> LibraryCall:
     a, b = np.zeros((rows, terms), np.float32), np.zeros((terms, columns), np.float32)
     a[:m, :k], b[:k] = _whole(random, m, k), _whole(random, k, columns)
     vectors = columns // VECTOR
-    numbers = {"sixes": rows // 6, "pairs": terms // 2, "pitch": 4 * terms, "bpitch": 4 * columns, "cpitch": 4 * columns}
+    numbers = {
+        "sixes": rows // 6,
+        "pairs": terms // 2,
+        "pitch": 4 * terms,
+        "bpitch": 4 * columns,
+        "cpitch": 4 * columns,
+    }
     numbers |= {"wide4": vectors // 4, **{f"wide{x}": int(vectors % 4 == x) for x in (1, 2, 3)}}
     return LibraryCall({"a": a, "b": b, "c": np.zeros((rows, columns), np.float32)}, numbers, {"c": a @ b})
 

@@ -27,8 +27,9 @@ from planish.schedule.steps.bands import Reorder
 from planish.vliw.machine import VliwMachine
 from planish.vliw.pack.packing import pack
 from planish.vliw.pack.reports import Packed, PackOptions
-from planish.vliw.program import Instr, MemoryAddress, StreamRegister
+from planish.vliw.program import Instr, Loop, MemoryAddress, StreamRegister
 from planish.vliw.streams.cost import GUESS, Amount, cycles_of, innermost, least_interval
+from planish.vliw.streams.lane_shifts import shift_lanes
 from planish.vliw.streams.lower import LoweredStream, lower, patterns_of
 from planish.vliw.streams.recurrences import carried_last, keep_carried
 from planish.vliw.streams.shapes import promote, unroll_short, with_extrema, with_own_names
@@ -36,12 +37,15 @@ from planish.vliw.streams.split_sums import split_sums
 from planish.vliw.streams.stream import RefusedError
 from planish.vliw.streams.tiles import Legal, RegisterTile, Tiled, loops_of, reductions_of, tile
 
-GRID = ((1, 1), (1, 2), (1, 4), (1, 8), (2, 2), (3, 2), (4, 1), (4, 2), (6, 2), (6, 3), (8, 1), (8, 2), (16, 1))
+GRID = (
+    (1, 1), (1, 2), (1, 4), (1, 8), (2, 2), (3, 2), (4, 1), (4, 2), (5, 3), (6, 2), (6, 3), (6, 4), (8, 1), (8, 2),
+    (8, 3), (16, 1),
+)  # fmt: skip
 """Rows and vectors of the tiles that are looked at."""
 
 Grid = Sequence[tuple[int, int]]
 
-PROBES = ((1, 1), (1, 2), (4, 1), (4, 2))
+PROBES = ((1, 1), (1, 2), (4, 1), (4, 2), (6, 4))
 """Those with which the forms of a nest are compared."""
 
 FORMS = 2
@@ -50,7 +54,7 @@ FORMS = 2
 SHORT = 81
 """Assignments up to which loops of few iterations are written out."""
 
-PARTS = (4,)
+PARTS = (4, 8, 2)
 """In so many parts sums are made, besides in one."""
 
 MOST_COPIES = 160
@@ -115,6 +119,7 @@ class _Search:
         try:
             made = tile(form.program, *tiles, legal=form.legal) if tiles else Tiled(form.program.kernel)
             lowered = lower(made.kernel, self.machine, self.contract, made.sizes, made.plain)
+            lowered = replace(lowered, program=shift_lanes(lowered.program, self.machine))
         except RefusedError as error:
             self.remarks.setdefault(error.remark.message, error.remark)
             return None
@@ -132,16 +137,25 @@ class _Search:
             if len(loop.body) > MOST_OPERATIONS or places > MOST_PLACES:
                 return f"a loop of {len(loop.body)} operations takes too long to schedule"
             named: dict[str, set[str]] = {}
-            for x in loop.body:
-                assert isinstance(x, Instr)
-                for y in x.operands:
-                    for z in (y.base, y.offset) if isinstance(y, MemoryAddress) else ():
-                        if isinstance(z, StreamRegister):
-                            named.setdefault(z.file, set()).add(z.name)
+            for register in self.kept(loop):
+                named.setdefault(register.file, set()).add(register.name)
             for file, names in named.items():
                 if len(names) > self.machine.file(file).count:
                     return f"a loop uses {len(names)} registers of {file}"
         return None
+
+    def kept(self, loop: Loop) -> Iterator[StreamRegister]:
+        """The registers that live through all iterations of a loop: of addresses, and what it reads and does not set
+        before that."""
+        set_before: set[StreamRegister] = set()
+        for x in loop.body:
+            assert isinstance(x, Instr)
+            written = self.machine.written_places(x.operation)
+            for n, y in enumerate(x.operands):
+                for z in (y.base, y.offset) if isinstance(y, MemoryAddress) else (y,):
+                    if isinstance(z, StreamRegister) and n not in written and z not in set_before:
+                        yield z
+            set_before |= {y for n in written if isinstance(y := x.operands[n], StreamRegister)}
 
     def packed(self, draft: _Draft) -> Planned | None:
         """The packets of a stream; None where there are none."""

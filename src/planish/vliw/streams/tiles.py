@@ -289,7 +289,7 @@ class _Tiler:
     # Strips
 
     def row_strip(self, loop: For, copies: tuple[_Copy, ...], mode: str) -> list[Stmt]:
-        """Some iterations at once, and the rest one by one."""
+        """Some iterations at once, and the rest: at once as well where their number is known, else one by one."""
         count = next(n for label, n in self.tile.rows if label == loop.label)
         lower, upper = (self.same(x, copies, loop) for x in (loop.lower, loop.upper))
         if loop.step != 1:
@@ -298,10 +298,11 @@ class _Tiler:
         whole = simplify(mul(floordiv(trip, index(count)), index(count)))
         middle = simplify(add(lower, whole))
         out: list[Stmt] = []
-        for first, last, step in ((lower, middle, count), (middle, upper, 1)):
+        left = constant(sub(upper, middle)) or 1
+        for first, last, step, suffix in ((lower, middle, count, ""), (middle, upper, left, ".r")):
             if constant(sub(last, first)) == 0:
                 continue
-            var = loop.var if step > 1 else f"{loop.var}.r"
+            var = f"{loop.var}{suffix}"
             made = [
                 _Copy({**x.values, loop.var: add(Var(var, INDEX), index(n))}, x.suffix + (f".{n}" if step > 1 else ""))
                 for x in copies for n in range(step)
