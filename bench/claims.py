@@ -31,6 +31,7 @@ from bench.promises import (
     recognition,
     selection,
     structure,
+    tuning,
     vliw,
 )
 from bench.promises.claim import Claim, Examine
@@ -57,6 +58,7 @@ GROUPS: Mapping[str, Group] = {
     "idioms": Group("small loops become the instructions that an expert would write", idioms.examine),
     "loops": Group("plain loops of all kinds beside what each compiler makes of them", loops.examine),
     "vliw": Group("kernels of signal processing as packets of a VLIW machine, in its simulator", vliw.examine),
+    "tuning": Group("trials are never lost, records repeat, searches beside each other, gains", tuning.examine),
     "ranking": Group("what is taken without the clock, beside what the clock would choose", ranking.examine),
     "structure": Group("how the code is kept; nothing is measured (seconds)", structure.examine, "house"),
 }

@@ -51,14 +51,15 @@ def _values(item: pytest.Function) -> dict[str, str]:
 
 @pytest.fixture(autouse=True, scope="session")
 def _private_cache(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> object:
-    """Tests never read or write the user's own cache. The processes of a run share one: what was asked of a compiler,
-    and the kernels that were made, are the same in all of them."""
+    """Tests never read or write the user's own cache and trials. The processes of a run share one: what was asked of a
+    compiler, and the kernels that were made, are the same in all of them."""
     base = tmp_path_factory.getbasetemp()
     # The folders of xdist's workers are beside each other, in one that is new for each run.
     folder = (base.parent if hasattr(request.config, "workerinput") else base) / "cache"
     folder.mkdir(exist_ok=True)
     patch = pytest.MonkeyPatch()
     patch.setenv("XDG_CACHE_HOME", str(folder))
+    patch.setenv("XDG_DATA_HOME", str(folder / "data"))
     yield None
     patch.undo()
 

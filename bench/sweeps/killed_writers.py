@@ -19,8 +19,8 @@ from pathlib import Path
 
 from planish.schedule.arguments import Point
 from planish.target.probe import usable_cores
-from planish.tune.store.trial_store import TrialStore
-from planish.tune.trial import TuningTask, TuningTrial
+from planish.tuning.store.trial_store import TrialStore
+from planish.tuning.trial import TuningTask, TuningTrial
 
 TASK = TuningTask("kernel nest(; )\n{\n}\n", "native", "0f", "none")
 LONGEST = 0.03

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         instructions,
         kernel,
         program,
+        tune,
     )
     from planish.core.cache import Cache
     from planish.core.diagnostic import PlanishError
@@ -45,14 +46,14 @@ if TYPE_CHECKING:
 __all__ = [
     "Cache", "CompiledFunction", "Instruction", "KernelFunction", "PlanishError", "Program", "Report", "__version__",
     "boolean", "compile", "f16", "f32", "f64", "i8", "i16", "i32", "i64", "instr", "instructions", "kernel", "program",
-    "size", "sizes", "u8", "u16", "u32", "u64",
+    "size", "sizes", "tune", "u8", "u16", "u32", "u64",
 ]  # fmt: skip
 
 _HOMES = {
     **dict.fromkeys(
         (
             "CompiledFunction", "Instruction", "KernelFunction", "Program", "Report", "compile", "instr",
-            "instructions", "kernel", "program",
+            "instructions", "kernel", "program", "tune",
         ),
         "planish.api",
     ),

@@ -32,6 +32,7 @@ from planish.build.read import read_file
 from planish.core.cache import Cache, key
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.files import read_input
+from planish.core.progress import Progress, keep_quiet
 from planish.core.span import Source
 from planish.emit.dropin.standalone import emit_standalone
 from planish.frontend.c.translation_unit import CFile, CFunction
@@ -55,10 +56,15 @@ from planish.schedule.auto.plan import prepare
 from planish.schedule.program import Program
 from planish.schedule.script import print_script
 from planish.target.load import load_target
+from planish.tuning.choices import choose_for
+from planish.tuning.searches.registry import SEARCHES
+from planish.tuning.session import TunedResult, TuningWishes, tune_file
+from planish.tuning.store.trial_store import TrialStore, default_store
+from planish.tuning.tuner import TuningBudget
 
 __all__ = [
     "CompiledFunction", "Instruction", "KernelFunction", "Program", "Report", "compile", "instr", "instructions",
-    "kernel", "program",
+    "kernel", "program", "tune",
 ]  # fmt: skip
 
 
@@ -188,6 +194,41 @@ def compile(
     return _compile(unit, replace(options, function=chosen.name), cache or Cache())
 
 
+def tune(
+    source: str | os.PathLike[str],
+    function: str | None = None,
+    *,
+    seconds: float | None = None,
+    trials: int | None = None,
+    search: str = "auto",
+    seed: int = 1,
+    fresh: bool = False,
+    target: str = "native",
+    fp: Floats = "reassociate",
+    threads: int = 1,
+    sizes: Mapping[str, int] | None = None,
+    defines: Sequence[str] = (),
+    include_dirs: Sequence[str | os.PathLike[str]] = (),
+    compiler: str | None = None,
+    store: str | os.PathLike[str] | None = None,
+    tell: Progress = keep_quiet,
+) -> tuple[TunedResult, ...]:
+    """Searches for faster schedules of the nests of a C file or text, for some seconds, or trials, of each nest (60 s
+    where neither is given); what comes of each nest.
+
+    Every trial is kept in the `store` (the user's, if None) at once; `compile` and `planish build` take the best one
+    from then on. A later call goes on where this one ended, unless `fresh`. `search` is one of "auto", "exhaustive",
+    "random", "evolutionary", "model", "tpe". Raises PlanishError for input that cannot be read, E0927 where there is
+    nothing to tune, and where the store cannot be used.
+    """
+    if search not in ("auto", *SEARCHES):
+        raise ValueError(f"search must be one of auto, {', '.join(SEARCHES)}, but is {search!r}")
+    options = replace(_options(target, fp, threads, True, sizes, defines, include_dirs, compiler), function=function)
+    budget = TuningBudget(60.0 if seconds is None and trials is None else seconds, trials)
+    kept = TrialStore(default_store() if store is None else Path(store))
+    return tuple(tune_file(_read(source), options, TuningWishes(budget, search, seed, fresh), kept, tell))
+
+
 def program(
     source: str | os.PathLike[str], function: str | None = None, *, fp: Floats = "reassociate",
     defines: Sequence[str] = (), include_dirs: Sequence[str | os.PathLike[str]] = (),
@@ -297,6 +338,7 @@ def _compile(unit: _Unit, options: Options, cache: Cache) -> CompiledFunction:
         message = f"code for {target.name} cannot be called here, where the processor is of another kind"
         advice = f"`planish build FILE.c --target {options.target}` writes C for it, which an emulator checks"
         raise PlanishError(Diagnostic("E0122", message, help=advice))
+    options = choose_for((unit.function,), options, TrialStore(default_store()))
     address = key("call", build_address(unit.file.source, options), unit.function.name)
     known = cache.get(address)
     entry = known if known is not None else _build(unit, options)

@@ -12,8 +12,11 @@ from pathlib import Path
 
 from planish.core.span import Source
 from planish.emit.c.compiler_attributes import CompilerSettings, settings_for
+from planish.ir.nest import Kernel
+from planish.ir.text.canonical_nest import canonical_text
 from planish.ir.types import Floats
 from planish.isa.instruction import Catalogue
+from planish.schedule.arguments import NestChoice
 from planish.target.load import load_target
 
 
@@ -26,6 +29,7 @@ class Options:
     that it may use besides those that come with planish, from the files `instructions`. `blas`: the library that a
     version may call, with integers of 64 bits where `ilp64`. `raising`: a version may call kernels of planish's own
     library.
+    `choices`: what tuning, or a record, says of some nests.
     `race`: where versions are not measured, the one that is taken runs beside the original in a few calls, and is used
     where it is not slower.
     """
@@ -47,11 +51,17 @@ class Options:
     ilp64: bool = False
     raising: bool = True
     race: bool = False
+    choices: tuple[NestChoice, ...] = ()
 
     @property
     def settings(self) -> CompilerSettings:
         """What compilers are told of generated functions."""
         return settings_for(load_target(self.target), self.fp)
+
+    def choice_for(self, kernel: Kernel) -> NestChoice | None:
+        """What is said of a nest."""
+        text = canonical_text(kernel) if self.choices else ""
+        return next((x for x in self.choices if x.nest == text), None)
 
     def describe(self) -> str:
         """The options as the command line would spell them."""

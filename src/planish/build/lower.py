@@ -22,7 +22,7 @@ from planish.core.diagnostic import Remark
 from planish.core.progress import Progress, keep_quiet
 from planish.frontend.c.translation_unit import CFunction, Region
 from planish.ir.checker import check_kernel
-from planish.library.driver import make_versions
+from planish.library.driver import make_chosen, make_versions
 from planish.library.loops.unit_stride import version_unit_strides
 from planish.library.parallel.thread_threshold import start_where_worth
 from planish.library.signal.fft_stages.stage_kernels import StageVersion
@@ -33,10 +33,14 @@ from planish.poly.isl.op_budget import OverBudgetError
 from planish.run.calls.signature import CallCase
 from planish.run.size_condition import limit_candidate, limit_stages
 from planish.run.sizes.call_sizes import KnownSizes, find_known
+from planish.schedule.arguments import VERSION, NestChoice, Point
 from planish.schedule.auto.plan import Prepared, Version
 from planish.schedule.auto.tiling.description import tell_nothing_found
 from planish.schedule.run_script import follow
 from planish.target.machine import Target
+
+TUNED = "tuned"
+"""What a version that was chosen is called after, and the remark on it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,14 +76,50 @@ def lower_plan(plan: Plan, options: Options, most: int | None = None) -> RegionP
     region, prepared = plan.region, plan.context.nest
     if options.script is not None:
         return _follow_script(RegionPlan(region, prepared, (), plan.remarks), options)
+    chosen = None if plan.choice is None else lower_choice(plan, plan.choice)
+    if plan.choice is not None and chosen is not None and (plan.choice.only or most == 1):
+        return chosen
     made = make_versions(plan.context, plan.strategies, most)
     remarks = (*plan.remarks, *made.remarks)
+    if plan.choice is not None and chosen is None:
+        message = f"{plan.choice.source}: no strategy makes `{plan.choice.point}`"
+        remarks = (*remarks, Remark("tuned-stale", "refused", message, region.span))
     if not made.versions and prepared is not None:
         remarks = (*remarks, tell_nothing_found(bool(prepared.scop.statements), region))
     elif not made.versions and not remarks:
         remarks = (Remark("schedule-none", "refused", "no legal schedule was found", region.span),)
-    versions = tuple(version_unit_strides(x) if isinstance(x, Version) else x for x in made.versions)
-    return RegionPlan(region, prepared, versions, remarks)
+    first = () if chosen is None else chosen.versions
+    versions = (*first, *_with_unit_strides(made.versions))
+    return RegionPlan(region, prepared, versions[:most], remarks)
+
+
+def lower_choice(plan: Plan, choice: NestChoice) -> RegionPlan | None:
+    """The one version that a choice names, called after it; none where the nest is to stay as it is written. None where
+    the choice is of no use: strategies make nothing of that name any more."""
+    region, nest = plan.region, plan.context.nest
+    remark = Remark(TUNED, "done", f"{choice.source}: {choice.point or 'kept as written'}", region.span)
+    if not choice.version:
+        return RegionPlan(region, nest, (), (*plan.remarks, replace(remark, kind="note")))
+    match lower_at(plan, choice.point):
+        case None:
+            return None
+        case Version() as made:
+            tuned = replace(made, name=f"{made.name}, {TUNED}", remarks=(*made.remarks, remark))
+            return RegionPlan(region, nest, (tuned,), plan.remarks)
+        case StageVersion() as stages:
+            named = replace(stages, name=f"{stages.name}, {TUNED}")
+            return RegionPlan(region, nest, (named,), (*plan.remarks, replace(remark, kind="note")))
+
+
+def lower_at(plan: Plan, point: Point) -> AnyVersion | None:
+    """The version that a point names, with the arguments that it has; None where strategies make none."""
+    version = str(point.get(VERSION) or "")
+    made, _ = make_chosen(replace(plan.context, point=point), plan.strategies, version)
+    return None if made is None else _with_unit_strides((made,))[0]
+
+
+def _with_unit_strides(versions: Sequence[AnyVersion]) -> tuple[AnyVersion, ...]:
+    return tuple(version_unit_strides(x) if isinstance(x, Version) else x for x in versions)
 
 
 def _follow_script(plan: RegionPlan, options: Options) -> RegionPlan:

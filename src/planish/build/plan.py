@@ -31,18 +31,21 @@ from planish.library.strategy import Context, Strategy
 from planish.options import Options
 from planish.poly.isl.affine import NotAffineError
 from planish.poly.isl.op_budget import PASS, OverBudgetError, within
+from planish.schedule.arguments import NestChoice
 from planish.schedule.auto.plan import prepare
 from planish.target.machine import Target
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """A region, what strategies look at, and why it is not scheduled where it is not."""
+    """A region, what strategies look at, and why it is not scheduled where it is not. `choice`: what tuning, or a
+    record, says of it."""
 
     region: Region
     context: Context
     remarks: tuple[Remark, ...]
     strategies: tuple[Strategy[Any], ...]
+    choice: NestChoice | None = None
 
     def matches(self) -> Iterator[Ranked | Remark]:
         """What the strategies match, the cheapest first."""
@@ -69,7 +72,8 @@ def plan_region(region: Region, options: Options, target: Target, tell: Progress
         region.kernel, nest, target, options.fp, options.threads, sizes_of(region, options), region.scratch, maker,
         region,
     )  # fmt: skip
-    return Plan(region, context, remarks, tuple(x for x in STRATEGIES if options.raising or not x.kernels))
+    strategies = tuple(x for x in STRATEGIES if options.raising or not x.kernels)
+    return Plan(region, context, remarks, strategies, options.choice_for(region.kernel))
 
 
 def sizes_of(region: Region, options: Options) -> dict[str, int]:

@@ -86,7 +86,7 @@ def verify(
             case "ok":
                 return (verdict, library), left
             case "not comparable":
-                left, why = _without_failed(left, verdict), verdict.message
+                left, why = without_failed(left, verdict), verdict.message
             case _:
                 return Remark("verify-result", "refused", f"{version.label}: {verdict.status}: {verdict.message}"), left
     message = f"the original comes through none of the calls that could be made up for it ({why}); kept as written"
@@ -135,7 +135,7 @@ def compare_calls(
     return compare(right, library, signature, cases, tolerance, bench.limits, PATIENCE, (), exact)
 
 
-def _without_failed(cases: tuple[CallCase, ...], verdict: Verdict) -> tuple[CallCase, ...]:
+def without_failed(cases: tuple[CallCase, ...], verdict: Verdict) -> tuple[CallCase, ...]:
     """The cases but the one at which the original failed; after one that does not end, no later one would either."""
     failed = verdict.cases_run
     return cases[:failed] if "did not come to its end" in verdict.message else cases[:failed] + cases[failed + 1 :]

@@ -27,6 +27,7 @@ from planish.cli.options import (
     read_floats,
 )
 from planish.cli.terminal.progress import show_progress
+from planish.cli.tuning.trials import open_store
 from planish.core.cache import Cache
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.files import read_input
@@ -88,7 +89,9 @@ def bench(
             progress.start(name)
             try:
                 source = read_input(name).source
-                account, _ = build_cached(source, options, Cache(), tell=progress.tell)
+                account, _ = build_cached(
+                    source, options, Cache(), tell=progress.tell, trials=open_store(None)
+                )
                 for contest in run_contests(source, account, options, compilers, budget, progress.tell):
                     contests.append(contest)
                     if not quiet:

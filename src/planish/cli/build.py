@@ -32,6 +32,7 @@ from planish.cli.options import (
     read_floats,
 )
 from planish.cli.terminal.progress import show_progress
+from planish.cli.tuning.trials import StorePath, open_store
 from planish.cli.vliw.machine_build import build_for_machine
 from planish.core.cache import Cache
 from planish.core.diagnostic import Diagnostic, PlanishError
@@ -49,6 +50,8 @@ from planish.report.tables import build_table, describe_floats, describe_refusal
 from planish.run.toolchains.blas import check_name, find_blas
 from planish.run.toolchains.cross import compiler_for
 from planish.target.load import load_target
+from planish.tuning.choices import read_record
+from planish.tuning.store.trial_store import TrialStore
 from planish.vliw.description import is_machine
 
 DEFAULT_FOLDER = Path("planish-out")
@@ -119,6 +122,14 @@ def build(
         ),
     ] = None,
     ilp64: Annotated[bool, typer.Option("--ilp64", help="--blas: its integers have 64 bits.")] = False,
+    trials: Annotated[
+        bool, typer.Option("--trials/--no-trials", help="Take what `planish tune` has found on this machine.")
+    ] = True,
+    store: StorePath = None,
+    replay: Annotated[
+        str | None,
+        typer.Option("--replay", metavar="FILE", help="Take what this record of tuning has.", show_default=False),
+    ] = None,
     report: Annotated[
         bool, typer.Option("--report", help="Say of each statement which operation it is, what runs it, and why.")
     ] = False,
@@ -142,6 +153,7 @@ def build(
         compiler=cc, script=read_input(script).source if script is not None else None,
         catalogue=_read_instructions(instructions or ()), instructions=tuple(instructions or ()),
         blas=check_name(blas) if blas is not None else None, ilp64=ilp64, raising=raising,
+        choices=() if replay is None else read_record(read_input(replay, "a record of tuning").source),
     )  # fmt: skip
     names = list(dict.fromkeys(files))
     if is_machine(target):
@@ -158,7 +170,8 @@ def build(
         shown = _show(names, options, tuple(dump))
         if shown != OK:
             return shown
-    return _build(names, output, options, force, quiet, report, bool(dump), time_passes)
+    known = open_store(store) if trials else None
+    return _build(names, output, options, force, quiet, report, bool(dump), time_passes, known)
 
 
 def _read_instructions(names: Sequence[str]) -> Catalogue:
@@ -188,7 +201,7 @@ def _show_changed(names: list[str], options: Options) -> int:
 
 def _build(
     names: list[str], folder: Path, options: Options, force: bool, quiet: bool, report: bool, to_stderr: bool,
-    time_passes: bool,
+    time_passes: bool, trials: TrialStore | None,
 ) -> int:  # fmt: skip
     cache, times = Cache(), PassTimes()
     done: list[tuple[FileAccount, bool]] = []
@@ -200,7 +213,7 @@ def _build(
             try:
                 given = read_input(name)
                 account, cached = build_cached(
-                    given.source, options, cache, force=force, tell=progress.tell, times=times
+                    given.source, options, cache, force=force, tell=progress.tell, times=times, trials=trials
                 )
                 written += _write(given, account, folder)
             except PlanishError as error:

@@ -24,6 +24,7 @@ from planish.cli.options import (
     parse_sizes,
     read_floats,
 )
+from planish.cli.tuning.trials import open_store
 from planish.cli.vliw.machine_build import explain_for_machine
 from planish.core.cache import Cache
 from planish.core.diagnostic import PlanishError
@@ -76,7 +77,7 @@ def explain(
 def _recall(source: Source, options: Options) -> FileAccount | None:
     """An earlier build; without a compiler there is none, and the explanation does not need one."""
     try:
-        return recall(source, options, Cache())
+        return recall(source, options, Cache(), open_store(None))
     except PlanishError as error:
         if error.diagnostic.code.startswith("E08"):
             return None

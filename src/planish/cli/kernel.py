@@ -34,7 +34,7 @@ from planish.library.kernels.vectors import PRODUCTS, Vectors, choose_vectors
 from planish.schedule.script import print_script
 from planish.target.load import load_target
 from planish.target.machine import Target as Machine
-from planish.tune.blocking import count_trials, describe, refine_blocking, remark_on
+from planish.tuning.blocking import count_trials, describe, refine_blocking, remark_on
 from planish.version import VERSION
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)

@@ -232,6 +232,10 @@ CODES = {
     "E0923": Code("a line of exported trials is none", "take the line out, or export the trials again"),
     "E0924": Code("the trial store has no such trial", "`planish trials list` names all that there are"),
     "E0925": Code("nothing says which trials are to go", "give --keep, --failed, --older or --task"),
+    "E0926": Code("a hole of a script has no values", 'write the values as in `split("i", ?8|16|32, ("io", "ii"))`'),
+    "E0927": Code("a nest cannot be tuned here", "tune a function that can be called, on the machine that it is for"),
+    "E0928": Code("a search needs a package that is not here", "pip install 'planish[tune]'"),
+    "E0929": Code("a record of tuning is none", "write one with `planish tune FILE --record`"),
 }
 
 

@@ -329,6 +329,11 @@ REASONS = (
         "no version is faster than the original, or it could not be timed",
         "give the sizes that matter with --size N=1000,M=…; --no-measure takes the most promising version",
     ),
+    Reason(
+        "tuned-stale",
+        "what tuning, or a record of it, chose is not made of the nest any more",
+        "tune the file again: strategies have changed since",
+    ),
     # Loops from schedules.
     Reason("astgen-separate", "loops are not separated as far as the option asks", "ask for it in fewer dimensions"),
     Reason("astgen-unroll", "a loop is not written out as the option asks", "unroll loops with few iterations only"),
@@ -393,6 +398,7 @@ DONE = {
     "size-specialise": "loops are unrolled for small sizes that calls are likely to have",
     "stencil-lanes": "repeated sweeps over a line have a segment of it in each lane",
     "transpose-inplace": "a square matrix is transposed in place, by register blocks",
+    "tuned": "tuning, or a record of it, chose the version and its arguments",
     "unit-stride": "a nest has a copy for a step of 1, where the elements that it walks over are neighbours",
     "vector-strips": "a nest of integers in strips of vectors, in instructions that are selected for it",
     "winograd": "a convolution by minimal filtering (Winograd)",

@@ -15,8 +15,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -45,10 +45,12 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MadeVersions:
-    """The versions that were made, in the order of their expected costs, and what is said of those that were not."""
+    """The versions that were made, in the order of their expected costs, and what is said of those that were not.
+    `makers`: what each of them was made of, by its name."""
 
     versions: tuple[AnyVersion, ...]
     remarks: tuple[Remark, ...]
+    makers: Mapping[str, Ranked] = field(default_factory=dict)
 
 
 def rank(cx: Context, strategies: Sequence[Strategy[Any]]) -> Iterator[Ranked | Remark]:
@@ -73,6 +75,7 @@ def make_versions(cx: Context, strategies: Sequence[Strategy[Any]], most: int | 
     made: list[AnyVersion] = []
     nests: list[Version] = []
     remarks: list[Remark] = []
+    makers: dict[str, Ranked] = {}
     for match in rank(cx, strategies):
         if isinstance(match, Remark):
             remarks.append(match)
@@ -84,11 +87,27 @@ def make_versions(cx: Context, strategies: Sequence[Strategy[Any]], most: int | 
                 remarks.append(x)
             elif all(x.name != y.name for y in made):
                 made.append(version := _checked(cx, x))
+                makers[version.name] = match
                 if isinstance(version, Version) and not match.strategy.kernels:
                     nests.append(version)
-        if most is not None and len(made) >= most:
+        if most is not None and len(made) >= most or cx.wanted in makers:
             break  # before anything else is looked for
-    return MadeVersions(tuple(made[:most]), tuple(dict.fromkeys(remarks)))
+    return MadeVersions(tuple(made[:most]), tuple(dict.fromkeys(remarks)), makers)
+
+
+def make_chosen(
+    cx: Context, strategies: Sequence[Strategy[Any]], version: str
+) -> tuple[AnyVersion | None, list[Remark]]:
+    """The version of that name with the arguments that `cx.point` has, by the strategies that it is called after, or by
+    all where these do not make it; None where there is none. And what the strategies said."""
+    wanted = replace(cx, wanted=version)
+    said: list[Remark] = []
+    for asked in ([x for x in strategies if x.makes(version)], strategies):
+        made = make_versions(wanted, asked)
+        said += [x for x in made.remarks if x not in said]
+        if version in made.makers:
+            return next(x for x in made.versions if x.name == version), said
+    return None, said
 
 
 def _matches(strategy: Strategy[Any], cx: Context) -> list[Ranked]:
@@ -96,7 +115,8 @@ def _matches(strategy: Strategy[Any], cx: Context) -> list[Ranked]:
 
 
 def _apply(match: Ranked, cx: Context) -> list[AnyVersion | Remark]:
-    return list(match.strategy.apply(cx, match.found))
+    own = replace(cx, point=cx.point.under(match.strategy.name)) if cx.point else cx
+    return list(match.strategy.apply(own, match.found))
 
 
 def _in_order(nests: Sequence[Version]) -> tuple[Version, ...]:

@@ -56,7 +56,7 @@ def find_strategy(name: str) -> Strategy[Any]:
     for asked in dict.fromkeys((name, current_version(name), current_code(name))):
         for part in reversed(asked.split(", ")):
             for x in STRATEGIES:
-                if part in (x.name, *x.variants) or part.startswith(f"{x.name}-"):
+                if x.makes(part):
                     return x
     known = ", ".join(x.name for x in STRATEGIES)
     raise PlanishError(Diagnostic("E0123", f"no strategy is called `{name}`", help=f"there are: {known}"))

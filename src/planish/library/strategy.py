@@ -30,6 +30,7 @@ from planish.poly.idioms.histogram import find_counting
 from planish.poly.idioms.lu_partial_pivoting import find_pivoting
 from planish.poly.isl.affine import NotAffineError
 from planish.poly.scop.extraction import Scop
+from planish.schedule.arguments import DEFAULTS, NO_ARGUMENTS, Point, TuningArguments
 from planish.schedule.auto.cost.estimate import CostModel
 from planish.schedule.auto.plan import Prepared, Version, as_written, cycles_of, prepare
 from planish.schedule.auto.policies import POLICY_NAMES
@@ -59,7 +60,9 @@ class Context:
     `region`: its place in a file, None for a part of one. `sizes`: those that calls are likely to have; `scratch`:
     arrays of which nothing is read behind the nest. `known`: the versions made so far; `nests`: those
     of them that call no kernels, those that only schedule loops first; `alone`: all versions of a part
-    of the nest for one thread, but for those that call kernels of the library.
+    of the nest for one thread, but for those that call kernels of the library. `point`: the values of a strategy's
+    arguments (of `apply`), or of all strategies', each behind the name of its own; `wanted`: the version that alone is
+    asked for.
     """
 
     kernel: Kernel
@@ -74,6 +77,8 @@ class Context:
     known: tuple[AnyVersion, ...] = ()
     nests: tuple[Version, ...] = ()
     alone: Callable[[Context, Prepared], tuple[Version, ...]] = lambda cx, part: ()
+    point: Point = DEFAULTS
+    wanted: str = ""
 
     @classmethod
     def of(cls, kernel: Kernel, target: Target, fp: Floats = "reassociate", threads: int = 1) -> Context:
@@ -140,6 +145,9 @@ class Strategy(Generic[Found]):
     of one of these. Costs are expected times, relative to that of the best schedule of loops (`LOOPS`): `cost` is that
     of something found, and never below `least`, which is known before anything is looked for; the default is `least`.
 
+    `arguments`: what may be tuned of the version of that name, of something that it found, which `apply` reads from
+    `Context.point`.
+
     `kernels`: it calls kernels of the library; `loop`: it rewrites the loop around the nest, which needs no analysis of
     the nest; `search`: it rewrites nests that search; `variants`: what each of several ways is called, and does.
     """
@@ -150,6 +158,7 @@ class Strategy(Generic[Found]):
     apply: Callable[[Context, Found], Made]
     least: Callable[[Context], float]
     cost: Callable[[Context, Found], float] | None = None
+    arguments: Callable[[Context, Found, str], TuningArguments] = lambda cx, found, version: NO_ARGUMENTS
     kernels: bool = False
     loop: bool = False
     search: bool = False
@@ -158,6 +167,11 @@ class Strategy(Generic[Found]):
     def cost_of(self, cx: Context, found: Found) -> float:
         """What the versions of something found are expected to cost."""
         return self.least(cx) if self.cost is None else self.cost(cx, found)
+
+    def makes(self, version: str) -> bool:
+        """Whether a version of that name, or a part of it behind a comma, is called after the strategy."""
+        names = (self.name, *self.variants)
+        return any(x in names or x.startswith(f"{self.name}-") for x in version.split(", "))
 
     def fits(self, cx: Context) -> bool:
         """Whether the strategy is for nests of that kind at all."""

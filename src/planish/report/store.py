@@ -21,19 +21,23 @@ from planish.run.toolchains.blas import find_blas
 from planish.run.toolchains.cross import compiler_for, is_foreign
 from planish.run.toolchains.emulator import find_emulator
 from planish.target.load import load_target
+from planish.tuning.choices import with_known_choices
+from planish.tuning.store.trial_store import TrialStore
 
 
 def build_cached(
     source: Source, options: Options, cache: Cache, *, force: bool = False, tell: Progress = keep_quiet,
-    times: PassTimes | None = None,
+    times: PassTimes | None = None, trials: TrialStore | None = None,
 ) -> tuple[FileAccount, bool]:
     """The account of building a file, and whether it was remembered; with `force` it is built anew;
-    `times` gets what its passes take.
+    `times` gets what its passes take. `trials`: where the best points of its nests are looked up.
 
     Raises PlanishError for input that cannot be read or compiled; such builds are not remembered, and no others that
     may come to something else the next time.
     """
     tell("looking for an earlier build")
+    if trials is not None:
+        options = with_known_choices(source, options, trials)
     address = build_address(source, options)
     known = None if force else cache.get(address)
     if known is not None:
@@ -44,8 +48,10 @@ def build_cached(
     return account, False
 
 
-def recall(source: Source, options: Options, cache: Cache) -> FileAccount | None:
+def recall(source: Source, options: Options, cache: Cache, trials: TrialStore | None = None) -> FileAccount | None:
     """The account of an earlier build with these options, or None; nothing is built."""
+    if trials is not None:
+        options = with_known_choices(source, options, trials)
     known = cache.get(build_address(source, options))
     return None if known is None else parse_account(known.decode())
 

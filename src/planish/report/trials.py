@@ -1,7 +1,7 @@
 """Tables of trials: the tasks of a store, and a trial in full.
 
 >>> from planish.schedule.arguments import Point
->>> from planish.tune.trial import TuningTask
+>>> from planish.tuning.trial import TuningTask
 >>> task = TuningTask("kernel nest(; )\\n{\\n}\\n", "native", "0f", "gcc 12.2")
 >>> describe_score(TuningTrial(task, Point(), "ok", 1.0, 2.0)), describe_score(TuningTrial(task, Point(), "crash"))
 ('2.00x', 'crash')
@@ -15,8 +15,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from planish.report.tables import format_ratio, format_seconds
-from planish.tune.store.trial_store import TaskSummary
-from planish.tune.trial import TuningTrial
+from planish.tuning.store.trial_store import TaskSummary
+from planish.tuning.trial import TuningTrial
 
 SHORT = 12
 """Digits of a digest that are shown: enough to name it."""

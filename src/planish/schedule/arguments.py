@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 Value = int | str
 """What an argument may be."""
@@ -34,6 +34,15 @@ class Point:
         """The value of an argument, None where the point has none."""
         return next((value for known, value in self.values if known == name), None)
 
+    def under(self, name: str) -> Point:
+        """The values whose names begin with a name and a dot, without these.
+
+        >>> str(Point.of({"loops.tile.1.1": 32, "version": "maxfuse"}).under("loops"))
+        'tile.1.1=32'
+        """
+        start = f"{name}."
+        return Point(tuple((x.removeprefix(start), value) for x, value in self.values if x.startswith(start)))
+
     def joined(self, more: Mapping[str, Value]) -> Point:
         """The point with some values in place of its own."""
         return Point.of({**self.as_dict(), **more})
@@ -43,6 +52,26 @@ class Point:
 
     def __str__(self) -> str:
         return " ".join(f"{name}={value}" for name, value in self.values)
+
+
+VERSION = "version"
+"""What the choice of a version is called in a point."""
+
+
+@dataclass(frozen=True, slots=True)
+class NestChoice:
+    """What a nest is to become: its canonical text (`planish.ir.text.canonical_nest`), the point that names the version
+    and its arguments, and where this was found. `only`: nothing else is to be tried."""
+
+    nest: str
+    point: Point
+    source: str = ""
+    only: bool = False
+
+    @property
+    def version(self) -> str:
+        """The version's name; "" where the nest is to stay as it is written."""
+        return str(self.point.get(VERSION) or "")
 
 
 DEFAULTS = Point()
@@ -86,6 +115,27 @@ class TuningArguments:
 
     arguments: tuple[TuningArgument, ...] = ()
     constraints: tuple[TuningConstraint, ...] = ()
+
+    def named(self, start: str) -> TuningArguments:
+        """The same with a name and a dot in front of all names."""
+
+        def longer(name: str) -> str:
+            return f"{start}.{name}"
+
+        def renamed(x: TuningConstraint) -> TuningConstraint:
+            def holds(values: Mapping[str, Value]) -> bool:
+                return x.holds({name.removeprefix(f"{start}."): value for name, value in values.items()})
+
+            return TuningConstraint(tuple(map(longer, x.names)), holds, x.note)
+
+        own = [
+            replace(x, name=longer(x.name), only=x.only and (longer(x.only[0]), x.only[1])) for x in self.arguments
+        ]  # fmt: skip
+        return TuningArguments(tuple(own), tuple(map(renamed, self.constraints)))
+
+    def joined(self, more: TuningArguments) -> TuningArguments:
+        """Those of both."""
+        return TuningArguments((*self.arguments, *more.arguments), (*self.constraints, *more.constraints))
 
     def __bool__(self) -> bool:
         return bool(self.arguments)

@@ -8,8 +8,8 @@ import pytest
 
 from planish.cli import main
 from planish.schedule.arguments import Point
-from planish.tune.store.trial_store import TrialStore
-from planish.tune.trial import TuningTask, TuningTrial
+from planish.tuning.store.trial_store import TrialStore
+from planish.tuning.trial import TuningTask, TuningTrial
 
 TASK = TuningTask("kernel nest(v0; )\n{\n}\n", "native", "0f" * 32, "gcc 12.2", "--fp reassociate")
 BEST = TuningTrial(TASK, Point.of({"rows": 8}), "ok", 1e-3, 2e-3, (1e-3,), label="f.c: f", calls=12, made="2030-01-01")

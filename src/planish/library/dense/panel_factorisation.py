@@ -21,7 +21,7 @@ from planish.ir.nest import Kernel
 from planish.ir.types import Floats
 from planish.library.dense import gram_schmidt, householder, lu_partial_pivoting
 from planish.library.kernels.kernel_cache import KernelCache
-from planish.library.loops.histogram import counting_versions
+from planish.library.loops.histogram import TABLES, TOGETHER, counting_versions
 from planish.library.lowering import NotLoweredError, lower_raised
 from planish.poly.isl.affine import NotAffineError
 from planish.raising.raised import Raised
@@ -30,10 +30,10 @@ from planish.target.machine import Target
 
 
 def histogram_versions(
-    kernel: Kernel, prepared: Prepared, target: Target, threads: int = 1
+    kernel: Kernel, prepared: Prepared, target: Target, threads: int = 1, tables: int = TABLES, together: int = TOGETHER
 ) -> tuple[tuple[Version, ...], tuple[Remark, ...]]:
-    """The versions of a kernel that counts, and why there are none."""
-    made = counting_versions(kernel, prepared, target, threads)
+    """The versions of a kernel that counts, and why there are none; the arguments are those of `counting_versions`."""
+    made = counting_versions(kernel, prepared, target, threads, tables, together)
     message = "no private copies of the bins: they do not fit into the first-level cache"
     return made, () if made else (Remark("histogram-private", "note", message, prepared.scop.kernel.span),)
 

@@ -57,22 +57,27 @@ OFTEN = 8
 """So many operations there have to be for each element of the tables, which are cleared and added up."""
 
 
-def counting_versions(kernel: Kernel, prepared: Prepared, target: Target, threads: int = 1) -> tuple[Version, ...]:
-    """The histogram versions of a kernel: those for several threads first; none where there is no histogram, or tables
-    are too large. NotAffineError as of `delinearise`."""
+def counting_versions(
+    kernel: Kernel, prepared: Prepared, target: Target, threads: int = 1, tables: int = TABLES,
+    together: int = TOGETHER,
+) -> tuple[Version, ...]:  # fmt: skip
+    """The histogram versions of a kernel: those for several threads first; none where there is no histogram, or
+    `tables` are too large. `together`: the iterations done at a time. NotAffineError as of `delinearise`."""
     flat = delinearise(kernel)
     found = find_counting(flat)
     if found is None:
         return ()
     room = target.cache(1).share // SHARE
-    few = TABLES if sum(x.rows * x.type.size for x in found.counts) * TABLES <= room else 1
-    made = (_version(flat, prepared, found, few, x) for x in dict.fromkeys((threads, 1)) if few * x > 1)
+    few = tables if sum(x.rows * x.type.size for x in found.counts) * tables <= room else 1
+    made = (_version(flat, prepared, found, few, x, together) for x in dict.fromkeys((threads, 1)) if few * x > 1)
     return tuple(x for x in made if x is not None)
 
 
-def _version(kernel: Kernel, prepared: Prepared, found: Histogram, few: int, threads: int) -> Version | None:
+def _version(
+    kernel: Kernel, prepared: Prepared, found: Histogram, few: int, threads: int, together: int
+) -> Version | None:
     """The version with so many tables for each of some threads; None where no nest can have them."""
-    tables = Tables(found, few, threads, {*used_names(kernel)})
+    tables = Tables(found, few, threads, {*used_names(kernel)}, together)
     body: list[Stmt] = []
     for stmt in found.body.body:
         body += tables.around(stmt) if isinstance(stmt, For) else [stmt]
@@ -94,9 +99,10 @@ class Tables:
     """The statements of what counts in `few` tables for each of some threads; names that are made are `taken` then.
     `arrays`: the tables of each array; `used`: whether a nest has them."""
 
-    def __init__(self, found: Histogram, few: int, threads: int, taken: set[str]) -> None:
+    def __init__(self, found: Histogram, few: int, threads: int, taken: set[str], together: int = TOGETHER) -> None:
         self.counts = {x.array: x for x in found.counts}
         self.few, self.threads, self.taken, self.used = few, threads, taken, False
+        self.together = together
         self.arrays = {
             x.array: Array(take_name(f"{x.array}_tables", taken), x.type, (*map(index, (threads, x.rows, few)),), True)
             for x in found.counts
@@ -148,11 +154,11 @@ class Tables:
         if self.few == 1 or loads(loop.upper) or loop.step != 1:
             return (replace(loop, body=self.in_table(loop.body, part, 0)),)
         length = extremum("max", sub(loop.upper, loop.lower), index(0))
-        end = simplify(add(loop.lower, mul(index(TOGETHER), floordiv(length, index(TOGETHER)))))
-        copies = (self.copy(loop, part, x) for x in range(TOGETHER))
+        end = simplify(add(loop.lower, mul(index(self.together), floordiv(length, index(self.together)))))
+        copies = (self.copy(loop, part, x) for x in range(self.together))
         several = Block(tuple(x for copy in copies for x in copy))
         rest = replace(loop, lower=end, body=self.in_table(loop.body, part, 0))
-        return replace(loop, upper=end, step=TOGETHER, body=several), rest
+        return replace(loop, upper=end, step=self.together, body=several), rest
 
     def copy(self, loop: For, part: Expr, number: int) -> Iterator[Stmt]:
         """One of several iterations, with cells of its own."""

@@ -226,7 +226,7 @@ def draft_version(
             # Many values at a time fill the registers by themselves.
             chosen = replace(chosen, jam=())
         bands.append((path, band, share_out(chosen) if threads > 1 else chosen))
-    shaped = within(partial(_shape_bands, schedule, bands), SHAPING_LIMIT)
+    shaped = within(partial(shape_bands, schedule, bands), SHAPING_LIMIT)
     cost = cycles_of(model or CostModel(scop, target, {}, cells or ()), shaped[0])
     kept = order.subtract(movable)
     return ScheduleDraft(policy, schedule, tuple(bands), cost, kept, frozenset(cells or ()), shaped)
@@ -249,7 +249,7 @@ def shape_schedule(
     of floats may be made in another order; `private`: each thread has local scalars of its own, in the place of arrays
     that hold them for all iterations; None where that cannot be."""
     scop, policy = prepared.scop, draft.policy
-    schedule, plans = draft.shaped or _shape_bands(draft.schedule, draft.bands)
+    schedule, plans = draft.shaped or shape_bands(draft.schedule, draft.bands)
     kept = _Kept()
     for _, band, choice in draft.bands:
         kept.note(band, choice, {a.name for a in scop.locals})
@@ -283,7 +283,7 @@ def lower_schedule(
     return lower(scop, schedule, scop.locals, dropped)
 
 
-def _shape_bands(
+def shape_bands(
     schedule: isl.Schedule, bands: Sequence[tuple[Path, Band, BandPlan]]
 ) -> tuple[isl.Schedule, tuple[BandPlan, ...]]:
     """The schedule with its bands shaped, each as it is planned or more simply; and what was done."""

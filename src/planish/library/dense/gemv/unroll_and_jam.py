@@ -30,13 +30,13 @@ NAME = "gemv-rows"
 """What the version is called."""
 
 
-def dot_versions(prepared: Prepared, target: Target) -> tuple[Version, ...]:
-    """The versions of a kernel that adds up along rows, with sums in another order; none where it does not, or there
-    are no instructions for it."""
+def dot_versions(prepared: Prepared, target: Target, rows: int = ROWS) -> tuple[Version, ...]:
+    """The versions of a kernel that adds up along rows, at most so many at a time, with sums in another order; none
+    where it does not, or there are no instructions for it."""
     kernel = as_written(prepared)
     if not find_row_sums(kernel, target):
         return ()
-    made = [(name, *_by_tiles(kernel, target, rows)) for name, rows in ((NAME, ROWS), (f"{NAME}-{FEWER}", FEWER))]
+    made = [(name, *_by_tiles(kernel, target, most)) for name, most in ((NAME, rows), (f"{NAME}-{FEWER}", FEWER))]
     different = made if made[0][1] != made[1][1] else made[:1]
     return tuple(Version(name, prepared.scop.schedule, x, remarks, 0.0) for name, x, remarks in different)
 

@@ -49,15 +49,15 @@ BLOCK = 2048
 """The iterations of a block: what they read stays in the nearest cache until it is looked at again."""
 
 
-def in_blocks(found: CellUpdate, taken: set[str]) -> Iterator[Stmt]:
-    """The statements that stand for a loop; names that are made are `taken` then."""
+def in_blocks(found: CellUpdate, taken: set[str], block: int = BLOCK) -> Iterator[Stmt]:
+    """The statements that stand for a loop; names that are made are `taken` then. `block`: the iterations of one."""
     match found:
         case Location():
-            yield _Blocks(found, taken).location(found)
+            yield _Blocks(found, taken, block).location(found)
         case Match() if found.is_of_any:
             yield from _any(found, taken)
         case Match():
-            yield _Blocks(found, taken).match(found)
+            yield _Blocks(found, taken, block).match(found)
         case Affine():
             yield from _AffineLanes(found, taken).stmts()
         case Unrolled():
@@ -94,8 +94,8 @@ def _any(found: Match, taken: set[str]) -> Iterator[Stmt]:
 class _Blocks:
     """A loop on its way to blocks of iterations."""
 
-    def __init__(self, found: Location | Match, taken: set[str]) -> None:
-        self.found, self.loop, self.taken = found, found.loop, taken
+    def __init__(self, found: Location | Match, taken: set[str], block: int) -> None:
+        self.found, self.loop, self.taken, self.block = found, found.loop, taken, block
         self.first, self.end = take_name("first", taken), take_name("end", taken)
         self.place = Array(take_name("place", taken), I32, memory="register")
 
@@ -105,9 +105,9 @@ class _Blocks:
         best = Array(take_name("best", self.taken), type, memory="register")
         known, is_first = Load(best.name, (), type), found.op in ("gt", "lt")
         equal = Compare("eq", found.value, known)
-        seek = self._seek("min" if is_first else "max", BLOCK if is_first else -1, equal)
+        seek = self._seek("min" if is_first else "max", self.block if is_first else -1, equal)
         here = Load(self.place.name, (), I32)
-        there = Compare("lt", here, _number(BLOCK)) if is_first else Compare("ge", here, _number(0))
+        there = Compare("lt", here, _number(self.block)) if is_first else Compare("ge", here, _number(0))
         # A value may be rounded otherwise when it is computed again: then the block is gone through as it was written.
         otherwise = () if is_exact(found.value) else (self._plain(),)
         look = Block((*seek, If(there, self._changed(), Block(otherwise))))
@@ -121,8 +121,8 @@ class _Blocks:
         return self._blocks(*self._seek("max", -1, found.condition), If(there, self._changed()))
 
     def _blocks(self, *body: Stmt) -> Stmt:
-        end = Let(self.end, extremum("min", self.loop.upper, add(index(self.first), index(BLOCK))))
-        return For(self.first, self.loop.lower, self.loop.upper, BLOCK, Block((end, *body)), span=self.loop.span)
+        end = Let(self.end, extremum("min", self.loop.upper, add(index(self.first), index(self.block))))
+        return For(self.first, self.loop.lower, self.loop.upper, self.block, Block((end, *body)), span=self.loop.span)
 
     def _over(self, cell: Array, op: ReduceOp, value: object) -> For:
         assert callable(value)

@@ -52,27 +52,30 @@ class _Names:
     lane: str
 
 
-def fetch_rows(block: Block, instructions: Mapping[str, str], taken: set[str]) -> Block:
+def fetch_rows(block: Block, instructions: Mapping[str, str], taken: set[str], part: int = PART) -> Block:
     """A block where the rows of some arrays, which nothing stores to, are fetched, each by the instruction of its
-    array."""
-    return Block(tuple(_fetching(x, instructions, taken) for x in block.body))
+    array, so many bytes at a time."""
+    return Block(tuple(_fetching(x, instructions, taken, part) for x in block.body))
 
 
-def _fetching(stmt: Stmt, instructions: Mapping[str, str], taken: set[str]) -> Stmt:
+def _fetching(stmt: Stmt, instructions: Mapping[str, str], taken: set[str], part: int) -> Stmt:
     match stmt:
         case For() if not stmt.facts.simd:
             found = _find(stmt, instructions)
             if found is None:
-                return replace(stmt, body=fetch_rows(stmt.body, instructions, taken))
+                return replace(stmt, body=fetch_rows(stmt.body, instructions, taken, part))
             loop, load = found
-            by = _within if loop.facts.stream else _by_parts
-            made = by(stmt, loop, load, instructions[load.array], taken)
+            instruction = instructions[load.array]
+            if loop.facts.stream:
+                made = _within(stmt, loop, load, instruction, taken)
+            else:
+                made = _by_parts(stmt, loop, load, instruction, taken, part)
             return replace(stmt, body=with_stmts(stmt.body, loop, (made,)))
         case If():
-            then, otherwise = (fetch_rows(x, instructions, taken) for x in (stmt.then, stmt.otherwise))
+            then, otherwise = (fetch_rows(x, instructions, taken, part) for x in (stmt.then, stmt.otherwise))
             return replace(stmt, then=then, otherwise=otherwise)
         case Block():
-            return fetch_rows(stmt, instructions, taken)
+            return fetch_rows(stmt, instructions, taken, part)
         case _:
             return stmt
 
@@ -138,10 +141,10 @@ def _next_row(outer: For) -> Expr:
     return extremum("min", add(index(outer.var), index(1)), sub(outer.upper, index(1)))
 
 
-def _by_parts(outer: For, loop: For, load: Load, instruction: str, taken: set[str]) -> For:
+def _by_parts(outer: For, loop: For, load: Load, instruction: str, taken: set[str], part: int) -> For:
     """A loop by parts, before each of which that part of the next row is fetched."""
     names = _Names(*(take_name(x, taken) for x in (f"{loop.var}_part", "fetched", "line", "l")))
-    size, line = PART // load.type.size, LINE // load.type.size
+    size, line = part // load.type.size, LINE // load.type.size
     end = add(index(names.part), index(size))
     upper = extremum("min", loop.upper, end)
     element = place(load.index[-1], {loop.var: add(index(names.line), index(names.lane))})

@@ -36,7 +36,7 @@ from planish.ir.traverse import expressions, loads, substitute, used_names, vari
 from planish.ir.types import BOOL, F32
 from planish.isa.shipped import extension
 from planish.library.kernels.vectors import Vectors, choose_vectors
-from planish.library.loops.nontemporal.prefetch import fetch_rows
+from planish.library.loops.nontemporal.prefetch import PART, fetch_rows
 from planish.library.loops.nontemporal.row_stores import StoredRow, find_row
 from planish.library.loops.nontemporal.software_pipelining import overlap
 from planish.library.loops.nontemporal.staging import keep_apart
@@ -59,18 +59,20 @@ class _Place:
     target: Target
     vectors: Vectors
     sizes: Mapping[str, Expr]
+    part: int = PART
 
 
 def stream_versions(
     prepared: Prepared, target: Target, candidates: Sequence[Version], *, reassociate: bool = False,
-    sizes: Mapping[str, int] | None = None,
+    sizes: Mapping[str, int] | None = None, part: int = PART,
 ) -> tuple[Version, ...]:  # fmt: skip
     """The versions of some candidates, and of others in which values are kept apart until they are final; none where
-    nothing of them is written so, is too little with the sizes that are known, or the target cannot."""
+    nothing of them is written so, is too little with the sizes that are known, or the target cannot. `part`: the bytes
+    of a row that are fetched at a time."""
     vectors = _vectors(target)
     if vectors is None or not vectors.has("stream"):
         return ()
-    place = _Place(target, vectors, {x: index(y) for x, y in (sizes or {}).items()})
+    place = _Place(target, vectors, {x: index(y) for x, y in (sizes or {}).items()}, part)
     out = _first(prepared.scop, candidates, place)
     apart = keep_apart(prepared)
     if apart is not None:
@@ -143,7 +145,7 @@ def stream(scop: Scop, candidate: Version, place: _Place, *, along: bool = False
     if simplify(substitute(large, place.sizes)) == Const(False, BOOL):
         return None
     taken = {*used_names(kernel), *used_names(replace(kernel, body=marked))}
-    marked = move_bounds(fetch_rows(marked, _fetched(kernel, vectors), taken), frozenset(taken))
+    marked = move_bounds(fetch_rows(marked, _fetched(kernel, vectors), taken, place.part), frozenset(taken))
     allocated = [x for x in kernel.body.body if isinstance(x, Alloc)]
     body, plain = (Block(tuple(x for x in y.body if not isinstance(x, Alloc))) for y in (marked, kernel.body))
     whole = simplify_block(Block((*allocated, If(large, body, plain))), assumptions=kernel.assumptions)

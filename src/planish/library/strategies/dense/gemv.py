@@ -11,8 +11,12 @@ from __future__ import annotations
 
 from planish.ir.nest import For, Kernel, Reduce, Stmt
 from planish.ir.traverse import walk
+from planish.library.dense.gemv.register_block import ROWS
 from planish.library.dense.gemv.unroll_and_jam import dot_versions, find_row_sums
 from planish.library.strategy import BEHIND, Context, Made, Strategy, share
+from planish.schedule.arguments import NO_ARGUMENTS, TuningArgument, TuningArguments
+
+ROWS_AT_A_TIME = TuningArgument("rows", (1, 2, 4, 6, 8, 10, 12, 16), ROWS, "rows at a time, at most")
 
 
 def _match(cx: Context) -> tuple[tuple[Stmt, ...], ...]:
@@ -28,7 +32,7 @@ def _has_sums(kernel: Kernel) -> bool:
 
 
 def _apply(cx: Context, found: tuple[Stmt, ...]) -> Made:
-    return dot_versions(cx.prepared, cx.target)
+    return dot_versions(cx.prepared, cx.target, ROWS_AT_A_TIME.number(cx.point))
 
 
 def _cost(cx: Context, found: tuple[Stmt, ...]) -> float:
@@ -37,7 +41,12 @@ def _cost(cx: Context, found: tuple[Stmt, ...]) -> float:
     return 0.8 if all(x in found for x in cx.as_written.body.body if isinstance(x, For)) else BEHIND
 
 
+def _arguments(cx: Context, found: tuple[Stmt, ...], version: str) -> TuningArguments:
+    """That of fewer rows is there for builds without tuning: it is one of the points of the other."""
+    return TuningArguments((ROWS_AT_A_TIME,)) if version == GEMV.name else NO_ARGUMENTS
+
+
 GEMV = Strategy(
     "gemv-rows", "register-blocked matrix-vector product: unroll-and-jam over rows",
-    _match, _apply, share(0.8), _cost,
+    _match, _apply, share(0.8), _cost, _arguments,
 )  # fmt: skip

@@ -30,9 +30,11 @@ from planish.library.loops.cell_reduction.cell_update import (
     scratch_cells,
 )
 from planish.library.strategy import BEHIND, Context, Made, Strategy, share
+from planish.schedule.arguments import NO_ARGUMENTS, TuningArgument, TuningArguments
 from planish.schedule.auto.plan import Version
 
 NAME = "cell-reduction"
+BLOCK_SIZE = TuningArgument("block", (256, 512, 1024, 2048, 4096, 8192, 16384), BLOCK, "iterations of a block")
 
 
 def _match(cx: Context) -> tuple[Kernel, ...]:
@@ -54,28 +56,28 @@ def _found(stmt: Stmt, kernel: Kernel, reassociate: bool) -> CellUpdate | None:
 
 
 def _apply(cx: Context, kernel: Kernel) -> Made:
-    taken, body = {*used_names(kernel)}, kernel.body
+    taken, body, block = {*used_names(kernel)}, kernel.body, BLOCK_SIZE.number(cx.point)
     remarks: list[Remark] = []
     for loop in walk(kernel.body):
         found = _found(loop, kernel, cx.reassociate)
         if found is not None:
-            body = with_stmts(body, loop, tuple(in_blocks(found, taken)))
-            remarks.append(Remark(NAME, "done", _describe(found), found.loop.span or kernel.span))
+            body = with_stmts(body, loop, tuple(in_blocks(found, taken, block)))
+            remarks.append(Remark(NAME, "done", _describe(found, block), found.loop.span or kernel.span))
     body = simplify_block(body, assumptions=kernel.assumptions)
     schedule = cx.prepared.scop.schedule
     return (Version(NAME, schedule, replace(kernel, body=body), tuple(remarks), 0.0),)
 
 
-def _describe(found: CellUpdate) -> str:
+def _describe(found: CellUpdate, block: int) -> str:
     match found:
         case Location(values=values):
             cells = ", ".join(values)
-            return f"{cells}: blocks of {BLOCK} iterations are searched in lanes for the place of an extremum"
+            return f"{cells}: blocks of {block} iterations are searched in lanes for the place of an extremum"
         case Match(values=values) if found.is_of_any:
             return f"{', '.join(values)}: whether any iteration counts is found in lanes"
         case Match(values=values):
             cells = ", ".join(values)
-            return f"{cells}: blocks of {BLOCK} iterations are searched in lanes for the last one that counts"
+            return f"{cells}: blocks of {block} iterations are searched in lanes for the last one that counts"
         case Affine(cell=cell):
             return f"{cell.array}: an affine recurrence of which {LANES} lanes have every {LANES}th term"
         case Unrolled(cell=cell, loop=loop):
@@ -91,7 +93,14 @@ def _cost(cx: Context, kernel: Kernel) -> float:
     return 0.5 if all(_found(x, kernel, cx.reassociate) is not None for x in inner) else BEHIND
 
 
+def _arguments(cx: Context, kernel: Kernel, version: str) -> TuningArguments:
+    """Only what searches goes by blocks."""
+    found = (_found(x, kernel, cx.reassociate) for x in walk(kernel.body))
+    searched = any(isinstance(x, Location) or (isinstance(x, Match) and not x.is_of_any) for x in found)
+    return TuningArguments((BLOCK_SIZE,)) if searched else NO_ARGUMENTS
+
+
 CELL_REDUCTION = Strategy(
     NAME, "finds the place of an extremum, or the last match, by blocks; splits affine recurrences; rerolls sums",
-    _match, _apply, share(0.5), _cost,
+    _match, _apply, share(0.5), _cost, _arguments,
 )  # fmt: skip

@@ -12,17 +12,22 @@ from __future__ import annotations
 
 from planish.library.strategy import LOOPS as BEST
 from planish.library.strategy import Context, Made, Strategy, cost_of_cycles, share
+from planish.schedule.arguments import TuningArguments
+from planish.schedule.auto.draft_arguments import draft_at, list_draft_arguments
 from planish.schedule.auto.plan import ScheduleDraft, draft_versions, lower_draft
 from planish.schedule.auto.policies import POLICIES, POLICY_NAMES
 
 
 def _draft(cx: Context) -> tuple[ScheduleDraft, ...]:
+    asked = cx.wanted.split(", ")
+    policies = tuple(x for x in POLICIES if x.name in asked) or POLICIES
     return draft_versions(
-        cx.prepared, cx.target, reassociate=cx.reassociate, threads=cx.threads, sizes=cx.sizes
+        cx.prepared, cx.target, reassociate=cx.reassociate, threads=cx.threads, policies=policies, sizes=cx.sizes
     )  # fmt: skip
 
 
 def _lower(cx: Context, draft: ScheduleDraft) -> Made:
+    draft = draft_at(cx.prepared, draft, cx.point, cx.target)
     made = lower_draft(cx.prepared, draft, cx.threads, cx.reassociate)
     # What gives way to a plainer plan may be what another policy is.
     known = {str(x.schedule) for x in cx.candidates if x.name in POLICY_NAMES}
@@ -33,7 +38,11 @@ def _cost(cx: Context, draft: ScheduleDraft) -> float:
     return cost_of_cycles(draft.cost)
 
 
+def _arguments(cx: Context, draft: ScheduleDraft, version: str) -> TuningArguments:
+    return list_draft_arguments(cx.prepared, draft, cx.target)
+
+
 LOOPS = Strategy(
     "loops", "automatic schedules: fusion, tiling, register blocking and vectorisation by the cost model",
-    _draft, _lower, share(BEST), _cost, variants={x.name: x.describe for x in POLICIES},
+    _draft, _lower, share(BEST), _cost, _arguments, variants={x.name: x.describe for x in POLICIES},
 )  # fmt: skip

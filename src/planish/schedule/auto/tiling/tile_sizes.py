@@ -68,9 +68,8 @@ class BandPlan:
 def choose(band: Band, target: Target, arrays: dict[str, Array], ordered: bool = False) -> BandPlan:
     """The plan for `band` on `target`. `ordered`: sums of floats keep their order, so that some may be made at a time
     which lie in rows."""
-    ways = (False, True) if len(band.statements) > 1 else (False,)
     candidates = {*band.movers, len(band.members) - 1}
-    plans = [_lane_cost(band, m, apart, target, arrays) for apart in ways for m in sorted(candidates)]
+    plans = [_lane_cost(band, m, apart, target, arrays) for apart in _ways(band) for m in sorted(candidates)]
     cost, member, groups = min(plans, key=lambda x: x[0])
     rows = _choose_rows(band, plans) if ordered else None
     if rows is not None and rows[0] < cost:
@@ -79,6 +78,21 @@ def choose(band: Band, target: Target, arrays: dict[str, Array], ordered: bool =
         jam = _choose_jam(band, member, groups)
     tiles = _choose_tiles(band, member, jam, target, arrays) if band.tileable else ()
     return BandPlan(member, groups, jam, tiles or tuple(0 for _ in band.members), cost)
+
+
+def choose_groups(band: Band, member: int, target: Target, arrays: dict[str, Array]) -> tuple[StatementGroup, ...]:
+    """The groups of statements with a loop each where `member` is innermost: those that cost the least."""
+    return min((_lane_cost(band, member, x, target, arrays) for x in _ways(band)), key=lambda x: x[0])[2]
+
+
+def _ways(band: Band) -> tuple[bool, ...]:
+    """Whether statements have loops apart: what is to be tried."""
+    return (False, True) if len(band.statements) > 1 else (False,)
+
+
+def footprint(band: Band, tiles: tuple[int, ...], target: Target, arrays: dict[str, Array]) -> int:
+    """The bytes of the lines of the first cache that one tile of a band touches."""
+    return _bytes(_groups([m for m in band.motions if m.access.index]), tiles, target.cache(1).line, arrays)
 
 
 def share_out(choice: BandPlan) -> BandPlan:
@@ -249,8 +263,8 @@ def _choose_tiles(
         return tuple(length if m == member and not _fits(x, length) else 0 for m, x in enumerate(band.extents))
 
     def score(tiles: tuple[int, ...]) -> float:
-        footprint = sum(_lines(g, tiles, target.cache(1).line, arrays) for g in groups) * target.cache(1).line
-        return inf if footprint > room else footprint / prod(tiles) * (1.0 + 16.0 * width / tiles[member])
+        touched = _bytes(groups, tiles, target.cache(1).line, arrays)
+        return inf if touched > room else touched / prod(tiles) * (1.0 + 16.0 * width / tiles[member])
 
     if len(band.members) <= MOST_COMPARED and band.permutable:
         every = tile_candidates(len(band.members), member, width)
@@ -357,6 +371,11 @@ def _whole_members(band: Band, motions: list[Motion], lanes_member: int) -> set[
 def _groups(motions: list[Motion]) -> list[Motion]:
     """One access for each array and direction of motion; its neighbours share the lines."""
     return list({(m.access.array, m.steps): m for m in motions}.values())
+
+
+def _bytes(groups: Iterable[Motion], tiles: tuple[int, ...], line: int, arrays: dict[str, Array]) -> int:
+    """The bytes of the lines that some accesses touch in a tile."""
+    return sum(_lines(g, tiles, line, arrays) for g in groups) * line
 
 
 def _lines(motion: Motion, tiles: tuple[int, ...], line: int, arrays: dict[str, Array]) -> int:

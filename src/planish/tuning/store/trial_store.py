@@ -22,8 +22,9 @@ from math import inf
 from pathlib import Path
 
 from planish.core.diagnostic import Diagnostic, PlanishError
-from planish.tune.store.schema import migrate
-from planish.tune.trial import TuningTask, TuningTrial, parse_trial, print_trial
+from planish.schedule.arguments import Point
+from planish.tuning.store.schema import migrate
+from planish.tuning.trial import TuningTask, TuningTrial, parse_trial, print_trial
 
 PATIENCE = 60.0
 """Seconds that a writer waits for others."""
@@ -90,9 +91,18 @@ class TrialStore:
                 yield parse_trial(record)
 
     def best(self, task: TuningTask) -> TuningTrial | None:
-        """The trial of a task that takes the least of what its default takes; None where none is of any use."""
-        found = self._records("tasks.digest = ? AND score IS NOT NULL ORDER BY score, trials.id LIMIT 1", task.digest)
-        return next(found, None)
+        """The trial of a task that takes the least of what its default takes; None where none is of any use. Of a point
+        that was tried several times the middle trial counts: the luckiest one says little."""
+        tried: dict[Point, list[TuningTrial]] = {}
+        for trial in self._records("tasks.digest = ? AND score IS NOT NULL ORDER BY score, trials.id", task.digest):
+            tried.setdefault(trial.point, []).append(trial)
+        # Of an even number the slower one of the middle.
+        return min((x[len(x) // 2] for x in tried.values()), key=lambda x: x.score, default=None)
+
+    def count(self, task: TuningTask, point: Point) -> int:
+        """How many times a point was measured."""
+        found = self._records("tasks.digest = ? AND score IS NOT NULL", task.digest)
+        return sum(x.point == point for x in found)
 
     def best_elsewhere(self, task: TuningTask) -> TuningTrial | None:
         """The best trial of the same nest with the same options on another machine, or by another compiler."""

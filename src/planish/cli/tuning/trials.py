@@ -19,9 +19,9 @@ from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.files import read_input
 from planish.report.tables import make_console
 from planish.report.trials import describe_trial, tasks_table, trials_table
-from planish.tune.store.exchange import export_lines, import_lines, merge
-from planish.tune.store.trial_store import TrialStore, default_store
-from planish.tune.trial import TuningTrial, print_trial
+from planish.tuning.store.exchange import export_lines, import_lines, merge
+from planish.tuning.store.trial_store import TrialStore, default_store
+from planish.tuning.trial import TuningTrial, print_trial
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, no_args_is_help=True)
 

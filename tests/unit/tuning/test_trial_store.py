@@ -15,14 +15,14 @@ import pytest
 
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
+from planish.ir.text.canonical_nest import canonical_text
 from planish.ir.text.parser import parse_kernel
 from planish.schedule.arguments import Point
-from planish.tune.canonical_nest import canonical_text
-from planish.tune.store import schema
-from planish.tune.store.exchange import export_lines, import_lines, merge
-from planish.tune.store.schema import MIGRATIONS, migrate, read_version
-from planish.tune.store.trial_store import TrialStore
-from planish.tune.trial import TuningTask, TuningTrial, parse_trial, print_trial
+from planish.tuning.store import schema
+from planish.tuning.store.exchange import export_lines, import_lines, merge
+from planish.tuning.store.schema import MIGRATIONS, migrate, read_version
+from planish.tuning.store.trial_store import TrialStore
+from planish.tuning.trial import TuningTask, TuningTrial, parse_trial, print_trial
 
 TASK = TuningTask("kernel nest() { }", "native", "0f", "gcc 12.2", "--fp reassociate")
 

@@ -3,7 +3,7 @@
 >>> import tempfile
 >>> from pathlib import Path
 >>> from planish.schedule.arguments import Point
->>> from planish.tune.trial import TuningTask
+>>> from planish.tuning.trial import TuningTask
 >>> folder = Path(tempfile.mkdtemp())
 >>> task = TuningTask("kernel nest() { }", "native", "0f", "gcc 12.2")
 >>> _ = TrialStore(folder / "a").add(TuningTrial(task, Point.of({"rows": 8}), "ok", 1.0, 2.0))
@@ -20,8 +20,8 @@ from collections.abc import Iterator
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.span import Source
-from planish.tune.store.trial_store import TrialStore
-from planish.tune.trial import TuningTrial, parse_trial, print_trial
+from planish.tuning.store.trial_store import TrialStore
+from planish.tuning.trial import TuningTrial, parse_trial, print_trial
 
 
 def export_lines(store: TrialStore, prefix: str = "") -> Iterator[str]:

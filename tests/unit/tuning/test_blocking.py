@@ -17,7 +17,7 @@ from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.kernels.vectors import PRODUCTS, choose_vectors, find_vectors
 from planish.run.toolchains.toolchain import choose_compiler
 from planish.target.load import load_target
-from planish.tune.blocking import (
+from planish.tuning.blocking import (
     BlockingTrial,
     Track,
     list_columns,

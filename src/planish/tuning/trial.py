@@ -30,7 +30,7 @@ FORMAT = 1
 
 @dataclass(frozen=True)  # not slotted: its digest is kept
 class TuningTask:
-    """What is tuned: a nest by its canonical text (`planish.tune.canonical_nest`), the machine by the name and the
+    """What is tuned: a nest by its canonical text (`planish.ir.text.canonical_nest`), the machine by the name and the
     fingerprint of its description, the compiler with its version, and the options that change what is right or fast."""
 
     kernel: str
@@ -53,8 +53,8 @@ class TuningTrial:
     both in `metric` (seconds or cycles); `samples` are all measurements in their order. `calls` are those that verified
     it, `worst` the largest relative difference in them. `script`: the schedule, where the point is one of a script with
     holes. `message`: of a failure. `code`: the digest of the C text. `label`: where the nest stood, for people. The
-    rest says where the trial comes from: Planish's `version`, the `search` with its `seed`, the `session`, the time
-    (UTC).
+    rest says where the trial comes from: Planish's `version`, the `search` with its `seed`, the `session`, the
+    trial's `number` in it, the time (UTC).
     """
 
     task: TuningTask
@@ -74,6 +74,7 @@ class TuningTrial:
     search: str = ""
     seed: int = 0
     session: str = ""
+    number: int = 0
     made: str = ""
 
     @property
@@ -128,7 +129,12 @@ def _check(trial: TuningTrial) -> None:
     numbers = [(f"samples of {trial.value}", x, float) for x in trial.samples]
     numbers += [(name, x, float) for name in ("value", "reference") if (x := getattr(trial, name)) is not None]
     wanted: list[tuple[str, Any, type]] = [*task, *((x, getattr(trial, x), str) for x in texts), *numbers]
-    wanted += [("worst", trial.worst, float), ("calls", trial.calls, int), ("seed", trial.seed, int)]
+    wanted += [
+        ("worst", trial.worst, float),
+        ("calls", trial.calls, int),
+        ("seed", trial.seed, int),
+        ("number", trial.number, int),
+    ]
     for name, value, kind in wanted:
         fits = isinstance(value, int | float) and isfinite(value) if kind is float else isinstance(value, kind)
         if not fits or isinstance(value, bool):

@@ -1,0 +1,102 @@
+"""What builds take of tuning: the best point of each nest of a file, from the store or from a record.
+
+>>> from planish.schedule.arguments import Point
+>>> text = print_record([NestChoice("kernel nest(; )", Point.of({"version": "maxfuse"}), "a.c: f, line 3")])
+>>> read_record(Source("r.json", text))[0].version
+'maxfuse'
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from planish.build.read import read_file
+from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.core.span import Source
+from planish.frontend.c.translation_unit import CFunction
+from planish.options import Options
+from planish.run.toolchains.cross import compiler_for
+from planish.schedule.arguments import NestChoice, Point, Value
+from planish.target.load import load_target
+from planish.tuning.store.trial_store import TrialStore
+from planish.tuning.tasks import task_of
+from planish.tuning.trial import TuningTrial
+from planish.version import VERSION
+
+FORMAT = 1
+GAIN = 0.98
+"""Of the default's time, what a point has to be below to take its place: less is what the clock's noise may be."""
+
+
+def with_known_choices(source: Source, options: Options, store: TrialStore) -> Options:
+    """The options with the best points that a store has of a file's nests on this machine; as they are where a script,
+    or a record, says what is to be done, or there is no store. PlanishError as of `read_file`."""
+    if not _is_asked(options, store):
+        return options
+    return choose_for(read_file(source, options).functions, options, store)
+
+
+def choose_for(functions: Iterable[CFunction], options: Options, store: TrialStore) -> Options:
+    """The same, of functions that were read."""
+    if not _is_asked(options, store):
+        return options
+    target = load_target(options.target)
+    compiler = compiler_for(target, options.compiler)
+    found: dict[str, NestChoice] = {}
+    for function in functions:
+        for region in function.regions if options.function in (None, function.name) else ():
+            task = task_of(region, options, target, compiler)
+            best = store.best(task)
+            if best is not None and best.score < GAIN:
+                found[task.kernel] = choice_of(best)
+    return replace(options, choices=tuple(found[x] for x in sorted(found)))
+
+
+def _is_asked(options: Options, store: TrialStore) -> bool:
+    return options.script is None and not options.choices and store.path.exists()
+
+
+def choice_of(trial: TuningTrial) -> NestChoice:
+    """A trial's point as a choice for its nest."""
+    return NestChoice(trial.task.kernel, trial.point, f"trial {trial.digest[:12]}")
+
+
+def print_record(choices: Iterable[NestChoice]) -> str:
+    """Choices as JSON, one nest after the other."""
+    nests = [{"nest": x.nest, "point": x.point.as_dict(), "source": x.source} for x in choices]
+    return json.dumps({"format": FORMAT, "planish": VERSION, "nests": nests}, indent=1, ensure_ascii=False) + "\n"
+
+
+def read_record(source: Source) -> tuple[NestChoice, ...]:
+    """The choices of a record, each of which alone is to be tried. PlanishError E0929 for what is no record."""
+    try:
+        data = json.loads(source.text)
+        if data["format"] != FORMAT:
+            raise ValueError(f"its format is {data['format']!r}, and this Planish knows {FORMAT}")
+        return tuple(_read(x) for x in data["nests"])
+    except json.JSONDecodeError as error:
+        place = source.point(error.lineno, error.colno)
+        raise PlanishError(Diagnostic("E0929", f"this is no JSON: {error.msg}", place), source) from error
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        what = f"`{error.args[0]}` is missing" if isinstance(error, KeyError) else str(error)
+        raise PlanishError(
+            Diagnostic("E0929", f"this is no record of tuning: {what}", source.point(1)), source
+        ) from error
+
+
+def _read(entry: dict[str, object]) -> NestChoice:
+    nest, point, origin = entry["nest"], entry["point"], entry.get("source", "")
+    if not isinstance(nest, str) or not isinstance(point, dict) or not isinstance(origin, str):
+        raise ValueError("a nest is a text with a point and a source")
+    for name, value in point.items():
+        if not isinstance(value, Value) or isinstance(value, bool):
+            raise ValueError(f"`{name}` is to be a whole number or a text, not {value!r}")
+    return NestChoice(nest, Point.of(point), origin or "record", only=True)
+
+
+def merge_choices(choices: Sequence[NestChoice]) -> tuple[NestChoice, ...]:
+    """Each nest once, with the choice that is the last, in the order of their texts."""
+    found = {x.nest: x for x in choices}
+    return tuple(found[x] for x in sorted(found))

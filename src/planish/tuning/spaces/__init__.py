@@ -1,0 +1,1 @@
+"""Search spaces: of the strategies that match a nest, and of scripts with holes."""

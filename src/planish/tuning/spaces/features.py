@@ -1,0 +1,45 @@
+"""Points as rows of numbers, for models: a column for each version and for each argument of each.
+
+>>> from planish.schedule.arguments import Point, TuningArgument, TuningArguments
+>>> space = SearchSpace({"a": TuningArguments((TuningArgument("t", (0, 8), 0),)), "b": TuningArguments()})
+>>> FeatureMap(space).of(Point.of({"version": "a", "t": 8}))
+[1.0, 0.0, 3.169925001442312]
+"""
+
+from __future__ import annotations
+
+from math import log2
+
+from planish.schedule.arguments import VERSION, Point
+from planish.tuning.spaces.search_space import SearchSpace
+
+ABSENT = -4.0
+"""What stands for an argument that a point does not have."""
+
+
+class FeatureMap:
+    """The columns of a space: whether a version is that one, then the arguments, numbers by their logarithms, texts by
+    their places."""
+
+    def __init__(self, space: SearchSpace) -> None:
+        self._versions = [*space.alternatives]
+        self._places: dict[str, dict[object, int]] = {}
+        for version in self._versions:
+            for x in space.arguments(version):
+                places = self._places.setdefault(x.name, {})
+                for value in x.values:
+                    places.setdefault(value, len(places))
+
+    def of(self, point: Point) -> list[float]:
+        """The row of a point."""
+        row = [float(point.get(VERSION) == x) for x in self._versions]
+        for name, places in self._places.items():
+            value = point.get(name)
+            match value:
+                case None:
+                    row.append(ABSENT)
+                case int():
+                    row.append(log2(1 + abs(value)))
+                case _:
+                    row.append(float(places.get(value, -1)))
+        return row

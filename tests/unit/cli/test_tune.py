@@ -1,0 +1,168 @@
+"""`planish tune`, and builds that take what it found: the store, records, spaces, scripts with holes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import planish
+from planish.build.read import read_file
+from planish.cli import main
+from planish.core.span import Source
+from planish.options import Options
+from planish.run.toolchains.cross import compiler_for
+from planish.schedule.arguments import Point
+from planish.target.load import load_target
+from planish.tuning.choices import read_record
+from planish.tuning.session import TuningWishes, tune_file
+from planish.tuning.store.trial_store import TrialStore, default_store
+from planish.tuning.tasks import task_of
+from planish.tuning.trial import TuningTask, TuningTrial
+from planish.tuning.tuner import TuningBudget
+
+MATVEC = """\
+void matvec(int m, int n, const double *restrict A, const double *restrict x, double *restrict y)
+{
+  for (int i = 0; i < m; i++)
+    for (int j = 0; j < n; j++)
+      y[i] += A[i * n + j] * x[j];
+}
+"""
+FOUR_ROWS = Point.of({"version": "gemv-rows", "gemv-rows.rows": 4})
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    (tmp_path / "mv.c").write_text(MATVEC)
+    yield
+
+
+def task(options: Options) -> TuningTask:
+    target = load_target(options.target)
+    region = read_file(Source("mv.c", MATVEC), options).functions[0].regions[0]
+    return task_of(region, options, target, compiler_for(target, None))
+
+
+def keep(point: Point, ratio: float, options: Options | None = None) -> TuningTrial:
+    trial = TuningTrial(task(options or Options()), point, "ok", ratio, 1.0, (ratio,), label="mv.c: matvec, line 3")
+    TrialStore(default_store()).add(trial)
+    return trial
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = main([*arguments])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_spaces_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "tune", "mv.c", "--list", "--target", "x86-avx512")
+    assert code == 0
+    assert "mv.c: matvec, line 3:" in out and "gemv-rows.rows = 12 of 1, 2, 4" in out
+    assert "where at most 32 copies (loops.jam.1.1, loops.jam.1.2)" in out
+
+
+def test_a_build_takes_the_best_trial_of_this_machine(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "build", "mv.c", "--no-measure", "-o", "plain")[0] == 0
+    trial = keep(FOUR_ROWS, 0.5)
+    code, out, _ = run(capsys, "build", "mv.c", "--no-measure", "-o", "tuned")
+    assert code == 0 and f"trial {trial.digest[:12]}" in "".join(out.split("\n")) or trial.digest[:8] in out
+    plain, tuned = Path("plain/mv.c").read_text(), Path("tuned/mv.c").read_text()
+    assert plain != tuned and "gemv-rows, tuned" in tuned
+    code, _, _ = run(capsys, "build", "mv.c", "--no-measure", "--no-trials", "-o", "again")
+    assert code == 0 and Path("again/mv.c").read_text() == plain
+
+
+def test_what_gains_nothing_or_is_of_another_machine_is_not_taken(capsys: pytest.CaptureFixture[str]) -> None:
+    keep(FOUR_ROWS, 0.99)
+    keep(FOUR_ROWS, 0.5, Options(threads=2))
+    keep(FOUR_ROWS, 0.5, Options(sizes={"m": 7}))
+    assert run(capsys, "build", "mv.c", "--no-measure", "-q", "-o", "out")[0] == 0
+    assert "tuned" not in Path("out/mv.c").read_text()
+
+
+def test_a_trial_that_nothing_makes_any_more_gives_way(capsys: pytest.CaptureFixture[str]) -> None:
+    keep(Point.of({"version": "gemv-of-old"}), 0.5)
+    code, _, _ = run(capsys, "build", "mv.c", "--no-measure", "-q", "-o", "out")
+    assert code == 0
+    text = Path("out/mv.c").read_text()
+    assert "gemv-rows" in text and "tuned" not in text
+
+
+def test_a_record_gives_the_same_code_without_a_clock(capsys: pytest.CaptureFixture[str]) -> None:
+    record = {
+        "format": 1, "planish": "0",
+        "nests": [{"nest": task(Options()).kernel, "point": FOUR_ROWS.as_dict(), "source": "trial 12"}],
+    }  # fmt: skip
+    Path("r.json").write_text(json.dumps(record))
+    arguments = ("build", "mv.c", "--no-measure", "--replay", "r.json", "-q", "--target", "x86-avx2", "-o")
+    assert run(capsys, *arguments, "a")[0] == run(capsys, *arguments, "b", "--force")[0] == 0
+    assert Path("a/mv.c").read_bytes() == Path("b/mv.c").read_bytes()
+    assert "gemv-rows, tuned" in Path("a/mv.c").read_text()
+    record["nests"][0]["point"] = {"version": ""}  # type: ignore[index]
+    Path("r.json").write_text(json.dumps(record))
+    assert run(capsys, *arguments, "c")[0] == 0
+    assert "gemv" not in Path("c/mv.c").read_text(), "the record says that the nest stays as it is written"
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"format": 2}', '{"format": 1, "nests": [{"nest": 3}]}'])
+def test_what_is_no_record_is_refused(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("r.json").write_text(text)
+    code, _, err = run(capsys, "build", "mv.c", "--no-measure", "--replay", "r.json")
+    assert code == 1 and "E0929" in err and "r.json:1:" in err
+
+
+@pytest.mark.parametrize("budget", ["0", "1.5", "fast", "-3s", ""])
+def test_a_budget_is_a_time_or_a_number(budget: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, "tune", "mv.c", f"--budget={budget}")
+    assert code == 2 and "no time" in err
+
+
+def test_nothing_to_tune_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("walk.c").write_text(
+        "double f(double);\nvoid g(int n, double *x) { for (int i = 0; i < n; i++) x[i] = f(x[i]); }\n"
+    )
+    code, _, err = run(capsys, "tune", "walk.c", "--budget", "2")
+    assert code == 1 and "E0927" in err
+    code, _, err = run(capsys, "tune", "mv.c", "--budget", "2", "--target", "hexagon")
+    assert code == 1
+
+
+def test_tuning_measures_keeps_and_is_taken_up(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("tune", "mv.c", "--budget", "2", "--size", "m=64,n=48", "--search", "random", "--record", "r.json")
+    code, out, _ = run(capsys, *arguments)
+    assert code == 0 and "points known" in out and "incomplete: the budget of 2 trials is spent" in out
+    trials = [*TrialStore(default_store()).trials()]
+    assert len(trials) >= 2 and trials[0].outcome == "ok" and trials[0].calls > 0 and trials[0].samples
+    assert all(x.version and x.made and x.session for x in trials)
+    (choice,) = read_record(Source("r.json", Path("r.json").read_text()))
+    assert choice.nest == trials[0].task.kernel
+
+
+def test_a_script_with_holes_is_tuned(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("s.sched").write_text('split("i", ?4|8, ("io", "ii"), tail="guard")\n')
+    code, out, _ = run(capsys, "tune", "mv.c", "--script", "s.sched", "--list")
+    assert code == 0 and "hole1 = 4 of 4, 8: `?4|8` in line 1" in out
+    found = [
+        *tune_file(
+            Source("mv.c", MATVEC), Options(sizes={"m": 64, "n": 48}),
+            TuningWishes(TuningBudget(trials=5), script=Source("s.sched", Path("s.sched").read_text()), seconds=0.05),
+            TrialStore(Path("s.sqlite")),
+        )
+    ]  # fmt: skip
+    assert len(found) == 1 and found[0].result is not None and found[0].result.complete
+    scripts = [x.script for x in TrialStore(Path("s.sqlite")).trials()]
+    assert 'split("i", 8   , ("io", "ii"), tail="guard")\n' in scripts
+
+
+def test_from_python(tmp_path: Path) -> None:
+    (found,) = planish.tune(MATVEC, trials=1, sizes={"m": 64, "n": 48}, store=tmp_path / "t.sqlite")
+    assert found.result is not None and found.result.default is not None
+    assert found.result.best == found.result.default
+    with pytest.raises(ValueError, match="search must be one of"):
+        planish.tune(MATVEC, search="luck")
