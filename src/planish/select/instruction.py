@@ -169,7 +169,8 @@ def channels_of(outputs: Sequence[Output]) -> Iterator[tuple[str, int, int, list
         while found:
             start = found[0].offset
             side = [x for x in found if x.offset - start < step]
-            if [x.offset for x in side] != list(range(start, start + step, width)):
+            # Lanes that go down have a step below 0, and nothing lies beside the first one.
+            if not side or [x.offset for x in side] != list(range(start, start + step, width)):
                 raise NoCover(f"lanes of `{row}` are not written one after another")
             yield row, start, width, [x.value for x in side]
             found = found[len(side) :]

@@ -133,3 +133,9 @@ def test_what_is_read_at_places_that_depend_on_values_is_not_proven():
     zeros = read_body("(p: 128, q: 128, i: 128) -> out: 128 { for l < 16 { out.u8[l] = 0 } }")
     with pytest.raises(NoCover, match="depends on values"):
         Proof(zeros, "arm").refuted(difference, zeros.outputs[0], range(16))
+
+
+@pytest.mark.parametrize("statement", ["B[63 - l] = A[63 - l] + B[63 - l]", "B[126 - 2 * l] = A[l]"])
+def test_lanes_that_go_down_are_no_strip(statement):
+    with pytest.raises(NoCover, match="not written one after another"):
+        cover_strip(read_strip(*strip_of(statement, 64)), extension_of(load_target("x86-avx512")))
