@@ -1,6 +1,7 @@
 """Random C files through the whole compiler: nothing wrong, no internal error, nothing that takes too long.
 
     python -m bench.sweeps.fuzz --count 10000 --seed 0 --minutes 60
+    python -m bench.sweeps.fuzz --count 10000 --settings any,any-strict --turns     # without planish's own checks: fast
 
 Each program (see `tests/property/listings`) is built in every setting, the drop-ins are compiled in several ways, run,
 and compared with the plain file. What was judged is stored with the state of planish, so that a run can be interrupted
@@ -20,7 +21,7 @@ from dataclasses import asdict
 from pathlib import Path
 from shutil import which
 
-from tests.property.listings.judge import SETTINGS, Fault, judge, run_program
+from tests.property.listings.judge import SETTINGS, Fault, judge, run_program, warm
 from tests.property.listings.listing import write_listing
 from tests.property.listings.reduce import reduce_text
 
@@ -31,7 +32,7 @@ from bench.harness.progress import spell_seconds
 STORE = RESULTS / "fuzz"
 CLANG = which("clang") or which("clang-19") or ""
 WAYS = {
-    "gcc -O2": ["gcc", "-O2"], "gcc -O3 native": ["gcc", "-O3", "-march=native"],
+    "gcc -O2": ["gcc", "-O2"], "gcc -O3 native": ["gcc", "-O3", "-march=native"], "gcc -O1": ["gcc", "-O1"],
     **({"clang -O2": [CLANG, "-O2"], "clang -O3 native": [CLANG, "-O3", "-march=native"]} if CLANG else {}),
 }  # fmt: skip
 SANITIZED = ["gcc", "-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
@@ -68,6 +69,8 @@ def main(arguments: Sequence[str]) -> int:
     journal = options.store / "judged.jsonl"
     known, older = recall(options)
     print(f"{len(known)} of {options.count} programs are judged, {len(older)} by another state of planish")
+    if any(x.startswith("any") for x in options.settings.split(",")):
+        warm()
     done = {x["seed"] for x in known}
     seeds = [x for x in range(options.seed, options.seed + options.count) if x not in done]
     began = time.monotonic()

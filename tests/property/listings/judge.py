@@ -18,7 +18,7 @@ import subprocess
 import tempfile
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -50,8 +50,21 @@ SETTINGS: Mapping[str, Options] = {
     "any": Options(),
     "any-strict": Options(fp="strict"),
 }
-"""What a build is asked for, by the setting's name. `any…`: no build, but any of the versions, without planish's own
-check; that takes less time and shows what the check would hide."""
+"""What a build is asked for, by the setting's name. `any…`: no build, but the most promising version of each function,
+and any of the versions, without planish's own check; that takes less time and shows what the check would hide."""
+
+EXACT_WAYS = ("printed", "gcc -O1", "gcc -O2", "clang -O1", "clang -O2")
+"""Compilers that fuse no product and sum of what is left as it was, so that each bit of a strict build is known."""
+
+WARMING = """
+#include <stdint.h>
+void a(int n, uint8_t *y, const uint8_t *x) { for (int i = 0; i < n; i++) y[i] = x[i] > 9 ? x[i] - 9 : y[i]; }
+void b(int n, int16_t *y, const int8_t *x) { for (int i = 0; i < n; i++) y[i] = x[i] * 3 + y[i]; }
+void c(int n, float *y, const float *x) { for (int i = 0; i < n; i++) if (x[i] > y[i]) y[i] = x[i]; }
+void d(int n, uint8_t *y, const uint8_t *x) { for (int i = 0; i < n; i++) y[i] = (77 * x[3 * i] + x[3 * i + 1]) >> 8; }
+int e(int n, const int *x) { int s = 0; for (int i = 0; i < n; i++) s += x[i] * x[i]; return s; }
+"""
+"""Functions for which tables are made that all builds of a process share."""
 
 PATIENCE = 6.0
 """A build is ended after so many times its limit: that is of processor time, and others may use the machine, too."""
@@ -84,7 +97,8 @@ class Fault:
 @dataclass(frozen=True, slots=True)
 class Built:
     """What a build came to: the drop-in (empty where there is none), the functions that got new nests, faults, and the
-    remarks for functions that did not; the processor's time of it and all that it ran; how many functions there are."""
+    remarks for functions that did not; the processor's time of it and all that it ran; how many functions there are;
+    other drop-ins of the same analysis."""
 
     text: str = ""
     taken: tuple[str, ...] = ()
@@ -92,6 +106,7 @@ class Built:
     faults: tuple[Fault, ...] = ()
     seconds: float = 0.0
     functions: int = 1
+    others: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -123,20 +138,29 @@ def judge(
                     verdict.faults.append(Fault("invalid", "gcc -O1", setting, f"exit {code}: {right[-500:]}"))
                     text = text.partition("#ifdef MAIN")[0]  # nothing to compare with; it is built all the same
                     continue
-            exact = options.fp == "strict"
-            body = built.text.partition("*/")[2]
-            for way, command in {"printed": printed_command(built.text), **ways}.items():
+            for way, command, drop_in in _compilations(built, ways):
+                body = drop_in.partition("*/")[2]
                 if done.setdefault(body + way + shlex.join(command), setting) != setting:
                     continue
-                code, printed = run_program(built.text, command, Path(folder))
+                exact = options.fp == "strict" and way in EXACT_WAYS
+                code, printed = run_program(drop_in, command, Path(folder))
                 kind, wrong = _WRONG.get(code, "dies"), f"exit {code}: {printed[-500:]}"
                 if code == 0:
-                    wrong = compare_output(right, printed, exact and way == "printed")
-                    if wrong and not (exact and way == "printed"):
+                    wrong = compare_output(right, printed, exact)
+                    if wrong and not exact:
                         wrong = compare_output(right, printed, exact=False, moved=_moved(text, Path(folder)))
                 if wrong:
                     verdict.faults.append(Fault(kind, way, setting, wrong))
     return verdict
+
+
+def _compilations(built: Built, ways: Mapping[str, list[str]]) -> Iterator[tuple[str, list[str], str]]:
+    """How each drop-in of a build is compiled: the first one as it says itself, too; the name of the way, the command
+    and the drop-in."""
+    printed = {"printed": printed_command(built.text)}
+    for text in (built.text, *built.others):
+        for way, command in ({**printed, **ways} if text is built.text or not ways else ways).items():
+            yield way, command, text
 
 
 def printed_command(text: str) -> list[str]:
@@ -239,28 +263,34 @@ def _serve(link: Connection, source: Source, options: Options, setting: str, lim
         faulthandler.cancel_dump_traceback_later()
 
 
-def _take_any(source: Source, options: Options) -> FileResult:
-    """The file with one of each function's versions, none of them checked."""
+def warm() -> None:
+    """Makes what all builds of this process and its children share."""
+    for name in ("any", "any-strict"):
+        _take_any(Source("warming.c", WARMING), SETTINGS[name])
+
+
+def _take_any(source: Source, options: Options) -> tuple[FileResult, tuple[str, ...]]:
+    """The file with the most promising version of each function, and the text with any of them; nothing is checked."""
     rng = random.Random(source.text)
     target, file = load_target(options.target), read_file(source, options)
-    results = []
+    first, other = list[FunctionResult](), list[FunctionResult]()
     for function in file.functions:
-        most = rng.choice((1, None))
-        plans = tuple(lower_region(x, options, target, most) for x in function.regions)
+        plans = tuple(lower_region(x, options, target) for x in function.regions)
         remarks = tuple(x for p in plans for x in p.remarks)
         known = any(p.versions for p in plans) and signature_of(function) is not None
         versions, refused = make_drop_ins(plans, file, options) if known else ((), ())
-        made = {x.label: x.shipped for x in versions}
-        chosen = made[rng.choice(sorted(made))] if made else ()
-        results.append(FunctionResult(function, plans, None, chosen, (*remarks, *refused)))
+        for taken, at in ((first, 0), (other, rng.randrange(max(1, len(versions))))):
+            chosen = versions[at].shipped if versions else ()
+            taken.append(FunctionResult(function, plans, None, chosen, (*remarks, *refused)))
     with tempfile.TemporaryDirectory() as folder:
         bench = make_workbench(options, target, Path(folder), source)
-        return assemble_file(file, options, tuple(results), bench)
+        result, more = (assemble_file(file, options, tuple(x), bench) for x in (first, other))
+    return result, (more.text,) if more.text != result.text else ()
 
 
 def _build(source: Source, options: Options, setting: str) -> Built:
     try:
-        result = (_take_any if setting.startswith("any") else build_file)(source, options)
+        result, others = _take_any(source, options) if setting.startswith("any") else (build_file(source, options), ())
     except PlanishError as error:
         known = error.diagnostic.code in ("E0105",)
         faults = () if known else (Fault("refused", error.diagnostic.code, setting, str(error)),)
@@ -286,7 +316,7 @@ def _build(source: Source, options: Options, setting: str) -> Built:
         body = source.text[function.function.start : function.function.end]
         if not reasons and re.search(r"\b(for|while|do)\b", body):
             faults.append(Fault("silent", "", setting, name))
-    return Built(result.text, tuple(taken), tuple(left), tuple(faults), _spent(), max(1, len(result.functions)))
+    return Built(result.text, tuple(taken), tuple(left), tuple(faults), _spent(), max(1, len(result.functions)), others)
 
 
 def _spent() -> float:
