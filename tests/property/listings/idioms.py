@@ -12,6 +12,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tests.property.listings.places import LARGEST, Array
+from tests.property.listings.selections import (
+    random_answer,
+    random_chain,
+    random_channels,
+    random_guarded,
+    random_switch,
+    random_table,
+)
 from tests.property.listings.types import is_float
 
 L = LARGEST
@@ -32,6 +40,7 @@ class Idiom:
     arrays: tuple[Array, ...]
     scalars: tuple[tuple[str, str], ...]
     result: str
+    special: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +250,19 @@ def _window(rng: random.Random, t: str) -> str:
     )
 
 
+_FLAT = [("y", 4 * L + 7, True), ("x", 4 * L + 7, True), ("z", L + 1, True)]
+
 IDIOMS: dict[str, Shape] = {
+    "answer": Shape("n", [("x", L, False), ("y", L, False)], random_answer, "alpha", result=True),
+    "chain": Shape("n", [("y", L + 7, True), ("x", L, False), ("z", L, False)], random_chain, "alpha"),
+    "channels": Shape(
+        "n", _FLAT, random_channels, "alpha", types=("unsigned char", "uint8_t", "short", "uint16_t", "int", "float"),
+    ),
+    "guarded": Shape("n", _FLAT, random_guarded, "alpha"),
+    "switch": Shape("n", _FLAT, random_switch, "alpha", types=_WHOLE),
+    "table": Shape(
+        "n", [("y", L, True), ("b", L, True), ("h", 256, True)], random_table, types=("unsigned char", "uint8_t"),
+    ),
     "average": Shape(
         "n", [("y", L, True), ("x", L, False), ("z", L, False)], _average, "alpha",
         types=("unsigned char", "uint8_t", "signed char", "short", "uint16_t", "char", "int8_t"),
@@ -269,10 +290,11 @@ def write_idiom(rng: random.Random, kind: str, name: str) -> Idiom:
     """A function that does one of these."""
     shape = IDIOMS[kind]
     type = rng.choice(shape.types)
-    count = kind == "count"
+    count = kind in ("count", "table")
     arrays = []
     for label, extent, stored in shape.arrays:
-        own = rng.choice(("int", "unsigned", "uint16_t", "long", "short")) if count and stored else type
+        # What is a place has few values.
+        own = rng.choice(("int", "unsigned", "uint16_t", "long", "short")) if count and label in "hy" else type
         if rng.random() < 0.12 and not count:
             own = rng.choice(_REAL if is_float(type) else _WHOLE) if kind != "average" else rng.choice(shape.types)
         const, restrict = not stored and rng.random() < 0.6, rng.random() < 0.4

@@ -18,7 +18,7 @@ import subprocess
 import tempfile
 import time
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -124,7 +124,7 @@ def judge(
     command that is printed."""
     verdict = Verdict()
     with tempfile.TemporaryDirectory(prefix="listing-") as folder:
-        right = ""
+        rights: dict[tuple[str, ...], str] = {}
         done: dict[str, str] = {}
         for setting, options in settings.items():
             built = build_apart(Source(name, text), options, setting, limit)
@@ -132,23 +132,25 @@ def judge(
             verdict.faults += built.faults
             if not built.taken or "main(" not in text:
                 continue
-            if not right:
-                code, right = run_program(text, ["gcc", *REFERENCE_FLAGS], Path(folder))
+            odd = ("-DSPECIAL",) if options.fp == "strict" else ()
+            if odd not in rights:
+                code, right = run_program(text, ["gcc", *REFERENCE_FLAGS, *odd], Path(folder))
                 if code:
                     verdict.faults.append(Fault("invalid", "gcc -O1", setting, f"exit {code}: {right[-500:]}"))
                     text = text.partition("#ifdef MAIN")[0]  # nothing to compare with; it is built all the same
                     continue
+                rights[odd] = right
             for way, command, drop_in in _compilations(built, ways):
                 body = drop_in.partition("*/")[2]
-                if done.setdefault(body + way + shlex.join(command), setting) != setting:
+                if done.setdefault(body + way + shlex.join((*command, *odd)), setting) != setting:
                     continue
                 exact = options.fp == "strict" and way in EXACT_WAYS
-                code, printed = run_program(drop_in, command, Path(folder))
+                code, printed = run_program(drop_in, [*command, *odd], Path(folder))
                 kind, wrong = _WRONG.get(code, "dies"), f"exit {code}: {printed[-500:]}"
                 if code == 0:
-                    wrong = compare_output(right, printed, exact)
+                    wrong = compare_output(rights[odd], printed, exact)
                     if wrong and not exact:
-                        wrong = compare_output(right, printed, exact=False, moved=_moved(text, Path(folder)))
+                        wrong = compare_output(rights[odd], printed, exact=False, moved=_moved(text, odd, Path(folder)))
                 if wrong:
                     verdict.faults.append(Fault(kind, way, setting, wrong))
     return verdict
@@ -169,10 +171,10 @@ def printed_command(text: str) -> list[str]:
     return shlex.split(found[1]) if found else ["gcc", "-O3"]
 
 
-def _moved(text: str, folder: Path) -> tuple[str, ...]:
+def _moved(text: str, odd: Sequence[str], folder: Path) -> tuple[str, ...]:
     """What the program prints for data that are moved a little."""
     return tuple(
-        run_program(text, ["gcc", *REFERENCE_FLAGS, f"-DWOBBLE={x}"], folder)[1] for x in ("1e-12", "1e-7")
+        run_program(text, ["gcc", *REFERENCE_FLAGS, *odd, f"-DWOBBLE={x}"], folder)[1] for x in ("1e-12", "1e-7")
     )
 
 

@@ -60,6 +60,7 @@ class Function:
     arrays: tuple[Array, ...]
     scalars: tuple[tuple[str, str], ...]
     result: str
+    special: bool = False
 
 
 def write_listing(seed: int) -> str:

@@ -2,7 +2,7 @@
 
 A line `i NAME HASH` is for integers, `f NAME HASH SUM SIZE COUNT` for floats (`d` for doubles): the hash of all bits,
 a sum with weights, the sum of magnitudes, and how many elements are no numbers or infinite. `-DWOBBLE=1e-7` moves the
-data.
+data; with `-DSPECIAL` there are NaNs, infinities and zeros with a sign among those that are not made integers.
 
 >>> sizes_for(random.Random(1), 2)[0]
 (0, 0)
@@ -42,6 +42,15 @@ static unsigned long long whole(void)
     x ^= (unsigned long long)draw() << 33;
     return x;
 }
+static double any(void)
+{
+#ifdef SPECIAL
+    static const double odd[] = { -0.0, 0.0, 1e308 * 10, -1e308 * 10, 1e308 * 10 - 1e308 * 10 };
+    if (draw() % 23u == 0) return odd[draw() % 5u];
+#endif
+    return real();
+}
+#define FILL_ANY(T, x, n) for (size_t z_ = 0; z_ < (n); z_++) (x)[z_] = (T)any()
 #define FILL_REAL(T, x, n) for (size_t z_ = 0; z_ < (n); z_++) (x)[z_] = (T)real()
 #define FILL_WHOLE(T, x, n) for (size_t z_ = 0; z_ < (n); z_++) (x)[z_] = (T)whole()
 #define FILL_SMALL(T, x, n, b) \\
@@ -75,6 +84,7 @@ class Callee(Protocol):
     arrays: tuple[Array, ...]
     scalars: tuple[tuple[str, str], ...]
     result: str
+    special: bool
 
 
 def sizes_for(rng: random.Random, count: int) -> list[tuple[int, ...]]:
@@ -139,9 +149,9 @@ def _write_runner(rng: random.Random, function: Callee, globals: Sequence[Array]
     for x in function.arrays:
         lines.append(f"    static {x.type} buffer_{x.name}[{_extent(x)[1]}];")
     lines.append("    state = seed;")
-    lines += [f"    {_fill(x, f'buffer_{x.name}', _extent(x)[1])};" for x in function.arrays]
+    lines += [f"    {_fill(x, f'buffer_{x.name}', _extent(x)[1], function.special)};" for x in function.arrays]
     if partners is not None:
-        lines.append(f"    {_fill(partners[0], 'shared', shared)};")
+        lines.append(f"    {_fill(partners[0], 'shared', shared, function.special)};")
     given = [x for x, _ in function.sizes]
     for x in function.arrays:
         plain = f"buffer_{x.name} + {_extent(x)[0]}" if not x.shape else f"(void *)buffer_{x.name}"
@@ -163,11 +173,11 @@ def _write_runner(rng: random.Random, function: Callee, globals: Sequence[Array]
     return "\n".join([*lines, "}", ""])
 
 
-def _fill(array: Array, name: str, count: int) -> str:
+def _fill(array: Array, name: str, count: int, special: bool) -> str:
     if array.name == "rows":
         return f"{name}[0] = (int)(draw() % {LARGEST + 1}u)"
     if is_float(array.type):
-        return f"FILL_REAL({array.type}, {name}, {count}u)"
+        return f"FILL_{'ANY' if special else 'REAL'}({array.type}, {name}, {count}u)"
     if array.bound and is_signed(array.type) and BITS[array.type] >= 32:
         return f"FILL_SMALL({array.type}, {name}, {count}u, {int(array.bound)}u)"
     return f"FILL_WHOLE({array.type}, {name}, {count}u)"
