@@ -25,9 +25,11 @@ from planish.vliw.pack.control import Control
 from planish.vliw.pack.dependence import Edge, graph
 from planish.vliw.pack.effects import BasePointer, Described, Effects
 from planish.vliw.pack.induction import fold_steps
+from planish.vliw.pack.modulo.ejection import place_by_ejection
 from planish.vliw.pack.modulo.expand import Rolled
 from planish.vliw.pack.modulo.iterative import LoopBody, PipelinedKernel, schedule_at, shortened
 from planish.vliw.pack.modulo.lifetimes import copies, pressure, values_of
+from planish.vliw.pack.modulo.overfull import is_overfull
 from planish.vliw.pack.modulo.rotation import Rotation, rotate
 from planish.vliw.pack.modulo.search import search
 from planish.vliw.pack.reservation import ReservationTable
@@ -38,6 +40,9 @@ _LOOK = 1000
 _SEARCH = 20_000
 """Placements with which an interval is searched through: at first, for a proof that it is not possible; and where no
 other way has led to a schedule."""
+
+_EJECTIONS = 8000
+"""Placements with which an interval is tried by ejection."""
 
 _MOST_COPIES = 16
 """Kernels are not unrolled further than this."""
@@ -114,20 +119,27 @@ def roll(problem: Problem, least: int, most: int) -> RolledLoop | None:
         if kernel is not None and has_registers(problem, kernel):
             return RolledLoop(with_copies(problem, kernel), proven)
         # One more cycle is a smaller part of a long interval, and frees as few registers.
-        interval += 1 if kernel is None else 1 + interval // 16
+        interval += 1 if kernel is None else 1 + interval // 32
     return None
 
 
 def _attempt(body: LoopBody, interval: int) -> tuple[PipelinedKernel | None, bool]:
     """A kernel of that interval, or None; and whether it is certain that there is none."""
+    if is_overfull(body, interval):
+        return None, True
     looked = search(body, interval, _LOOK)
     if looked.outcome == "none":
         return None, True
     kernel = schedule_at(body, interval)
     if kernel is None and looked.outcome == "found":
         kernel = shortened(body, interval, looked.cycles, looked.units)
+    slow = any(x.busy > 1 for x in body.nodes)
+    for chosen in (False, True) if slow else (False,):
+        if kernel is None:
+            found = place_by_ejection(body, interval, _EJECTIONS, chosen)
+            kernel = shortened(body, interval, found.cycles, found.units) if found is not None else None
     if kernel is None:
-        looked = search(body, interval, _SEARCH, any(x.busy > 1 for x in body.nodes))
+        looked = search(body, interval, _SEARCH, slow)
         if looked.outcome == "found":
             kernel = shortened(body, interval, looked.cycles, looked.units)
     return kernel, looked.outcome == "none"

@@ -25,9 +25,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from planish.vliw.machine import VliwMachine
-from planish.vliw.pack.effects import Effects
 from planish.vliw.pack.modulo.iterative import LoopBody
+from planish.vliw.pack.modulo.row_resources import RowResources
 from planish.vliw.pack.modulo.slack import least_distances
 
 _NONE = -(10**9)
@@ -35,8 +34,6 @@ _FIRST = 1000
 """The placements after which a search begins anew, for the first time."""
 
 _Cycles = npt.NDArray[np.int64]
-_Taken = tuple[tuple[int, int], ...]
-"""What an operation takes: the number of a resource, and how many rows after the one in which it is issued."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,69 +45,13 @@ class SearchResult:
     units: Mapping[int, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class _Resources:
-    """How much of each resource a row has, and what each operation takes, in one way or another; `units`: the ways, by
-    the unit that is chosen ("": that is left open).
-
-    Units are counted by the sets that can do the same: that is all there is to them where an operation keeps its unit
-    for one cycle, and no more than there is where it keeps it for longer and none is chosen.
-    """
-
-    room: tuple[int, ...]
-    taken: tuple[tuple[_Taken, ...], ...]
-    units: tuple[tuple[str, ...], ...]
-
-    @staticmethod
-    def of(machine: VliwMachine, nodes: tuple[Effects, ...], chosen: bool) -> _Resources:
-        """Those of a machine that some operations take; `chosen`: units that are kept for longer are chosen."""
-        side = {x.name: x.side for x in machine.units}
-        units = [x.units if chosen and x.busy > 1 else ("",) for x in nodes]
-        room: list[int] = []
-        taken: list[list[list[tuple[int, int]]]] = [[[] for _ in own] for own in units]
-        sets = _joined({frozenset(x.units) for x in nodes})
-        for group in sets | {frozenset((y,)) for own in units for y in own if y}:
-            for i, x in enumerate(nodes):
-                for way, unit in enumerate(units[i]):
-                    if unit in group or (not unit and group >= set(x.units)):
-                        taken[i][way] += [(len(room), back) for back in range(x.busy)]
-            room.append(len(group))
-        for sides in _joined({frozenset(side[y] for y in x.units) for x in nodes}):
-            for i, x in enumerate(nodes):
-                if all(side[y] in sides for y in x.units):
-                    for own in taken[i]:
-                        own.append((len(room), 0))
-            room.append(sum(machine.sides[x] for x in sides))
-        for file in machine.files:
-            for i, x in enumerate(nodes):
-                reads = sum(y.file == file.name for y in x.reads) if file.readers else 0
-                late = [y.latency for y in x.writes if y.register.file == file.name] if file.writers else []
-                for own in taken[i]:
-                    own += [(len(room), 0)] * reads
-                    own += [(len(room) + bool(file.readers), x) for x in late]
-            room += [x for x in (file.readers, file.writers) if x]
-        return _Resources(tuple(room), tuple(tuple(map(tuple, x)) for x in taken), tuple(units))
-
-
-def _joined(sets: set[frozenset[str]]) -> set[frozenset[str]]:
-    """All unions of sets that overlap one with the next: those of others say nothing new."""
-    found = set(sets)
-    rest = list(sets)
-    while rest and len(found) < 256:
-        x = rest.pop()
-        fresh = {x | y for y in sets if x & y} - found
-        found |= fresh
-        rest += fresh
-    return found
-
-
 def search(body: LoopBody, interval: int, limit: int, chosen: bool = False) -> SearchResult:
     """Look for a schedule of that interval, with so many placements at most. `chosen`: units that operations keep for
     longer than a cycle are chosen with it; otherwise there may be no choice of them for what is found."""
     distances = least_distances(len(body.nodes), body.edges, interval)
     if bool((np.diagonal(distances) > 0).any()) or any(x.busy > interval for x in body.nodes):
         return SearchResult("none")
-    maker = _Search(interval, distances, _Resources.of(body.machine, body.nodes, chosen))
+    maker = _Search(interval, distances, RowResources.of(body.machine, body.nodes, chosen))
     share = _FIRST
     while limit > 0:
         found = maker.run(min(share, limit))
@@ -124,7 +65,7 @@ def search(body: LoopBody, interval: int, limit: int, chosen: bool = False) -> S
 class _Search:
     """Places operations; one that found no room comes earlier the next time."""
 
-    def __init__(self, interval: int, distances: _Cycles, resources: _Resources) -> None:
+    def __init__(self, interval: int, distances: _Cycles, resources: RowResources) -> None:
         self.interval, self.distances, self.resources = interval, distances, resources
         around = distances + distances.T
         np.fill_diagonal(around, _NONE)
