@@ -98,7 +98,7 @@ def make_kernel(
     match work:
         case BatchedProduct() if work.numbers.group > 1:
             name = f"planish_{work.numbers.name}_gemm"
-            blocking = choose_few_blocks(vectors, target)
+            blocking = choose_few_blocks(vectors, target, maker.point)
             return make_compact_groups(name, vectors, blocking, maker, threads, work.stores)
         case BatchedProduct():
             return make_compact(f"{name}gemm", vectors, target, work.op, maker, threads)

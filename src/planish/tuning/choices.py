@@ -22,7 +22,7 @@ from planish.schedule.arguments import NestChoice, Point, Value
 from planish.target.load import load_target
 from planish.tuning.store.trial_store import TrialStore
 from planish.tuning.tasks import task_of
-from planish.tuning.trial import TuningTrial
+from planish.tuning.trial import TuningTask, TuningTrial
 from planish.version import VERSION
 
 FORMAT = 1
@@ -31,8 +31,9 @@ GAIN = 0.98
 
 
 def with_known_choices(source: Source, options: Options, store: TrialStore) -> Options:
-    """The options with the best points that a store has of a file's nests on this machine; as they are where a script,
-    or a record, says what is to be done, or there is no store. PlanishError as of `read_file`."""
+    """The options with the best points that a store has of a file's nests on this machine, or where versions are timed
+    on another one; as they are where a script, or a record, says what is to be done, or there is no store. PlanishError
+    as of `read_file`."""
     if not _is_asked(options, store):
         return options
     return choose_for(read_file(source, options).functions, options, store)
@@ -49,8 +50,11 @@ def choose_for(functions: Iterable[CFunction], options: Options, store: TrialSto
         for region in function.regions if options.function in (None, function.name) else ():
             task = task_of(region, options, target, compiler)
             best = store.best(task)
+            # What another machine found may be slower on this one: only a clock says so.
+            if best is None and options.measure:
+                best = store.best_elsewhere(task)
             if best is not None and best.score < GAIN:
-                found[task.kernel] = choice_of(best)
+                found[task.kernel] = choice_of(best, task)
     return replace(options, choices=tuple(found[x] for x in sorted(found)))
 
 
@@ -58,9 +62,11 @@ def _is_asked(options: Options, store: TrialStore) -> bool:
     return options.script is None and not options.choices and store.path.exists()
 
 
-def choice_of(trial: TuningTrial) -> NestChoice:
-    """A trial's point as a choice for its nest."""
-    return NestChoice(trial.task.kernel, trial.point, f"trial {trial.digest[:12]}")
+def choice_of(trial: TuningTrial, task: TuningTask) -> NestChoice:
+    """A trial's point as a choice for the nest of a task, with a note where it was made elsewhere."""
+    other = trial.task
+    elsewhere = "" if other == task else f" of {other.machine} ({other.fingerprint[:6]}) by {other.compiler}"
+    return NestChoice(task.kernel, trial.point, f"trial {trial.digest[:12]}{elsewhere}")
 
 
 def print_record(choices: Iterable[NestChoice]) -> str:

@@ -50,7 +50,9 @@ class TuningBudget:
 
     def __str__(self) -> str:
         parts = [] if self.seconds is None else [f"{self.seconds:g} s"]
-        return " and ".join(parts + ([] if self.trials is None else [f"{self.trials} trials"])) or "no bound"
+        if self.trials is not None:
+            parts.append(f"{self.trials} trial{'' if self.trials == 1 else 's'}")
+        return " and ".join(parts) or "no bound"
 
 
 @dataclass(frozen=True, slots=True)

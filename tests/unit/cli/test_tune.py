@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import planish
+from planish.build.lower import lower_region
 from planish.build.read import read_file
 from planish.cli import main
 from planish.core.span import Source
@@ -16,7 +18,7 @@ from planish.options import Options
 from planish.run.toolchains.cross import compiler_for
 from planish.schedule.arguments import Point
 from planish.target.load import load_target
-from planish.tuning.choices import read_record
+from planish.tuning.choices import read_record, with_known_choices
 from planish.tuning.session import TuningWishes, tune_file
 from planish.tuning.store.trial_store import TrialStore, default_store
 from planish.tuning.tasks import task_of
@@ -86,6 +88,19 @@ def test_what_gains_nothing_or_is_of_another_machine_is_not_taken(capsys: pytest
     assert "tuned" not in Path("out/mv.c").read_text()
 
 
+def test_a_point_of_another_machine_is_only_tried_beside_the_clock() -> None:
+    store = TrialStore(default_store())
+    store.add(TuningTrial(replace(task(Options()), fingerprint="12" * 8), FOUR_ROWS, "ok", 0.5, 1.0))
+    source = Source("mv.c", MATVEC)
+    (choice,) = with_known_choices(source, Options(), store).choices
+    assert choice.point == FOUR_ROWS and " of native (121212)" in choice.source
+    assert with_known_choices(source, Options(measure=False), store).choices == ()
+    options = with_known_choices(source, Options(), store)
+    region = read_file(source, options).functions[0].regions[0]
+    names = [x.name for x in lower_region(region, options, load_target("native")).versions]
+    assert names[0] == "gemv-rows, tuned" and "gemv-rows" in names, "the default is raced as well"
+
+
 def test_a_trial_that_nothing_makes_any_more_gives_way(capsys: pytest.CaptureFixture[str]) -> None:
     keep(Point.of({"version": "gemv-of-old"}), 0.5)
     code, _, _ = run(capsys, "build", "mv.c", "--no-measure", "-q", "-o", "out")
@@ -134,11 +149,11 @@ def test_nothing_to_tune_is_told(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_tuning_measures_keeps_and_is_taken_up(capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ("tune", "mv.c", "--budget", "2", "--size", "m=64,n=48", "--search", "random", "--record", "r.json")
+    arguments = ("tune", "mv.c", "--budget", "1", "--size", "m=64,n=48", "--search", "random", "--record", "r.json")
     code, out, _ = run(capsys, *arguments)
-    assert code == 0 and "points known" in out and "incomplete: the budget of 2 trials is spent" in out
+    assert code == 0 and "points known" in out and "incomplete: the budget of 1 trial is spent" in out
     trials = [*TrialStore(default_store()).trials()]
-    assert len(trials) >= 2 and trials[0].outcome == "ok" and trials[0].calls > 0 and trials[0].samples
+    assert len(trials) == 1 and trials[0].outcome == "ok" and trials[0].calls > 0 and trials[0].samples
     assert all(x.version and x.made and x.session for x in trials)
     (choice,) = read_record(Source("r.json", Path("r.json").read_text()))
     assert choice.nest == trials[0].task.kernel

@@ -11,7 +11,10 @@ from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.frontend.c.reader import read_c
 from planish.ir.text.parser import parse_kernel
+from planish.ir.types import F32
 from planish.library.driver import make_chosen, make_versions
+from planish.library.kernels.gemm.compact import choose_few_blocks
+from planish.library.kernels.vectors import find_vectors
 from planish.library.registry import STRATEGIES
 from planish.library.strategy import Context
 from planish.schedule.arguments import Point, TuningArgument, TuningArguments, TuningConstraint
@@ -111,6 +114,23 @@ def test_strategies_state_their_arguments(text: str, version: str, names: set[st
 
 def _at(cx: Context, point: Point) -> Context:
     return Context(cx.kernel, cx.nest, cx.target, point=point)
+
+
+def test_blocks_of_products_are_parts_of_those_of_the_model() -> None:
+    vectors, target = find_vectors("avx512", F32), load_target("x86-avx512")
+    plain = choose_few_blocks(vectors, target)
+    half = choose_few_blocks(vectors, target, Point.of({"depth": 50, "columns": 200}))
+    assert choose_few_blocks(vectors, target, Point.of({"depth": 100})) == plain
+    assert half.depth == plain.depth // 2 // 32 * 32 and half.columns == 2 * plain.columns
+    assert (half.rows, half.vectors, half.height) == (plain.rows, plain.vectors, plain.height)
+    gemm = context(f"A: f32[n, n], B: f32[n, n], C: f32[n, n]) {{ {_loops('ijk', 'C[i, j] += A[i, k] * B[k, j]')} }}")
+    (operations,) = (x for x in STRATEGIES if x.name == "operations")
+    arguments = operations.arguments(gemm, operations.match(gemm)[0], "operations").arguments
+    assert [x.name for x in arguments] == ["depth", "columns"]
+
+
+def _loops(names: str, body: str) -> str:
+    return "".join(f"for {x} in 0 .. n {{ " for x in names) + body + " }" * len(names)
 
 
 @pytest.mark.parametrize(

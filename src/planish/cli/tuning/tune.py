@@ -40,7 +40,7 @@ from planish.core.progress import Progress
 from planish.options import Options
 from planish.report.tuning import describe_result, describe_space
 from planish.schedule.arguments import NestChoice
-from planish.tuning.choices import merge_choices, print_record
+from planish.tuning.choices import choice_of, merge_choices, print_record
 from planish.tuning.session import TuningWishes, list_spaces, tune_file
 from planish.tuning.store.trial_store import TrialStore
 from planish.tuning.tuner import INTERRUPTED as STOPPED
@@ -150,7 +150,7 @@ def _tune(
                 if found.script is not None and best is not None and output is not None:
                     _write(output, found.script.fill(best.point))
                 elif found.script is None and best is not None:
-                    choices.append(NestChoice(found.nest.task.kernel, best.point, f"trial {best.digest[:12]}"))
+                    choices.append(choice_of(best, found.nest.task))
                 if found.result.reason == STOPPED:
                     code = INTERRUPTED
             if code == INTERRUPTED:

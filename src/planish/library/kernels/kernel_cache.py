@@ -29,6 +29,7 @@ from planish.core.fingerprint import stamp_contents, stamp_program
 from planish.core.pickles import read_pickle, write_pickle
 from planish.core.progress import Progress, keep_quiet
 from planish.isa.instruction import Catalogue, Instruction
+from planish.schedule.arguments import DEFAULTS, Point
 
 _P = ParamSpec("_P")
 _PLACES = ("planish.ir.", "planish.isa.", "planish.core.")
@@ -43,13 +44,15 @@ _PREPARED = Path(__file__).parent.with_name("prepared")
 class KernelCache:
     """Makes kernels, and keeps them in a `cache`; those that are there already are only read, unless `anew`.
 
-    `tell` hears of each kernel before it is made or read. `made`, `found`, `kept`: how many were made, were found, and
+    `tell` hears of each kernel before it is made or read. `point`: what was chosen of the arguments of kernels, where
+    those who choose blocks look. `made`, `found`, `kept`: how many were made, were found, and
     are in the cache now. Those that were prepared when Planish was set up are found as well, unless it is made `anew`
     or without a cache."""
 
     cache: Cache | None = None
     tell: Progress = keep_quiet
     anew: bool = False
+    point: Point = DEFAULTS
     made: int = 0
     found: int = 0
     kept: int = 0

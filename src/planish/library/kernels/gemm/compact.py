@@ -35,6 +35,7 @@ from planish.library.kernels.gemm.whole import (
 )
 from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.kernels.vectors import Vectors
+from planish.schedule.arguments import DEFAULTS, Point, TuningArgument
 from planish.target.machine import Target
 
 _ENOUGH = 0.85
@@ -48,6 +49,10 @@ MOST_ROWS = 1 << 20
 """The rows in a block, about, where none of A is copied: they hardly ever end."""
 FETCH: Fetch = "ahead"
 """C is fetched at once: whatever else is to be begun in a step of k keeps the next products waiting."""
+DEPTH = TuningArgument("depth", (50, 67, 100, 150, 200), 100, "per cent of the modelled depth of a product's blocks")
+COLUMNS = TuningArgument("columns", (50, 67, 100, 150, 200), 100, "per cent of the modelled columns of packed blocks")
+_GRAIN = 32
+"""Depths of blocks are multiples of it."""
 ADDS = (False,)
 """The part of a product that there is: the one that adds."""
 
@@ -68,9 +73,15 @@ def choose_few(vectors: Vectors) -> tuple[int, int]:
     return chosen.rows, chosen.vectors
 
 
-def choose_few_blocks(vectors: Vectors, target: Target) -> Blocking:
-    """The blocks around such a tile for the caches of a machine."""
-    return choose_blocking(vectors, *choose_few(vectors), target.cache(1).share, target.cache(2).share)
+def choose_few_blocks(vectors: Vectors, target: Target, point: Point = DEFAULTS) -> Blocking:
+    """The blocks around such a tile for the caches of a machine, by parts of those of the model as a point has them."""
+    blocks = choose_blocking(vectors, *choose_few(vectors), target.cache(1).share, target.cache(2).share)
+    depth, columns = (x.number(point) for x in (DEPTH, COLUMNS))
+    if (depth, columns) == (100, 100):
+        return blocks
+    width = blocks.vectors * vectors.lanes
+    deep = max(_GRAIN, blocks.depth * depth // 100 // _GRAIN * _GRAIN)
+    return replace(blocks, depth=deep, columns=max(width, blocks.columns * columns // 100 // width * width))
 
 
 def make_compact(
@@ -78,7 +89,8 @@ def make_compact(
 ) -> tuple[Instruction, list[Instruction]]:
     """The kernel that adds a product of any size to C, and its callees, itself included; several `threads` share the
     rows or columns."""
-    blocking, maker = choose_few_blocks(vectors, target), maker or KernelCache()
+    maker = maker or KernelCache()
+    blocking = choose_few_blocks(vectors, target, maker.point)
     variants = list_few_variants(vectors, blocking, op)
     made = make_tiles(list_few_tiles(vectors, blocking, op), blocking, maker)
     own, tiles = GemmOperands(op).name(name), Catalogue().with_instructions(made)

@@ -9,9 +9,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from planish.ir.nest import Reduce
+from planish.library.kernels.gemm.compact import COLUMNS, DEPTH
 from planish.library.raise_operations import is_promising, raise_version
 from planish.library.strategy import Context, Made, Strategy, share
 from planish.poly.scop.extraction import Statement
+from planish.schedule.arguments import NO_ARGUMENTS, TuningArguments
 
 
 def _match(cx: Context) -> tuple[tuple[Statement, ...], ...]:
@@ -20,13 +25,20 @@ def _match(cx: Context) -> tuple[tuple[Statement, ...], ...]:
 
 
 def _apply(cx: Context, found: tuple[Statement, ...]) -> Made:
+    maker = replace(cx.maker, point=cx.point)
     made, remarks = raise_version(
-        cx.kernel, cx.prepared, cx.scratch, cx.target, cx.fp, cx.maker, cx.threads, cx.sizes
+        cx.kernel, cx.prepared, cx.scratch, cx.target, cx.fp, maker, cx.threads, cx.sizes
     )  # fmt: skip
     return (*remarks, *(() if made is None else (made,)))
 
 
+def _arguments(cx: Context, found: tuple[Statement, ...], version: str) -> TuningArguments:
+    """Those of the blocks of products, where there may be products: sums in three loops."""
+    products = any(isinstance(x.stmt, Reduce) and len(x.iterators) >= 3 for x in found)
+    return TuningArguments((DEPTH, COLUMNS)) if products else NO_ARGUMENTS
+
+
 OPERATIONS = Strategy(
     "operations", "raises loops to operations (products, convolutions, transpositions) and calls the library's kernels",
-    _match, _apply, share(0.1, start=True), kernels=True,
+    _match, _apply, share(0.1, start=True), arguments=_arguments, kernels=True,
 )  # fmt: skip
