@@ -145,7 +145,7 @@ class _Case:
         block = (low - least) >> width
         if block == (high - least) >> width:
             return build.subtract(x, const(block << width))
-        return build.wrap(x, width, signed)
+        return uncut(x, width, signed)
 
     def _bounded(self, x: Node, y: Node, sign: int) -> Node:
         """The lesser of two for 1, the greater for -1."""
@@ -197,6 +197,32 @@ class _Case:
                 first, last = ((y - least) >> width for y in (low, high))
                 if last - first < _BLOCKS:
                     yield from ((x.args[0], ((block + 1) << width) + least - 1) for block in range(first, last))
+
+
+def uncut(x: Node, width: int, signed: bool) -> Node:
+    """The lowest bits of a value as a number, whose constants are as near to 0 as may be where that fits in these bits.
+
+    >>> x = build.bits("x", ZERO, 8)
+    >>> uncut(build.add(x, const(65526)), 16, True) is build.subtract(x, const(10))
+    True
+    """
+    made = build.wrap(x, width, signed)
+    if made.op != "wrap" or x.op not in ("add", "mul"):
+        return made
+    near = build.wrap(_centred(x, width), width, signed)
+    return made if near.op == "wrap" else near
+
+
+def _centred(x: Node, width: int) -> Node:
+    match x.op:
+        case "add":
+            return build.add(*(_centred(y, width) for y in x.args))
+        case "mul":
+            return build.multiply(*(_centred(y, width) for y in x.args))
+        case "const":
+            return build.wrap(x, width, True)
+        case _:
+            return x
 
 
 def _low_bits(x: Node, width: int) -> Node:

@@ -180,6 +180,8 @@ def in_chains(*values: Node) -> list[Node]:
             width = int(old.attr[0])
             kept_bits = build.low_bits(inner, width + by.low)
             made = build.wrap(build.shift_right(kept_bits, by), width, bool(old.attr[1]))
+        elif old.op == "wrap":
+            made = cases.uncut(args[0], int(old.attr[0]), bool(old.attr[1]))
         elif old.op == "shr" and args[0].op in ("mul", "add") and (args[1].constant or 0) > 0:
             made = _shifted(*args)
         else:

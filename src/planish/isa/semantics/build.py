@@ -233,19 +233,46 @@ def at_most(a: Node, b: Node) -> Node:
 
 
 def minimum(a: Node, b: Node) -> Node:
-    """The lesser of two."""
+    """The lesser of two; bounds within that are not reached are none.
+
+    >>> x = bits("x", ZERO, 16)
+    >>> minimum(maximum(minimum(x, const(300)), const(7)), const(255)) is minimum(maximum(x, const(7)), const(255))
+    True
+    """
+    a, b = _without_bounds(a, "min", b.high), _without_bounds(b, "min", a.high)
     if a.high <= b.low or a is b:
         return a
     return b if b.high <= a.low else node("min", (a, b))
 
 
 def maximum(a: Node, b: Node) -> Node:
-    """The greater of two."""
+    """The greater of two; bounds within that are not reached are none."""
+    a, b = _without_bounds(a, "max", b.low), _without_bounds(b, "max", a.low)
     if a.low >= b.high or a is b:
         return a
     if b.low >= a.high:
         return b
     return absolute(a) if add(a, b) is ZERO else node("max", (a, b))
+
+
+_DEEP = 4
+"""So many bounds within each other are looked through."""
+
+
+def _without_bounds(x: Node, op: str, limit: int, depth: int = _DEEP) -> Node:
+    """What may stand for a term whose lesser with something up to a limit (or greater, from one on) is taken: bounds
+    at the limit or behind it make no difference, in extrema as well, over which these distribute."""
+    if x.op not in ("min", "max") or not depth:
+        return x
+    kept = x.args
+    if x.op == op:
+        kept = tuple(y for y in x.args if (y.low < limit if op == "min" else y.high > limit))
+    made = [_without_bounds(y, op, limit, depth - 1) for y in kept]
+    if len(made) == 1:
+        return made[0]
+    if not made or all(y is z for y, z in zip(made, x.args, strict=True)):
+        return x
+    return (minimum if x.op == "min" else maximum)(*made)
 
 
 def absolute(x: Node) -> Node:

@@ -12,19 +12,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
 from planish.core.cache import Cache, key
 from planish.core.diagnostic import Remark
 from planish.core.fingerprint import stamp_program
 from planish.core.pickles import read_pickle, write_pickle
-from planish.ir.nest import Alloc, Array, For, Kernel
+from planish.ir.nest import Alloc, Array, For, Kernel, Stmt
 from planish.ir.passes.vector_loops import longest
 from planish.ir.text.printer import print_kernel, print_stmt
-from planish.ir.traverse import loads, map_block, with_stmts
+from planish.ir.traverse import arrays_in, expressions, loads, map_block, variables, walk, with_stmts
+from planish.ir.types import Type
 from planish.isa.instruction import Catalogue, Instruction
 from planish.isa.select.lane_values import NoCover
+from planish.library.loops.vector_strips.reduction_nests import ReductionNest, find_reductions
+from planish.library.loops.vector_strips.reduction_strips import rows_of as reduction_rows
+from planish.library.loops.vector_strips.reduction_strips import strip_reduction
 from planish.library.loops.vector_strips.strip_nest import Part, StripNest, find_nests, strip_nest
 from planish.poly.match.matcher import MismatchError
 from planish.schedule.auto.plan import Prepared, Version
@@ -47,6 +52,7 @@ _GROUPS = (4, 1)
 _WIDEST, _NARROW = 32, 16
 """The widest integers that strips are made of, and the narrowest that one of them has to have: wider ones gain nothing
 by other instructions than a C compiler takes."""
+_Costed = tuple[Instruction, float]
 _REFUSED = b"refused: "
 _PLACES = ("planish.ir.", "planish.isa.", "planish.core.")
 """Where the classes are that an instruction consists of."""
@@ -59,10 +65,34 @@ def find_strips(kernel: Kernel) -> tuple[StripNest, ...]:
     found = []
     for x in find_nests(kernel):
         names = {y.array for y in x.assigned} | {z.array for y in x.body for z in loads(y.value)}
-        widths = [kinds[y].bits if y in kinds and kinds[y].is_int else _WIDEST + 1 for y in names]
-        if max(widths) <= _WIDEST and min(widths) <= _NARROW:
+        if _are_narrow([kinds.get(y) for y in names]):
             found.append(x)
     return tuple(found)
+
+
+def find_reduced(kernel: Kernel) -> tuple[ReductionNest, ...]:
+    """The same of the nests that reduce over inner loops."""
+    kinds = {x.name: x.type for x in kernel.arrays}
+    found = []
+    for x in find_reductions(kernel):
+        names = set(arrays_in(x.loop)) - x.own
+        if _are_narrow([x.cells[y].type if y in x.cells else kinds.get(y) for y in names]):
+            found.append(x)
+    return tuple(found)
+
+
+def _are_narrow(kinds: Sequence[Type | None]) -> bool:
+    widths = [x.bits if x is not None and x.is_int else _WIDEST + 1 for x in kinds]
+    return max(widths) <= _WIDEST and min(widths) <= _NARROW
+
+
+def lanes_of_reduction(nest: ReductionNest, kernel: Kernel, registers: VectorExtension) -> int:
+    """The lanes of a strip: as many as the narrowest elements of which each lane reads its own fill a register with."""
+    moving = {
+        y.array for x in walk(nest.loop) for e in expressions(x) for y in loads(e) if nest.loop.var in variables(y)
+    }  # fmt: skip
+    kinds = [x.type.bits for x in (*kernel.arrays, *nest.cells.values()) if x.name in moving]
+    return registers.widths[0] // min(kinds)
 
 
 def lanes_of(nest: StripNest, kernel: Kernel, registers: VectorExtension) -> int:
@@ -90,40 +120,77 @@ def _may_have(loop: For, count: int) -> bool:
     return most is None or most >= count
 
 
+def fitting_reductions(kernel: Kernel, registers: VectorExtension) -> tuple[ReductionNest, ...]:
+    """The nests of `find_reduced` that may have as many iterations as a strip has lanes."""
+    found = find_reduced(kernel)
+    return tuple(x for x in found if _may_have(x.loop, lanes_of_reduction(x, kernel, registers)))
+
+
 def strip_versions(prepared: Prepared, target: Target, cache: Cache | None = None) -> Iterator[Version | Remark]:
     """The versions of a kernel with its nests in strips: several rows at a time where these share what they read, and
     one; a remark where no instructions are found."""
-    kernel = prepared.kernel
-    nests = fitting_strips(kernel, extension_of(target))
-    known: dict[str, Instruction] = {}
+    kernel, registers = prepared.kernel, extension_of(target)
+    nests = [_Sized(x, lanes_of(x, kernel, registers), rows_of(x)) for x in fitting_strips(kernel, registers)]
+    for x in fitting_reductions(kernel, registers):
+        lanes = lanes_of_reduction(x, kernel, registers)
+        rows = reduction_rows(x, lanes, registers.widths[0], target.vector_registers)
+        nests.append(_Sized(x, lanes, rows))
+    strips = _Strips(kernel, registers, {}, cache)
     refused: dict[str, None] = {}
-    for several in (True, False) if any(rows_of(x) > 1 for x in nests) else (False,):
-        # What is too much for several rows may still be selected for one.
-        try:
-            yield _version(prepared, _Strips(kernel, extension_of(target), known, cache), nests, several)
-        except NoCover as error:
-            refused[str(error)] = None
+    for several in (True, False) if any(x.rows > 1 for x in nests) else (False,):
+        made = _version(prepared, strips, nests, several, refused)
+        if made is not None:
+            yield made
     for reason in refused:
         yield Remark("select-none", "note", f"no instructions are selected: {reason}", kernel.span)
 
 
-def _version(prepared: Prepared, strips: _Strips, nests: tuple[StripNest, ...], several: bool) -> Version:
+@dataclass(frozen=True, slots=True)
+class _Sized:
+    """A nest with the lanes of a strip, and the rows that are done together."""
+
+    nest: StripNest | ReductionNest
+    lanes: int
+    rows: int
+
+
+def _version(
+    prepared: Prepared, strips: _Strips, nests: Sequence[_Sized], several: bool, refused: dict[str, None]
+) -> Version | None:  # fmt: skip
+    """The kernel with those nests in strips that are covered; None where none is."""
     kernel = prepared.kernel
     body = kernel.body
     remarks = []
-    most = 1
+    most = 0
     for x in nests:
-        lanes, rows = lanes_of(x, kernel, strips.registers), rows_of(x) if several else 1
-        body = with_stmts(body, x.stmt, strip_nest(x, lanes, rows, strips.give))
+        rows = x.rows if several else 1
+        try:
+            made = _in_strips(x, rows, strips)
+        except NoCover as error:
+            refused[str(error)] = None
+            continue
+        body = with_stmts(body, x.nest.stmt, made)
         jammed = f", {rows} rows at a time" if rows > 1 else ""
-        message = f"strips of {lanes} lanes{jammed}, in instructions selected for {strips.registers.isa}"
-        remarks.append(Remark(NAME, "done", message, x.stmt.span or kernel.span))
+        message = f"strips of {x.lanes} lanes{jammed}, in instructions selected for {strips.registers.isa}"
+        remarks.append(Remark(NAME, "done", message, x.nest.stmt.span or kernel.span))
         most = max(most, rows)
-    gone = {y for x in nests for y in x.own}
-    body = map_block(lambda x: () if isinstance(x, Alloc) and x.array.name in gone else x, body)
+        gone = {*x.nest.own, *(x.nest.cells if isinstance(x.nest, ReductionNest) else ())}
+        body = map_block(partial(_without, gone), body)
+    if not most:
+        return None
     name = NAME if most == 1 else f"{NAME}, {most} rows"
-    catalogue = Catalogue().with_instructions(strips.known.values())
+    catalogue = Catalogue().with_instructions(x for x, _ in strips.known.values())
     return Version(name, prepared.scop.schedule, replace(kernel, body=body), tuple(remarks), 0.0, catalogue)
+
+
+def _in_strips(x: _Sized, rows: int, strips: _Strips) -> tuple[Stmt, ...]:
+    if isinstance(x.nest, StripNest):
+        return strip_nest(x.nest, x.lanes, rows, lambda part, count: strips.choose(part, count)[0])
+    return strip_reduction(x.nest, x.lanes, rows, strips.choose)
+
+
+def _without(gone: Container[str], x: Stmt) -> Stmt | tuple[Stmt, ...]:
+    return () if isinstance(x, Alloc) and x.array.name in gone else x
 
 
 @dataclass(slots=True)
@@ -132,69 +199,77 @@ class _Strips:
 
     kernel: Kernel
     registers: VectorExtension
-    known: dict[str, Instruction]
+    known: dict[str, _Costed]
     cache: Cache | None = None
-    arrays: dict[str, Array] = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.arrays = {x.name: x for x in self.kernel.arrays}
+    def arrays(self, locals: Iterable[Array]) -> dict[str, Array]:
+        """All arrays that a loop over lanes may touch."""
+        return {x.name: x for x in (*self.kernel.arrays, *locals)}
 
-    def give(self, part: Part, rows: int) -> str:
-        """The name of the instruction for a strip; NoCover where there is none, or the loop is another. That no
-        operand leaves its row, which a match asks for, holds since the loop itself stays in bounds."""
+    def choose(self, part: Part, rows: int, locals: Sequence[Array] = ()) -> tuple[str, float]:
+        """The name of the instruction for a strip, and its cycles of throughput; NoCover where there is none, or the
+        loop is another. `locals`: arrays that are no operands of the kernel, where the loop is a piece of a nest that
+        compilers have no lanes for. That no operand leaves its row, which a
+        match asks for, holds since the loop itself stays in bounds."""
         loop = part(0, rows)
         text = print_stmt(loop)
         if text not in self.known:
-            made = self.selected(part, rows)
+            made = self.selected(part, rows, self.arrays(locals), not locals)
             try:
-                match_instruction(made, loop, self.arrays, {})
+                match_instruction(made[0], loop, self.arrays(locals), {})
             except MismatchError as error:
                 raise NoCover(error.reason) from error
             self.known[text] = made
-        return self.known[text].name
+        instruction, cost = self.known[text]
+        return instruction.name, cost
 
-    def selected(self, part: Part, rows: int) -> Instruction:
+    def selected(self, part: Part, rows: int, arrays: Mapping[str, Array], rival: bool) -> _Costed:
         """The instruction for a strip, from the cache if it is there."""
-        strip = self.read(part, 0, rows)
+
+        def read(first: int, last: int) -> Strip:
+            return read_strip(part(first, last), arrays)
+
+        strip = read(0, rows)
         if self.cache is None:
-            return self.jammed(strip, part, rows)
-        address = key("selection", stamp_program(), print_kernel(strip.kernel), self.registers)
+            return self.jammed(strip, read, rows, rival)
+        address = key("selection", stamp_program(), print_kernel(strip.kernel), self.registers, rival)
         kept = self.cache.get(address)
         if kept is not None and kept.startswith(_REFUSED):
             raise NoCover(kept.removeprefix(_REFUSED).decode())
         known = None if kept is None else read_pickle(kept, _PLACES)
-        if isinstance(known, Instruction):
-            return known
+        match known:
+            case (Instruction() as instruction, float() as cost):
+                return instruction, cost
+            case _:
+                pass
         try:
-            made = self.jammed(strip, part, rows)
+            made = self.jammed(strip, read, rows, rival)
         except NoCover as error:
             self.cache.put(address, _REFUSED + str(error).encode())
             raise
         self.cache.put(address, write_pickle(made))
         return made
 
-    def read(self, part: Part, first: int, last: int) -> Strip:
-        return read_strip(part(first, last), self.arrays)
-
-    def shares(self, part: Part, rows: int) -> bool:
-        """Whether rows compute something for each other; what they read is had once in any case."""
-        return bool(count_uses([x.value for x in self.read(part, 0, rows).body.outputs]))
-
-    def jammed(self, strip: Strip, part: Part, rows: int) -> Instruction:
+    def jammed(self, strip: Strip, read: Callable[[int, int], Strip], rows: int, rival: bool) -> _Costed:
         """The instruction for a strip, made of copies of what is selected for the largest group of rows for which there
-        is something."""
+        is something. `rival`: where it takes no more cycles than plain lanes of 32 bits."""
         reasons = []
         for group in (x for x in _GROUPS if rows % x == 0):
-            if 1 < group < rows and not self.shares(part, group):
+            if 1 < group < rows and not _shares(read(0, group)):
                 continue
-            parts = [self.read(part, at, at + group) for at in range(0, rows, group)]
+            parts = [read(at, at + group) for at in range(0, rows, group)]
             try:
                 stores, cost = cover_strip(parts[0], self.registers)
                 plain = plain_cost(parts[0].body, self.registers.widths[0])
-                if cost > plain:
+                if rival and cost > plain:
                     raise NoCover(f"instructions of {cost:.3g} cycles, while lanes of 32 bits take {plain:.3g}")
                 made = jam(strip, parts, stores) if len(parts) > 1 else stores
-                return as_instruction(strip, made, self.registers)
+                return as_instruction(strip, made, self.registers), cost * len(parts)
             except NoCover as error:
                 reasons.append(str(error))
         raise NoCover(reasons[0])
+
+
+def _shares(strip: Strip) -> bool:
+    """Whether rows compute something for each other; what they read is had once in any case."""
+    return bool(count_uses([x.value for x in strip.body.outputs]))

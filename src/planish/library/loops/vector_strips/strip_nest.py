@@ -99,14 +99,14 @@ def _find(kernel: Kernel, block: Block, local: set[str]) -> Iterator[StripNest]:
     for x in block.body:
         if not isinstance(x, For):
             continue
-        found = _nest_of(kernel, x, local)
+        found = nest_of(kernel, x, local)
         if found is not None:
             yield found
         else:
             yield from _find(kernel, x.body, local)
 
 
-def _nest_of(kernel: Kernel, stmt: For, local: set[str]) -> StripNest | None:
+def nest_of(kernel: Kernel, stmt: For, local: set[str]) -> StripNest | None:
     """The nest that a loop is: of two loops, or of one."""
     (inner,) = stmt.body.body if len(stmt.body.body) == 1 else (None,)
     for rows, loop in ((stmt, inner), (None, stmt)):
@@ -114,21 +114,23 @@ def _nest_of(kernel: Kernel, stmt: For, local: set[str]) -> StripNest | None:
             continue
         if rows is not None and rows.var in variables(loop.lower) | variables(loop.upper):
             continue
-        own = frozenset(x for x in local if _is_only_in(kernel, loop, x))
+        own = frozenset(x for x in local if is_only_in(kernel, loop, x))
         taken = used_names(kernel)
         try:
             body = straight_line(loop.body, own, taken, {x.name: x for x in kernel.arrays if x.values})
         except NotStraight:
             continue
         names = [loop.var] if rows is None else [rows.var, loop.var]
-        if body and _is_independent(body, names):
+        if body and is_independent(body, names):
             written = {x.array for x in body if isinstance(x, Assign)}
             again = not any(y.array in written for x in body for y in loads(x.value))
             return StripNest(stmt, rows, loop, body, own, taken | {x.var for x in body if isinstance(x, Let)}, again)
     return None
 
 
-def _is_only_in(kernel: Kernel, loop: For, array: str) -> bool:
+def is_only_in(kernel: Kernel, loop: For, array: str) -> bool:
+    """Whether nothing but a loop touches an array."""
+
     def count(stmts: Sequence[Stmt]) -> int:
         return sum(1 for s in stmts for x in walk(s) if not isinstance(x, Alloc) for y in _own_arrays(x) if y == array)
 
@@ -141,7 +143,7 @@ def _own_arrays(x: Stmt) -> Iterator[str]:
     yield from (y.array for e in expressions(x) for y in loads(e))
 
 
-def _is_independent(body: Sequence[Let | Assign], names: Sequence[str]) -> bool:
+def is_independent(body: Sequence[Let | Assign], names: Sequence[str]) -> bool:
     """Whether iterations may be done in any order: each writes its own cells of an array, and reads of what is written
     only these. A cell is an iteration's own where each loop counts a dimension of its own; several lie side by side
     there."""
@@ -202,8 +204,8 @@ def _blocks(nest: StripNest, lanes: int, rows: int, give: Give) -> Stmt:
     """Blocks of rows in strips, the last ones of which overlap those before: what is done twice is the same. Strips of
     one row where there are fewer rows, or columns, than a block has."""
     assert nest.rows is not None and nest.again
-    row, y = _clamped(nest, nest.rows, rows)
-    column, x = _clamped(nest, nest.loop, lanes)
+    row, y = clamped(nest.fresh, nest.rows, rows)
+    column, x = clamped(nest.fresh, nest.loop, lanes)
     lane = nest.fresh(f"{nest.loop.var}_lane")
     places = [add(Var(y.var, INDEX), index(r)) for r in range(rows)]
 
@@ -214,20 +216,21 @@ def _blocks(nest: StripNest, lanes: int, rows: int, give: Give) -> Stmt:
     whole = replace(part(0, rows), facts=LoopFacts(instruction=give(part, rows)))
     inner = replace(column, body=Block((x, whole)))
     blocks = replace(row, body=Block((y, inner)))
-    enough = Binary("and", _has(nest.rows, rows), _has(nest.loop, lanes))
+    enough = Binary("and", has_iterations(nest.rows, rows), has_iterations(nest.loop, lanes))
     return If(simplify(enough), Block((blocks,)), Block(strip_nest(nest, lanes, 1, give)))
 
 
-def _clamped(nest: StripNest, loop: For, block: int) -> tuple[For, Let]:
+def clamped(fresh: Callable[[str], str], loop: For, block: int) -> tuple[For, Let]:
     """A loop over the blocks of a loop, without a body, and where a block begins: the last one ends with the loop."""
     count = simplify(sub(loop.upper, loop.lower))
-    at = nest.fresh(f"{loop.var}_block")
+    at = fresh(f"{loop.var}_block")
     blocks = Binary("floordiv", add(count, index(block - 1)), index(block))
     begin = Binary("min", mul(index(block), Var(at, INDEX)), sub(count, index(block)))
-    return _loop(at, simplify(blocks), ()), Let(nest.fresh(f"{loop.var}_begin"), add(loop.lower, begin))
+    return _loop(at, simplify(blocks), ()), Let(fresh(f"{loop.var}_begin"), add(loop.lower, begin))
 
 
-def _has(loop: For, count: int) -> Expr:
+def has_iterations(loop: For, count: int) -> Expr:
+    """Whether a loop has so many iterations."""
     return Compare("ge", simplify(sub(loop.upper, loop.lower)), index(count))
 
 

@@ -9,20 +9,29 @@
 
 from __future__ import annotations
 
-from planish.library.loops.vector_strips.selected_strips import NAME, fitting_strips, strip_versions
+from planish.library.loops.vector_strips.reduction_nests import ReductionNest
+from planish.library.loops.vector_strips.selected_strips import (
+    NAME,
+    fitting_reductions,
+    fitting_strips,
+    strip_versions,
+)
 from planish.library.loops.vector_strips.strip_nest import StripNest
 from planish.library.strategy import Context, Made, Strategy, share
 from planish.select.instruction import extension_of
 
+_Nests = tuple[StripNest | ReductionNest, ...]
 
-def _match(cx: Context) -> tuple[tuple[StripNest, ...], ...]:
+
+def _match(cx: Context) -> tuple[_Nests, ...]:
     if cx.target.vector_extension is None or cx.threads != 1:
         return ()
-    found = fitting_strips(cx.prepared.kernel, extension_of(cx.target))
+    kernel, registers = cx.prepared.kernel, extension_of(cx.target)
+    found: _Nests = (*fitting_strips(kernel, registers), *fitting_reductions(kernel, registers))
     return (found,) if found else ()
 
 
-def _apply(cx: Context, found: tuple[StripNest, ...]) -> Made:
+def _apply(cx: Context, found: _Nests) -> Made:
     return strip_versions(cx.prepared, cx.target, cx.maker.cache)
 
 
