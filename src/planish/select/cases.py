@@ -210,6 +210,11 @@ def uncut(x: Node, width: int, signed: bool) -> Node:
     if made.op != "wrap" or x.op not in ("add", "mul"):
         return made
     near = build.wrap(_centred(x, width), width, signed)
+    half = 1 << (width - 1)
+    constant = sum(y.low for y in terms_of(x) if y.op == "const")
+    if near.op == "wrap" and signed and constant % (2 * half) == half:
+        # A number with another highest bit, as it is compared where only signed ones are.
+        return build.subtract(build.wrap(build.subtract(x, const(constant)), width), const(half))
     return made if near.op == "wrap" else near
 
 

@@ -441,7 +441,9 @@ def _distance(row: LaneRow, demand: Demand) -> tuple[int, int]:
         row.slots[at], row.slots[other], row.slots[count + at], strict=True
     ):
         step, distance = (beside - here) // (other - at), there - here
-        if step > 0 and above == operand and distance > 0 and distance < row.instruction.operands[operand].bits // 2:
+        bits = row.instruction.operands[operand].bits
+        whole = bits // 2 if bits == row.instruction.result else bits
+        if step > 0 and above == operand and 0 < distance < whole:
             distances.append(distance * pace // step)
     return pace, min(distances, default=0)
 

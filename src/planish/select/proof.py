@@ -25,7 +25,7 @@ from planish.isa.collection import load_collection
 from planish.isa.select.lane_values import NoCover
 from planish.isa.semantics import build
 from planish.isa.semantics.definition import Definition
-from planish.isa.semantics.node import Node, const, rebuild, scaled, terms_of
+from planish.isa.semantics.node import Node, const, rebuild, scaled, terms_of, var, walk
 from planish.isa.semantics.scalarised import ordered, puts_of, specialise
 from planish.select import cases, exhaustive
 from planish.select.body import LaneBody, Output
@@ -252,7 +252,37 @@ def same(a: Node, b: Node, width: int) -> bool:
     pair = in_chains(*(build.wrap(build.low_bits(x, width), width) for x in (a, b)))
     if _are_one(pair, width) or _are_one([_counted(x) for x in pair], width):
         return True
-    return cases.are_equal(a, b, width) or exhaustive.are_equal(a, b, width) is True
+    if cases.are_equal(a, b, width) or exhaustive.are_equal(a, b, width) is True:
+        return True
+    named = _named(*pair)
+    return named is not None and cases.are_equal(*named, width)
+
+
+def _named(a: Node, b: Node) -> tuple[Node, Node] | None:
+    """Two values in which each product, quotient, or part of one, that both have is a number of which only its range is
+    known: what is equal for all such numbers is equal. None where they have none in common."""
+    common = {x for x in walk([a]) if _is_opaque(x)} & {x for x in walk([b]) if _is_opaque(x)}
+    if not common:
+        return None
+    numbers: dict[Node, Node] = {}
+
+    def change(x: Node) -> Node:
+        made = numbers.get(x)
+        if made is None:
+            if x in common:
+                made = build.add(var(f"number {len(numbers)}", x.high - x.low + 1), const(x.low))
+            else:
+                made = build.construct(x.op, tuple(map(change, x.args)), x.attr) if x.args else x
+            numbers[x] = made
+        return made
+
+    return change(a), change(b)
+
+
+def _is_opaque(x: Node) -> bool:
+    return x.op in ("shr", "quo", "mod") or (x.op == "mul" and x.args[1].op != "const") or (
+        x.op == "wrap" and _is_opaque(x.args[0])
+    )
 
 
 def _are_one(pair: Sequence[Node], width: int) -> bool:

@@ -12,7 +12,8 @@ together, and the innermost loop is unrolled as far as that is cheaper (unroll-a
 >>> text = '''kernel k(n, m; A: u8[m, n], B: u8[n]) { alloc s: u8[max(n, 0)] distinct for c in 0 .. n {
 ...   s[c] = 7:u8 for i in 0 .. m { s[c] = max(s[c], A[i, c]) } B[c] = s[c] } }'''
 >>> (nest,) = find_reductions(parse_kernel(text))
->>> main, rest = strip_reduction(nest, 16, 1, lambda part, rows, cells: ("copy", 2.0 ** len(part(0, rows).body.body)))
+>>> choose = lambda part, rows, cells: ("copy", 2.0 ** len(part(0, rows).body.body))
+>>> main, rest = strip_reduction(nest, 16, 1, choose, {})
 >>> print(print_stmt(main), end="")
 for c_strip in 0 .. n // 16 {
   alloc s_lanes: u8[1, 16] distinct stack
@@ -84,45 +85,48 @@ def rows_of(nest: ReductionNest, lanes: int, bits: int, registers: int) -> int:
     return count if most is None or most >= count else 1
 
 
-def strip_reduction(nest: ReductionNest, lanes: int, rows: int, choose: Choose) -> tuple[Stmt, ...]:
-    """The nest in strips of so many lanes and rows; what `choose` raises where a piece has no instruction."""
+def strip_reduction(
+    nest: ReductionNest, lanes: int, rows: int, choose: Choose, left: dict[str, None]
+) -> tuple[Stmt, ...]:
+    """The nest in strips of so many lanes and rows; what `choose` raises where a piece in a loop has no instruction.
+    `left`: gets the reasons for which others have none."""
     if nest.rows is not None and rows > 1:
-        return (_blocks(nest, lanes, rows, choose),)
+        return (_blocks(nest, lanes, rows, choose, left),)
     first: tuple[Expr, ...] = () if nest.rows is None else (Var(nest.rows.var, INDEX),)
-    made = _strips(nest, first, lanes, choose)
+    made = _strips(nest, first, lanes, choose, left)
     return tuple(made) if nest.rows is None else (replace(nest.rows, body=Block(tuple(made)), label=0),)
 
 
-def _blocks(nest: ReductionNest, lanes: int, rows: int, choose: Choose) -> Stmt:
+def _blocks(nest: ReductionNest, lanes: int, rows: int, choose: Choose, left: dict[str, None]) -> Stmt:
     """Blocks of rows in strips. The last ones overlap those before, where what is done twice is the same; one row at a
     time where there are fewer rows, or columns, than a block has."""
     assert nest.rows is not None
-    single = strip_reduction(nest, lanes, 1, choose)
+    single = strip_reduction(nest, lanes, 1, choose, left)
     row, y = clamped(nest.fresh, nest.rows, rows)
     column, x = clamped(nest.fresh, nest.loop, lanes)
     places = [add(Var(y.var, INDEX), index(r)) for r in range(rows)]
-    pieces = _Pieces(nest, places, Var(x.var, INDEX), lanes, choose).written()
+    pieces = _Pieces(nest, places, Var(x.var, INDEX), lanes, choose, left).written()
     inner = replace(column, body=Block((x, *pieces)))
     blocks = replace(row, body=Block((y, inner)))
     enough = Binary("and", has_iterations(nest.rows, rows), has_iterations(nest.loop, lanes))
     return If(simplify(enough), Block((blocks,)), Block(single))
 
 
-def _strips(nest: ReductionNest, rows: Sequence[Expr], lanes: int, choose: Choose) -> list[Stmt]:
+def _strips(nest: ReductionNest, rows: Sequence[Expr], lanes: int, choose: Choose, left: dict[str, None]) -> list[Stmt]:
     """The strips of one row, and what is left of it."""
     loop, count = nest.loop, simplify(iterations(nest.loop))
     strip = nest.fresh(f"{loop.var}_strip")
     at = add(loop.lower, mul(index(lanes), Var(strip, INDEX)))
     main = For(strip, index(0), simplify(Binary("floordiv", count, index(lanes))), 1,
-               Block(tuple(_Pieces(nest, rows, at, lanes, choose).written())))  # fmt: skip
-    left = simplify(Binary("mod", count, index(lanes)))
+               Block(tuple(_Pieces(nest, rows, at, lanes, choose, left).written())))  # fmt: skip
+    rest = simplify(Binary("mod", count, index(lanes)))
     if not nest.again:
         filled = Binary("floordiv", simplify(Binary("max", count, index(0))), index(lanes))
         begin = simplify(add(loop.lower, Binary("mul", filled, index(lanes))))
         return [main, _plain(nest, begin)]
-    last = _Pieces(nest, rows, sub(loop.upper, index(lanes)), lanes, choose).written()
+    last = _Pieces(nest, rows, sub(loop.upper, index(lanes)), lanes, choose, left).written()
     inner = If(Compare("ge", count, index(lanes)), Block(tuple(last)), Block((_plain(nest, loop.lower),)))
-    return [main, If(Compare("gt", left, index(0)), Block((inner,)))]
+    return [main, If(Compare("gt", rest, index(0)), Block((inner,)))]
 
 
 def _plain(nest: ReductionNest, begin: Expr) -> For:
@@ -161,6 +165,7 @@ class _Pieces:
     column: Expr
     lanes: int
     choose: Choose
+    left: dict[str, None]
     arrays: dict[str, Array] = field(default_factory=dict)
 
     def written(self) -> list[Stmt]:
@@ -177,8 +182,19 @@ class _Pieces:
     def block(self, block: Block) -> list[Stmt]:
         made: list[Stmt] = []
         for x in pieces(block):
-            made += self.loop(x) if isinstance(x, For) else [self.lane_loop(x)[0]]
+            made += self.loop(x) if isinstance(x, For) else [self.piece(x, block is self.nest.loop.body)]
         return made
+
+    def piece(self, run: Sequence[Stmt], once: bool) -> For:
+        """A piece between loops; what is done once an iteration may have no instruction, and is left to the C compiler
+        then."""
+        try:
+            return self.lane_loop(run)[0]
+        except NoCover as error:
+            if not once:
+                raise
+            self.left[str(error)] = None
+            return self.part(run)(0, max(1, len(self.rows)))
 
     def loop(self, x: For) -> list[Stmt]:
         """A loop around pieces; several iterations at once where it is around one, and that is cheaper."""
@@ -209,6 +225,14 @@ class _Pieces:
 
     def lane_loop(self, run: Sequence[Stmt]) -> tuple[For, float]:
         """A piece as a loop over lanes, given to an instruction, and what that costs."""
+        part = self.part(run)
+        count = max(1, len(self.rows))
+        name, cost = self.choose(part, count, [*self.arrays.values()])
+        whole = part(0, count)
+        return replace(whole, facts=replace(whole.facts, instruction=name)), cost
+
+    def part(self, run: Sequence[Stmt]) -> Part:
+        """A piece of some rows as a loop over lanes."""
         body = straight_piece(self.nest, run)
         lane = self.nest.fresh(f"{self.nest.loop.var}_lane")
 
@@ -217,10 +241,7 @@ class _Pieces:
             ordered = [x for x in statements if isinstance(x, Let)] + [x for x in statements if isinstance(x, Assign)]
             return For(lane, index(0), index(self.lanes), 1, Block(tuple(ordered)))
 
-        count = max(1, len(self.rows))
-        name, cost = self.choose(part, count, [*self.arrays.values()])
-        whole = part(0, count)
-        return replace(whole, facts=replace(whole.facts, instruction=name)), cost
+        return part
 
     def row(self, body: Sequence[Let | Assign], at: int, lane: str, number: int) -> list[Stmt]:
         """The statements of one row, which is so many rows below the first of those that are done together."""

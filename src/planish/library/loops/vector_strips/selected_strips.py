@@ -165,7 +165,7 @@ def _version(
     for x in nests:
         rows = x.rows if several else 1
         try:
-            made = _in_strips(x, rows, strips)
+            made = _in_strips(x, rows, strips, refused)
         except NoCover as error:
             refused[str(error)] = None
             continue
@@ -183,10 +183,10 @@ def _version(
     return Version(name, prepared.scop.schedule, replace(kernel, body=body), tuple(remarks), 0.0, catalogue)
 
 
-def _in_strips(x: _Sized, rows: int, strips: _Strips) -> tuple[Stmt, ...]:
+def _in_strips(x: _Sized, rows: int, strips: _Strips, refused: dict[str, None]) -> tuple[Stmt, ...]:
     if isinstance(x.nest, StripNest):
         return strip_nest(x.nest, x.lanes, rows, lambda part, count: strips.choose(part, count)[0])
-    return strip_reduction(x.nest, x.lanes, rows, strips.choose)
+    return strip_reduction(x.nest, x.lanes, rows, strips.choose, refused)
 
 
 def _without(gone: Container[str], x: Stmt) -> Stmt | tuple[Stmt, ...]:
