@@ -71,6 +71,50 @@ def test_reductions_in_strips_are_the_same(name: str, target: str, tmp_path: Pat
         assert all(x == results[0] for x in results), sizes
 
 
+SUMS = {
+    "squares": ("a: u8[n]", "s[] += (i32(a[i]) - 128:i32) * (i32(a[i]) - 128:i32)"),
+    "dots": ("a: u8[n], b: i8[n]", "s[] += i32(a[i]) * i32(b[i])"),
+    "products": ("z: i16; b: i16[n], a: i16[n]", "s[] += (i32(b[i]) >> 2:i32) * i32(a[i])"),
+    "greatest": ("a: i8[n]", "s[] max= i32(a[i])"),
+    "least": ("a: u16[n], b: u16[n]", "s[] min= i32(a[i]) + i32(b[i])"),
+    "kept": ("a: u8[n], b: u8[n]", "b[i] = u8(i32(a[i]) + 3:i32 >> 1:i32) s[] += i32(u8(i32(a[i]) + 3:i32 >> 1:i32))"),
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+@pytest.mark.parametrize("target", FLAGS)
+def test_lanes_that_reduce_are_the_same(name: str, target: str, tmp_path: Path, guarded: Any) -> None:
+    if missing(target):
+        pytest.skip(f"this machine has no {target}")
+    head, statement = SUMS[name]
+    scalars, _, arrays = head.rpartition("; ")
+    operands = "; ".join(x for x in (scalars, arrays.replace("]", "] distinct") + ", s: i32[] distinct") if x)
+    text = f"kernel k(n; {operands}) {{ for i in 0 .. n {{ {statement} }} }}"
+    kernel = parse_kernel(text)
+    functions = compiled(text, target, tmp_path)
+    for n in (0, 1, 31, 64, 127, 128, 129, 300):
+        random = np.random.default_rng(n)
+        values = []
+        for x in kernel.arrays:
+            low, high = (-(1 << (x.type.bits - 1)), 1 << (x.type.bits - 1)) if str(x.type)[0] == "i" else (0, 200)
+            values.append(random.integers(low, high, n if x.shape else 1).astype(x.type.numpy))
+        results = []
+        for function in functions:
+            given = [guarded(x, 0) for x in values]
+            scalars_ = [ctypes.c_int16(5) for _ in kernel.scalars]
+            kinds = [ctypes.c_ssize_t, *(ctypes.c_int16 for _ in scalars_), *(ctypes.c_void_p for _ in given)]
+            ctypes.CFUNCTYPE(None, *kinds)(function)(n, *scalars_, *(x.ctypes.data for x in given))
+            results.append([x.tobytes() for x in given])
+        assert all(x == results[0] for x in results), n
+
+
+def test_elements_that_depend_on_iterations_are_no_cell() -> None:
+    """What pairs of iterations add to is no sum of lanes."""
+    text = "kernel k(n; a: u8[2*n] distinct, h: i32[n] distinct) { for i in 0 .. 2*n { h[i // 2] += i32(a[i]) } }"
+    made = list(strip_versions(prepare(parse_kernel(text)), load_target("x86-avx2")))
+    assert all(isinstance(x, Remark) for x in made)
+
+
 def test_cells_that_iterations_share_are_refused() -> None:
     """A sum over all iterations is no cell of one."""
     body = "for c in 0 .. n { for i in 0 .. m { s[] += i32(a[i, c]) } b[c] = s[] }"

@@ -30,6 +30,7 @@ from planish.select.gathers import NOWHERE, Gatherer, find_sources
 from planish.select.lane_cover import CONSTANT, LOAD, MOST_TERMS, LaneCover, Way, is_kept, slot_widths
 from planish.select.lane_table import LaneRow, LaneTable
 from planish.select.program import Kind, RegisterProgram, Value
+from planish.select.rerolled import rerolled
 from planish.select.rules import mask_of
 
 _LEAST = 0.1
@@ -76,6 +77,7 @@ class Cover:
     def find(self, demand: Demand) -> Solution | None:
         """The cheapest program that is found; None where none is, or after `steps` demands. What asks for itself on the
         way is no answer."""
+        demand = rerolled(demand, self.body)
         if demand in self._known:
             return self._known[demand]
         if demand in self._open or self.asked >= self.steps:

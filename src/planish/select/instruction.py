@@ -63,6 +63,10 @@ _LATER = {"icelake-server": ("AVX512_VBMI",), "znver4": ("AVX512_VBMI",)}
 """What processors with AVX-512 have besides."""
 _SLOWER = {f"_mm{bits}_permutex2var_epi8": 2.0 for bits in ("", "256", "512")}
 """Cycles of what takes more than the tables say: two shuffles are in it on Intel's processors, as measured."""
+_ALIKE = {
+    f"_mm{bits}_{name}_epi32": f"_mm{bits}_madd_epi16" for bits in ("", "256", "512") for name in ("dpwssd", "dpbusd")
+}
+"""What takes no more than another instruction, though tables have it twice: sums of products, as measured on Zen 5."""
 _WIDEST = 1 << 16
 _NARROWEST = {"x86": 128, "arm": 64, "hvx": 1024}
 """The narrowest registers of integers."""
@@ -213,4 +217,5 @@ def _costs(isa: str, processor: str) -> Mapping[str, float]:
         return {}
     costs = {name: found.of(name).get(processor) for name in found.records}
     known = {name: max(x.throughput, 0.05 * x.operations) for name, x in costs.items() if x is not None}
+    known |= {name: min(known[name], known[y]) for name, y in _ALIKE.items() if name in known and y in known}
     return known | {name: _SLOWER[name] for name in _SLOWER if name in known and known[name] < _SLOWER[name]}

@@ -27,6 +27,8 @@ from planish.ir.traverse import arrays_in, expressions, loads, map_block, variab
 from planish.ir.types import Type
 from planish.isa.instruction import Catalogue, Instruction
 from planish.isa.select.lane_values import NoCover
+from planish.library.loops.vector_strips.contraction import contract
+from planish.library.loops.vector_strips.lane_reductions import LaneReduction, find_lane_reductions, strip_lanes
 from planish.library.loops.vector_strips.reduction_nests import ReductionNest, find_reductions
 from planish.library.loops.vector_strips.reduction_strips import rows_of as reduction_rows
 from planish.library.loops.vector_strips.reduction_strips import strip_reduction
@@ -61,7 +63,7 @@ _PLACES = ("planish.ir.", "planish.isa.", "planish.core.")
 def find_strips(kernel: Kernel) -> tuple[StripNest, ...]:
     """The nests of a kernel that strips may be made of: all that they touch are integers of at most 32 bits, some of
     them narrower."""
-    kinds = {x.name: x.type for x in kernel.arrays}
+    kinds = _kinds(kernel)
     found = []
     for x in find_nests(kernel):
         names = {y.array for y in x.assigned} | {z.array for y in x.body for z in loads(y.value)}
@@ -72,13 +74,36 @@ def find_strips(kernel: Kernel) -> tuple[StripNest, ...]:
 
 def find_reduced(kernel: Kernel) -> tuple[ReductionNest, ...]:
     """The same of the nests that reduce over inner loops."""
-    kinds = {x.name: x.type for x in kernel.arrays}
+    kinds = _kinds(kernel)
     found = []
     for x in find_reductions(kernel):
         names = set(arrays_in(x.loop)) - x.own
         if _are_narrow([x.cells[y].type if y in x.cells else kinds.get(y) for y in names]):
             found.append(x)
     return tuple(found)
+
+
+def find_in_lanes(kernel: Kernel) -> tuple[LaneReduction, ...]:
+    """The same of the loops that reduce to an element, but those of other nests."""
+    around = [*(x.stmt for x in find_strips(kernel)), *(x.stmt for x in find_reduced(kernel))]
+    taken = {id(y) for x in around for y in walk(x)}
+    kinds = _kinds(kernel)
+    found = []
+    for x in find_lane_reductions(kernel):
+        names = set(arrays_in(x.loop)) - x.own
+        if id(x.loop) not in taken and _are_narrow([kinds.get(y) for y in names]):
+            found.append(x)
+    return tuple(found)
+
+
+def _kinds(kernel: Kernel) -> dict[str, Type]:
+    """The elements of all arrays, those of the kernel's own as well."""
+    return {x.name: x.type for x in (*kernel.arrays, *own_arrays(kernel))}
+
+
+def own_arrays(kernel: Kernel) -> list[Array]:
+    """The arrays that are no operands."""
+    return [x.array for x in walk(kernel.body) if isinstance(x, Alloc)]
 
 
 def _are_narrow(kinds: Sequence[Type | None]) -> bool:
@@ -126,6 +151,17 @@ def fitting_reductions(kernel: Kernel, registers: VectorExtension) -> tuple[Redu
     return tuple(x for x in found if _may_have(x.loop, lanes_of_reduction(x, kernel, registers)))
 
 
+def fitting_in_lanes(kernel: Kernel, registers: VectorExtension) -> tuple[LaneReduction, ...]:
+    """The loops of `find_in_lanes` that may have as many iterations as a strip has elements."""
+    return tuple(x for x in find_in_lanes(kernel) if _may_have(x.loop, elements_of(x, kernel, registers)))
+
+
+def elements_of(x: LaneReduction, kernel: Kernel, registers: VectorExtension) -> int:
+    """The elements of a strip: two registers of the narrowest ones that the loop reads, so that sums do not wait."""
+    read = {z.array for y in x.loop.body.body for e in expressions(y) for z in loads(e)}
+    return 2 * registers.widths[0] // min(y.type.bits for y in kernel.arrays if y.name in read)
+
+
 def strip_versions(prepared: Prepared, target: Target, cache: Cache | None = None) -> Iterator[Version | Remark]:
     """The versions of a kernel with its nests in strips: several rows at a time where these share what they read, and
     one; a remark where no instructions are found."""
@@ -135,6 +171,7 @@ def strip_versions(prepared: Prepared, target: Target, cache: Cache | None = Non
         lanes = lanes_of_reduction(x, kernel, registers)
         rows = reduction_rows(x, lanes, registers.widths[0], target.vector_registers)
         nests.append(_Sized(x, lanes, rows))
+    nests += [_Sized(y, elements_of(y, kernel, registers), 1) for y in fitting_in_lanes(kernel, registers)]
     strips = _Strips(kernel, registers, {}, cache)
     refused: dict[str, None] = {}
     for several in (True, False) if any(x.rows > 1 for x in nests) else (False,):
@@ -147,9 +184,9 @@ def strip_versions(prepared: Prepared, target: Target, cache: Cache | None = Non
 
 @dataclass(frozen=True, slots=True)
 class _Sized:
-    """A nest with the lanes of a strip, and the rows that are done together."""
+    """A nest with the lanes of a strip, or its elements, and the rows that are done together."""
 
-    nest: StripNest | ReductionNest
+    nest: StripNest | ReductionNest | LaneReduction
     lanes: int
     rows: int
 
@@ -169,23 +206,28 @@ def _version(
         except NoCover as error:
             refused[str(error)] = None
             continue
-        body = with_stmts(body, x.nest.stmt, made)
+        stmt = x.nest.loop if isinstance(x.nest, LaneReduction) else x.nest.stmt
+        body = with_stmts(body, stmt, made)
         jammed = f", {rows} rows at a time" if rows > 1 else ""
         message = f"strips of {x.lanes} lanes{jammed}, in instructions selected for {strips.registers.isa}"
-        remarks.append(Remark(NAME, "done", message, x.nest.stmt.span or kernel.span))
+        remarks.append(Remark(NAME, "done", message, stmt.span or kernel.span))
         most = max(most, rows)
+        if isinstance(x.nest, LaneReduction):
+            continue
         gone = {*x.nest.own, *(x.nest.cells if isinstance(x.nest, ReductionNest) else ())}
         body = map_block(partial(_without, gone), body)
     if not most:
         return None
     name = NAME if most == 1 else f"{NAME}, {most} rows"
     catalogue = Catalogue().with_instructions(x for x, _ in strips.known.values())
-    return Version(name, prepared.scop.schedule, replace(kernel, body=body), tuple(remarks), 0.0, catalogue)
+    return Version(name, prepared.scop.schedule, replace(kernel, body=contract(body)), tuple(remarks), 0.0, catalogue)
 
 
 def _in_strips(x: _Sized, rows: int, strips: _Strips, refused: dict[str, None]) -> tuple[Stmt, ...]:
     if isinstance(x.nest, StripNest):
         return strip_nest(x.nest, x.lanes, rows, lambda part, count: strips.choose(part, count)[0])
+    if isinstance(x.nest, LaneReduction):
+        return strip_lanes(x.nest, x.lanes, strips.choose)
     return strip_reduction(x.nest, x.lanes, rows, strips.choose, refused)
 
 
@@ -204,7 +246,7 @@ class _Strips:
 
     def arrays(self, locals: Iterable[Array]) -> dict[str, Array]:
         """All arrays that a loop over lanes may touch."""
-        return {x.name: x for x in (*self.kernel.arrays, *locals)}
+        return {x.name: x for x in (*self.kernel.arrays, *own_arrays(self.kernel), *locals)}
 
     def choose(self, part: Part, rows: int, locals: Sequence[Array] = ()) -> tuple[str, float]:
         """The name of the instruction for a strip, and its cycles of throughput; NoCover where there is none, or the
