@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import geometric_mean, median
-from time import perf_counter
+from time import process_time
 
 from bench.promises.claim import Claim, Note, at_least, at_most
 from bench.promises.hvx_packets import ANCHORS, count_packets, missing_tools
@@ -20,12 +20,9 @@ from planish.build.plan import plan_region
 from planish.build.read import read_file
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
-from planish.isa.select.lane_values import NoCover
-from planish.library.loops.vector_strips.selected_strips import find_strips, lanes_of
-from planish.library.loops.vector_strips.strip_nest import StripNest, lane_loop
+from planish.library.loops.vector_strips.selected_pieces import select_nests
 from planish.options import Options
-from planish.schedule.auto.plan import Prepared
-from planish.select.instruction import VectorExtension, extension_of, select_strip
+from planish.select.instruction import extension_of
 from planish.target.load import load_target
 
 FOLDER = Path(__file__).resolve().parents[1] / "programs" / "kernels33"
@@ -39,7 +36,7 @@ ALIGNED_BAR, UNALIGNED_BAR = 0.75, 0.45
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A kernel on a target: its strips that were selected, those that were not with the reason, and the seconds."""
+    """A kernel on a target: the pieces that were selected, why others were not, and the seconds of the processor."""
 
     file: str
     selected: int
@@ -48,8 +45,8 @@ class Outcome:
 
 
 def examine(quick: bool, stored: bool) -> Iterator[Claim | Note]:
-    """How many files have all their strips selected and proven on each target (matrix products, whose inner loops are
-    no strips, count as none), and the seconds that a file takes, the tables of instructions read before."""
+    """How many files have all pieces of their nests selected and proven on each target, and the processor's seconds
+    that a file takes, the tables of instructions read before."""
     files = sorted(FOLDER.glob("*.c"))[:: SAMPLE if quick else 1]
     for name in TARGETS:
         select_kernel(files[0], name)  # reads the tables
@@ -111,7 +108,7 @@ def examine_packets(quick: bool) -> Iterator[Claim | Note]:
 
 
 def select_kernel(path: Path, target: str) -> Outcome:
-    """The strips of one row of all nests of a file."""
+    """The pieces, in strips of one row, of all nests of a file."""
     options, machine = Options(target=target), load_target(target)
     registers = extension_of(machine)
     selected, refused, seconds = 0, [], 0.0
@@ -122,27 +119,11 @@ def select_kernel(path: Path, target: str) -> Outcome:
     for function in functions:
         for region in function.regions:
             nest = plan_region(region, options, machine).context.nest
-            strips = () if nest is None else find_strips(nest.kernel)
-            if not strips:
+            start = process_time()
+            found = [] if nest is None else list(select_nests(nest.kernel, registers))
+            seconds += process_time() - start
+            selected += sum(len(x.pieces) for x in found)
+            refused += [f"{function.name}: {reason}" for x in found for reason in x.left]
+            if not found:
                 refused.append(f"{function.name}: no loop of integers that strips are made of")
-            for x in strips:
-                assert nest is not None
-                start = perf_counter()
-                reason = select_one(x, nest, registers)
-                seconds += perf_counter() - start
-                if reason:
-                    refused.append(f"{function.name}: {reason}")
-                else:
-                    selected += 1
     return Outcome(path.stem, selected, tuple(refused), seconds)
-
-
-def select_one(nest: StripNest, prepared: Prepared, registers: VectorExtension) -> str:
-    """Why the strip of one row of a nest is not selected; "" where it is."""
-    kernel = prepared.kernel
-    try:
-        loop = lane_loop(nest, lanes_of(nest, kernel, registers))
-        select_strip(loop, {x.name: x for x in kernel.arrays}, registers)
-    except NoCover as error:
-        return str(error)
-    return ""

@@ -27,15 +27,14 @@ from planish.build.plan import plan_region
 from planish.build.read import read_file
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.span import Source
-from planish.ir.nest import Block, Kernel
+from planish.ir.nest import Block
 from planish.ir.text.printer import print_kernel
 from planish.ir.traverse import walk
 from planish.isa.select.lane_values import NoCover
-from planish.library.loops.vector_strips.selected_strips import find_strips, lanes_of
-from planish.library.loops.vector_strips.strip_nest import StripNest, lane_loop
+from planish.library.loops.vector_strips.selected_pieces import SelectedNest, select_nests
 from planish.options import Options
 from planish.select.c_text import DIALECTS, write_statements
-from planish.select.instruction import Selected, VectorExtension, cost_of, extension_of, select_strip
+from planish.select.instruction import Selected, VectorExtension, cost_of, extension_of
 from planish.select.program import in_order
 from planish.target.load import load_target
 
@@ -81,32 +80,30 @@ def select_file(source: Source, options: Options) -> str:
         for region in function.regions:
             plan = plan_region(region, options, target)
             nest = plan.context.nest
-            found = () if nest is None else find_strips(nest.kernel)
+            found = () if nest is None else tuple(select_nests(nest.kernel, registers))
             for x in found:
-                assert nest is not None
-                parts += _strip(function.name, x, nest.kernel, registers, source)
+                parts += _nest(function.name, x, registers, source)
             if not found:
                 line = "" if region.span is None else f", line {region.span.line}"
                 parts.append(f"{function.name}{line}: no loop of integers that strips are made of\n")
     return "\n".join(parts) if parts else f"{source.name}: no loops\n"
 
 
-def _strip(
-    function: str, nest: StripNest, kernel: Kernel, registers: VectorExtension, source: Source
-) -> Iterator[str]:
-    lanes = lanes_of(nest, kernel, registers)
-    spans = [x.span for x in walk(nest.loop) if not isinstance(x, Block) and x.span is not None]
+def _nest(function: str, nest: SelectedNest, registers: VectorExtension, source: Source) -> Iterator[str]:
+    spans = [x.span for x in walk(nest.stmt) if not isinstance(x, Block) and x.span is not None]
     where = f"{function}, line {spans[0].line}" if spans else function
-    try:
-        found = select_strip(lane_loop(nest, lanes), {x.name: x for x in kernel.arrays}, registers)
-    except NoCover as error:
-        yield f"{where}: nothing is selected: {error}\n"
+    for reason in nest.left:
+        yield f"{where}: nothing is selected: {reason}\n"
+    if not nest.pieces:
         return
     lines = source.text.splitlines()
     shown = range(min(x.line for x in spans), max(x.line for x in spans) + 1) if spans else ()
-    heading = f"{where}: strips of {lanes} lanes of {registers.isa}, {found.cost:.3g} cycles of throughput, proven\n"
+    cost = sum(x.cost for x in nest.pieces)
+    what = f"strips of {nest.lanes} lanes of {registers.isa}, {cost:.3g} cycles of throughput"
+    heading = f"{where}: {what}{f' in {len(nest.pieces)} pieces' if len(nest.pieces) > 1 else ''}, proven\n"
     quoted = [f"{at:5} | {lines[at - 1]}" for at in shown]
-    yield heading + "\n".join([*quoted, "", *_table(found, registers), "", *_code(found, registers)]) + "\n"
+    text = [y for x in nest.pieces for y in ("", *_table(x, registers), "", *_code(x, registers))]
+    yield heading + "\n".join([*quoted, *text]) + "\n"
 
 
 def _table(found: Selected, registers: VectorExtension) -> Iterator[str]:
