@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from planish.ir.expr import Binary, Const, Expr, Load, Select, Var, type_of
+from planish.ir.expr import Binary, Cast, Const, Expr, Load, Select, Var, type_of
 from planish.ir.index.polynomial import Polynomial, build, constant, normal, polynomial, sub
 from planish.ir.nest import Array, Assign, Block, For, Kernel, Let, Reduce, Scalar, Stmt
 from planish.ir.text.printer import print_expr
@@ -219,7 +219,7 @@ class _Operands:
                 return self.scalar(x)
             case Const():
                 return x
-            case _ if not self.moves(x) and type_of(x) == INDEX:
+            case _ if not self.moves(x) and type_of(x) == INDEX and not _is_widened(x):
                 return self.scalar(x)
             case _:
                 return with_children(x, tuple(map(self.value, children(x))))
@@ -240,6 +240,11 @@ class _Operands:
             name: Array(name, kind.type, (Const(self.most[name] - self.least[name] + 1, INDEX),))
             for name, kind in self.kinds.items()
         }
+
+
+def _is_widened(x: Expr) -> bool:
+    """Whether it is a narrower value as one of 64 bits: of that its range is known."""
+    return isinstance(x, Cast) and type_of(x.operand).is_int and type_of(x.operand) != INDEX
 
 
 def _body_of(kernel: Kernel, loop: For) -> LaneBody:
