@@ -24,13 +24,12 @@ import numpy as np
 from planish.isa.semantics import build
 from planish.isa.semantics.node import Node, const, walk
 from planish.select.body import LaneBody
-from planish.select.demand import Demand, Lane, extended, joined, periodic, zero_extended
+from planish.select.demand import Demand, Lane, extended, joined, periodic, rerolled, zero_extended
 from planish.select.factored.lane_functions import LaneOperand
 from planish.select.gathers import NOWHERE, Gatherer, find_sources
 from planish.select.lane_cover import CONSTANT, LOAD, MOST_TERMS, LaneCover, Way, is_kept, slot_widths
 from planish.select.lane_table import LaneRow, LaneTable
 from planish.select.program import Kind, RegisterProgram, Value
-from planish.select.rerolled import rerolled
 from planish.select.rules import mask_of
 
 _LEAST = 0.1
