@@ -1,4 +1,4 @@
-"""Loops that reduce narrow integers to a cell, in strips: partial sums, or extrema, of lanes are joined behind the loop.
+"""Loops that reduce narrow integers to a cell, in strips: partial sums, or extrema, of lanes, joined behind the loop.
 
 A lane takes one element of each strip, or two or four neighbours, so that what adds products of neighbours does all of
 it (`vpmaddwd`, `vpdpbusd`, `udot`): the number that costs least.
