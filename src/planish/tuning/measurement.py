@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import inf
 
 from planish.schedule.arguments import Point
-from planish.tuning.trial import TrialOutcome
+from planish.tuning.trial import TrialOutcome, TuningTrial
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,11 @@ class Measurement:
         if not self.reference:
             return 1.0 if not self.value else inf
         return self.value / self.reference
+
+
+def ratio_of(trial: TuningTrial) -> float:
+    """The ratio of a trial, also of one that was stopped."""
+    return Measurement(trial.outcome, trial.value, trial.reference).ratio
 
 
 Evaluate = Callable[[Point, float], Measurement]

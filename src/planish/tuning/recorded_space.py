@@ -19,8 +19,11 @@ from math import inf
 from statistics import median
 
 from planish.schedule.arguments import Point
+from planish.tuning.measurement import ratio_of
 from planish.tuning.searches.search import TuningSearch
 from planish.tuning.spaces.search_space import SearchSpace
+from planish.tuning.store.trial_store import TrialStore
+from planish.tuning.trial import TuningTask
 
 _IDLE = 500
 """Points in a row that are known, or were not recorded, after which a search has come to its end."""
@@ -34,6 +37,15 @@ class RecordedSpace:
 
     space: SearchSpace
     ratios: Mapping[Point, float]
+
+    @classmethod
+    def of(cls, space: SearchSpace, store: TrialStore, task: TuningTask) -> RecordedSpace:
+        """What a store has recorded of a space: the least ratio of each point."""
+        ratios: dict[Point, float] = {}
+        for trial in store.trials(task):
+            if trial.outcome != "died" and space.complete(trial.point.as_dict()) == trial.point:
+                ratios[trial.point] = min(ratio_of(trial), ratios.get(trial.point, inf))
+        return cls(space, ratios)
 
     @property
     def optimum(self) -> float:

@@ -26,7 +26,7 @@ from math import inf
 
 from planish.core.progress import Progress, keep_quiet
 from planish.schedule.arguments import Point
-from planish.tuning.measurement import Evaluate, Measurement
+from planish.tuning.measurement import Evaluate, Measurement, ratio_of
 from planish.tuning.searches.search import TuningSearch
 from planish.tuning.spaces.search_space import SearchSpace
 from planish.tuning.store.trial_store import TrialStore
@@ -93,7 +93,7 @@ class Tuner:
         began = self.clock()
         self._recall(search)
         default = self._try(self.space.default, search.name)
-        search.hear(default.point, _ratio(default))
+        search.hear(default.point, ratio_of(default))
         reason, repeats = "", 0
         try:
             while not reason:
@@ -111,7 +111,7 @@ class Tuner:
                         continue
                     repeats = 0
                     trial = self._try(point, search.name)
-                    search.hear(point, _ratio(trial))
+                    search.hear(point, ratio_of(trial))
         except KeyboardInterrupt:
             reason = INTERRUPTED
         if reason != INTERRUPTED:
@@ -122,8 +122,8 @@ class Tuner:
         """Tells the search what the store knows of the space. A trial whose process died says nothing of its point."""
         for trial in () if self.fresh else self.store.trials(self.task):
             if trial.outcome != "died" and self.space.complete(trial.point.as_dict()) == trial.point:
-                self.known[trial.point] = _ratio(trial)
-                search.hear(trial.point, _ratio(trial))
+                self.known[trial.point] = ratio_of(trial)
+                search.hear(trial.point, ratio_of(trial))
 
     def _confirm(self, search: str) -> None:
         """Measures what is the best once more, since of many that are alike the luckiest is that."""
@@ -160,16 +160,3 @@ class Tuner:
             return best
         # Of what is no better than the default, this is what is taken.
         return default if best is None or best.score >= 1.0 else best
-
-
-def _ratio(trial: TuningTrial) -> float:
-    return Measurement(trial.outcome, trial.value, trial.reference).ratio
-
-
-def known_points(space: SearchSpace, store: TrialStore, task: TuningTask) -> dict[Point, float]:
-    """The ratios of the points of a space that a store knows, the least of each."""
-    out: dict[Point, float] = {}
-    for trial in store.trials(task):
-        if trial.outcome != "died" and space.complete(trial.point.as_dict()) == trial.point:
-            out[trial.point] = min(_ratio(trial), out.get(trial.point, inf))
-    return out

@@ -180,6 +180,14 @@ def test_searches_are_compared_on_recorded_spaces(name: str) -> None:
     assert len(curve) == 20 and curve == sorted(curve, reverse=True) and curve[-1] >= 1.0
 
 
+def test_a_stores_trials_are_a_recorded_space(store: TrialStore) -> None:
+    space = SearchSpace({"b": SPACE.alternatives["b"]})
+    Tuner(TASK, space, measure, store).run(make_search("exhaustive", space, 1), TuningBudget(trials=100))
+    recorded = RecordedSpace.of(space, store, TASK)
+    assert recorded.ratios == {x: ratio(x) for x in space.points()} and recorded.optimum == 0.9
+    assert recorded.run(make_search("exhaustive", space, 1), 8)[-1] == 0.9
+
+
 def test_what_was_not_recorded_helps_nobody() -> None:
     few = {SPACE.default: 1.0, SPACE.default_of("b"): 0.9}
     assert RecordedSpace(SPACE, few).run(make_search("random", SPACE, 1), 4) == (1.0, 0.9, 0.9, 0.9)
