@@ -32,7 +32,7 @@ from planish.vliw.program import (
     StreamRegister,
 )
 
-_OPERAND = re.compile(r"\{(\w+)\}")
+_OPERAND = re.compile(r"\{(\w+)(?::(\w+))?\}")
 _WORD = re.compile(r"[^\s(]+")
 
 
@@ -114,10 +114,20 @@ def spell(instr: Instr, machine: VliwMachine, unit: str = "") -> str:
     widths = {x.name: bytes_of(x) for x in operation.definition.arrays} if operation.scaled else {}
     operands = {n: _operand(x, machine, widths.get(n, 1)) for n, x in zip(names, plain, strict=True)}
     operands |= dict.fromkeys(LOOP_WORDS[:1], labels[0]) if labels and not operation.branch else {}
-    text = _OPERAND.sub(lambda found: operands[found[1]], operation.text)
+    given = dict(zip(names, plain, strict=True)) if operation.pairs else {}
+    text = _OPERAND.sub(
+        lambda found: _pair(given[found[1]], given[found[2]], machine) if found[2] else operands[found[1]],
+        operation.text,
+    )
     if unit and machine.assembly.unit:
         text = _WORD.sub(lambda found: found[0] + machine.assembly.unit.format(unit=unit), text, count=1)
     return _guard(instr.guard, machine) + text
+
+
+def _pair(high: Operand, low: Operand, machine: VliwMachine) -> str:
+    """Two neighbouring registers as one."""
+    assert isinstance(high, StreamRegister) and isinstance(low, StreamRegister)
+    return machine.assembly.pair.format(high=high.name, low=low.name)
 
 
 def _guard(guard: Guard | None, machine: VliwMachine) -> str:

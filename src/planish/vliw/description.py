@@ -26,6 +26,7 @@ from planish.ir.types import BF16, BOOL, BY_NAME
 from planish.target.description import described_names, kind_of, read_description
 from planish.target.toml_table import TomlTable, parse_size, read_table
 from planish.vliw.calling import read_calling
+from planish.vliw.library import read_library
 from planish.vliw.machine import (
     LOOP_WORDS,
     Assembly,
@@ -43,7 +44,7 @@ from planish.vliw.machine import (
 )
 
 _SECTIONS = ("constants", "types", "units", "sides", "files", "memories", "transfers", "assembly", "calling",
-             "operations")  # fmt: skip
+             "library", "operations")  # fmt: skip
 _OPERAND = re.compile(r"\{(\w+)\}")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
@@ -98,6 +99,8 @@ def parse_machine(source: Source) -> VliwMachine:
         interlocked=root.flag("interlocked", False),
         calling=read_calling(root.table("calling")),
         target=root.text("target") if "target" in root else "",
+        library=read_library(root.table("library"), frozenset(y.name for x in units.values() for y in x),
+            root.flag("interlocked", False)),
     )
 
 

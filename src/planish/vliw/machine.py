@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Literal, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 from planish.ir.expr import Binary, Const, Load, Var
 from planish.ir.index.evaluate import evaluate
@@ -117,6 +117,8 @@ class MachineOperation:
     differ. `assumed`: the latency is not published, but taken from like operations. `transfer`: it starts a block
     transfer on a channel (its definition is `transfer_kernel`), or holds up everything until that of a channel is done;
     `waits` are the memories that transfers touch, no access of which is moved across such a wait.
+    `pairs`: operands that are two neighbouring registers, an even one and the next; in the text `{high:low}` is how
+    both are spelt as one. `near`: operands that are in one of so many first registers of their file.
     """
 
     name: str
@@ -137,7 +139,8 @@ class MachineOperation:
     immediates: Reach | None = None
     reach: Reach | None = None
     stride: Reach | None = None
-
+    pairs: tuple[tuple[str, str], ...] = ()
+    near: tuple[tuple[str, int], ...] = ()
 
     def may_have(self, value: float) -> bool:
         """Whether a number may stand in its text."""
@@ -148,7 +151,8 @@ class MachineOperation:
 class Assembly:
     """How the machine's assembler writes what is around operations: `{unit}` behind the first word of an operation,
     guards and negated ones before it, addresses whose base stays and whose base moves, the lines of a packet's `first`
-    operation and of the `others`, what stands before and behind a packet, an `empty` one, labels and remarks."""
+    operation and of the `others`, what stands before and behind a packet, an `empty` one, labels, remarks, and two
+    registers as one by their numbers (`pair`)."""
 
     unit: str = ".{unit}"
     guard: str = "[{register}] "
@@ -162,6 +166,14 @@ class Assembly:
     empty: str = "    NOP"
     label: str = "{label}:"
     remark: str = "; {text}"
+    pair: str = "{high}:{low}"
+
+
+class OperationLibrary(Protocol):
+    """Operations that a machine has besides those of its description, made when they are asked for."""
+
+    def operation(self, name: str) -> MachineOperation:
+        """The operation of that name; KeyError where there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +181,7 @@ class VliwMachine:
     """A machine. `sides` are the groups of issue slots and how many operations of each a packet has;
     `update_latency` the cycles after which an address register that an access has moved can be read again.
     `interlocked`: it waits for values that are not there yet; without that, old ones are read. `calling`: how C calls
-    packets, `target`: with whose compiler and emulator that is done.
+    packets, `target`: with whose compiler and emulator that is done; `library`: operations that are not described.
 
     `constants` are the names for numbers that the description was written with (lanes of a vector, say).
     """
@@ -189,6 +201,7 @@ class VliwMachine:
     interlocked: bool = False
     calling: Calling | None = None
     target: str = ""
+    library: OperationLibrary | None = field(default=None, compare=False)
     _known: Mapping[str, MachineOperation] = field(init=False, repr=False, compare=False)
     _places: dict[str, tuple[int, ...]] = field(init=False, repr=False, compare=False, default_factory=dict)
 
@@ -197,7 +210,10 @@ class VliwMachine:
         object.__setattr__(self, "_known", {x.name: x for x in self.operations})
 
     def operation(self, name: str) -> MachineOperation:
-        """The operation of that name; KeyError where there is none."""
+        """The operation of that name, of the description or its library; KeyError where there is none."""
+        known = self._known.get(name)
+        if known is None and self.library is not None:
+            return self.library.operation(name)
         return self._known[name]
 
     def file(self, name: str) -> VliwRegisterFile:

@@ -24,6 +24,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from planish.vliw.machine import VliwMachine
+from planish.vliw.pack.confinement import Confined, confinement
 from planish.vliw.pack.effects import Described, Effects
 from planish.vliw.program import Guard, Instr, Issue, Label, MemoryAddress, Operand, PacketCode, StreamRegister
 
@@ -39,13 +40,17 @@ class TooFewRegisters(Exception):
 def allocate(code: PacketCode, machine: VliwMachine) -> PacketCode:
     """The same packets over the machine's registers. TooFewRegisters where that needs more than there are."""
     conflicts = find_conflicts(code, machine)
+    confined = confinement((x.instr for packet in code.packets for x in packet), machine)
+    if confined.contradiction is not None:
+        few = confined.contradiction
+        raise TooFewRegisters(few.file, machine.file(few.file).count + 1, (few,))
     names: dict[StreamRegister, StreamRegister] = {}
     places = machine.calling.arguments if machine.calling is not None else ()
     fixed = {x.register: number for x, (file_, number) in zip(code.parameters, places, strict=False)
              if x.register.file == file_}  # fmt: skip
     for file in machine.files:
         own = {k: v for k, v in conflicts.items() if k.file == file.name}
-        names |= _colour(own, file.name, file.count, fixed)
+        names |= _colour(own, file.name, file.count, fixed, confined)
     packets = tuple(tuple(Issue(rename(x.instr, names), x.unit) for x in packet) for packet in code.packets)
     parameters = tuple(replace(x, register=names.get(x.register, x.register)) for x in code.parameters)
     return PacketCode(code.name, packets, code.labels, parameters)
@@ -216,29 +221,40 @@ def _bits(mask: int) -> Iterator[int]:
 
 
 def _colour(
-    conflicts: Mapping[StreamRegister, set[StreamRegister]], file: str, count: int, fixed: Mapping[StreamRegister, int]
-) -> dict[StreamRegister, StreamRegister]:
-    """Numbers for the registers of a file: those with the fewest conflicts last (Briggs). `fixed`: some have theirs."""
+    conflicts: Mapping[StreamRegister, set[StreamRegister]], file: str, count: int, fixed: Mapping[StreamRegister, int],
+    confined: Confined,
+) -> dict[StreamRegister, StreamRegister]:  # fmt: skip
+    """Numbers for the registers of a file: those with the fewest conflicts last (Briggs), pairs as one, and those first
+    that are confined. `fixed`: some have theirs."""
     given = {x: int(x.name) for x in conflicts if x.name.isdecimal()}
     given |= {x: number for x, number in fixed.items() if x in conflicts and x not in given}
-    rest = {x: len(y) for x, y in conflicts.items() if x not in given}
-    order: list[StreamRegister] = []
+    groups = [(x, confined.partners[x]) if x in confined.partners else (x,) for x in conflicts
+              if x not in given and x not in confined.upper]  # fmt: skip
+    of = {x: group for group in groups for x in group}
+    near = {group: {of[y] for x in group for y in conflicts[x] if y in of} - {group} for group in groups}
+    rest = {group: sum(map(len, near[group])) for group in groups}
+    order: list[tuple[StreamRegister, ...]] = []
     while rest:
         first = min(rest, key=lambda x: (rest[x], x))
         del rest[first]
         order.append(first)
-        for other in conflicts[first]:
+        for other in near[first]:
             if other in rest:
-                rest[other] -= 1
+                rest[other] -= len(first)
+    order.reverse()
+    order.sort(key=lambda x: (min(confined.least.get(y, count) for y in x), -len(x)))
     blocked: list[StreamRegister] = []
     most = 0
-    for register in reversed(order):
-        taken = {given[x] for x in conflicts[register] if x in given}
-        number = next(i for i in range(len(taken) + 1) if i not in taken)
-        most = max(most, number + 1)
-        given[register] = number
-        if number >= count:
-            blocked.append(register)
+    for group in order:
+        taken = [{given[y] for y in conflicts[x] if y in given} for x in group]
+        room = sum(map(len, taken)) + len(group) + 1
+        number = next(i for i in range(0, room * 2, len(group)) if all(i + n not in x for n, x in enumerate(taken)))
+        limit = min(confined.least.get(x, count) for x in group)
+        most = max(most, number + len(group), count + 1 if number + len(group) > limit else 0)
+        for n, x in enumerate(group):
+            given[x] = number + n
+        if number + len(group) > limit:
+            blocked += group
     if blocked:
         raise TooFewRegisters(file, most, tuple(blocked))
     return {x: StreamRegister(file, str(i)) for x, i in given.items()}

@@ -21,6 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from planish.vliw.pack.bounds import IntervalBound, recurrence_bound, resource_bound
+from planish.vliw.pack.confinement import confinement
 from planish.vliw.pack.control import Control
 from planish.vliw.pack.dependence import Edge, graph
 from planish.vliw.pack.effects import BasePointer, Described, Effects
@@ -155,6 +156,11 @@ def with_copies(problem: Problem, kernel: PipelinedKernel) -> Rolled:
     """The schedule, and how many registers each value takes turns with."""
     wanted = {x.register: copies(x, kernel.cycles, kernel.interval) for x in problem.body.values if x.renamed}
     wanted = {x: max(count, problem.rotation.least_copies(x)) for x, count in wanted.items()}
+    # Two neighbouring registers take turns together.
+    confined = confinement((x.instr for x in problem.body.nodes), problem.body.machine)
+    for low, high in confined.partners.items():
+        both = max(wanted.get(low, 1), wanted.get(high, 1))
+        wanted |= {low: both, high: both} if low in wanted and high in wanted else {}
     return Rolled(
         tuple(x.instr for x in problem.body.nodes),
         kernel,
