@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from planish.build.called_packets import CalledPackets, build_called
 from planish.core.span import Source
 from planish.options import Options
 from planish.pipeline import build_file
@@ -18,9 +19,11 @@ from planish.run.toolchains.cross import compiler_for
 from planish.run.toolchains.emulator import find_emulator
 from planish.run.toolchains.hexagon_system import BEGIN, RUNTIME, SYSTEM_CALLS, put_headers
 from planish.target.load import load_target
+from planish.vliw.description import load_machine
 
 FOLDER = Path(__file__).resolve().parents[1] / "programs" / "kernels33"
 TARGET = "hexagon-hvx"
+MACHINE = "hexagon"
 ANCHORS: Mapping[str, tuple[float, float]] = {
     "gaussian3x3": (14.9, 8.5), "dilate3x3": (9.0, 4.7), "median3x3": (17.3, 10.4), "sobel3x3": (16.8, 11.6),
     "conv3x3a16": (15.0, 6.1), "dilate5x5": (12.3, 7.3), "dilate7x7": (15.5, 10.8),
@@ -28,7 +31,7 @@ ANCHORS: Mapping[str, tuple[float, float]] = {
 """What Halide 21 takes, where it does not know that rows begin at multiples of 128 bytes, and where it does."""
 _WIDTH, _HEIGHT, _ROOM = 1024, 64, 128
 _LIMITS = Limits(seconds=120)
-_VARIANTS = {"ours": (), "clang": (), "autohvx": ("-mllvm", "-hexagon-autohvx")}
+_VARIANTS = {"ours": (), "packed": (), "clang": (), "autohvx": ("-mllvm", "-hexagon-autohvx")}
 
 READ_COUNTER = """
 static unsigned packets(void) {
@@ -63,14 +66,17 @@ int main(int argc, char **argv) {
 
 @dataclass(frozen=True, slots=True)
 class Packets:
-    """For 128 bytes of output: what the drop-in takes, what clang makes of the original alone and with its vectoriser,
-    and the version that was chosen; 0 where a program does not run, or its output differs."""
+    """For 128 bytes of output: what the drop-in takes whose instructions clang packs, the one that is packets already
+    (`packed`), what clang makes of the original alone and with its vectoriser, and the versions that were chosen; 0
+    where a program does not run, or its output differs."""
 
     name: str
     ours: float
+    packed: float
     clang: float
     autohvx: float
     version: str
+    described: str
 
 
 def missing_tools() -> str:
@@ -86,13 +92,23 @@ def count_packets(name: str) -> Packets:
     made = build_file(source, Options(target=TARGET, measure=False))
     (function,) = made.functions
     version = function.selection.version.label if function.selection and function.selection.version else "as written"
-    found = {
-        variant: _run(made.text if variant == "ours" else source.text, name, flags)
-        for variant, flags in _VARIANTS.items()
-    }
+    called = build_called(source, Options(), load_machine(MACHINE))
+    planned = called.results[0].planned if called.results else None
+    texts = {"ours": made.text, "packed": called.file.text if called.file is not None and planned else ""}
+    found = {variant: _run(texts.get(variant, source.text), name, flags) for variant, flags in _VARIANTS.items()}
     wanted = found["clang"][1]
     counts = {x: count if output == wanted else 0.0 for x, (count, output) in found.items()}
-    return Packets(name, counts["ours"], counts["clang"], counts["autohvx"], version)
+    described = planned.described if planned is not None else _refused(called)
+    return Packets(
+        name, counts["ours"], counts["packed"], counts["clang"], counts["autohvx"], version, described
+    )  # fmt: skip
+
+
+def _refused(called: CalledPackets) -> str:
+    """Why there are no packets."""
+    remarks = [x.message for result in called.results for x in result.remarks if x.kind == "refused"]
+    wrong = [x.message for x in called.results if x.message]
+    return f"refused: {next(iter([*wrong, *remarks]), 'no nest')}"
 
 
 def _run(text: str, name: str, more: tuple[str, ...]) -> tuple[float, str]:

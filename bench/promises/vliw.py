@@ -14,10 +14,11 @@ from time import process_time
 
 from bench.promises.claim import Claim, Note, at_least, at_most
 from bench.promises.hexagon_packets import examine_hexagon
+from bench.promises.vliw_baselines import naive_vector, unpipelined, untiled
 from bench.promises.vliw_library import examine_library
 from bench.promises.vliw_small import examine_small
 from planish.build.machine_study import read_axis, study
-from planish.build.packets import PacketResult, build_packets, naive_vector, unpipelined, untiled
+from planish.build.packets import PacketResult, build_packets
 from planish.core.span import Source
 from planish.options import Options
 from planish.vliw.description import load_machine

@@ -1,7 +1,7 @@
 """Packets in a drop-in: nests of C functions give way to calls of packets, which are checked beside the original.
 
-    built = build_called(source, Options(), load_machine("hexagon"))
-    built.text, built.assembly
+built = build_called(source, Options(), load_machine("hexagon"))
+built.text, built.assembly
 """
 
 from __future__ import annotations
@@ -122,7 +122,13 @@ def _replacement(plan: RegionPlan, result: PacketResult, file: CFile, machine: V
     name = name_of(region)
     text = packets_text(region.kernel, planned.lowered, planned.packed.code, machine, name)
     return call_instead(
-        region, prepared.scop, name, text, file.source.text, False, assumptions=region.kernel.assumptions
+        region,
+        prepared.scop,
+        name,
+        text,
+        file.source.text,
+        False,
+        assumptions=(*region.kernel.assumptions, *planned.needs),
     )
 
 

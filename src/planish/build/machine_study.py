@@ -22,7 +22,8 @@ from dataclasses import dataclass
 from itertools import product
 from math import exp, log
 
-from planish.build.packets import PacketResult, build_packets, runs_on
+from planish.build.packet_runs import runs_on
+from planish.build.packets import PacketResult, build_packets
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.progress import Progress, keep_quiet
 from planish.core.span import Source
@@ -142,7 +143,8 @@ def study(
             naive.setdefault(name, x.naive)
             for other in points:
                 earlier = other.results.get(name)
-                taken = runs_on(earlier, machine) if earlier is not None and other.cycles[name] else 0
+                planned = earlier.planned if earlier is not None and not earlier.message else None
+                taken = runs_on(planned, machine, earlier.sizes) if earlier and planned and other.cycles[name] else 0
                 if taken and (not cycles[name] or taken < cycles[name]):
                     cycles[name] = taken
         points.append(StudyPoint(values, machine, results, cycles))

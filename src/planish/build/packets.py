@@ -13,42 +13,42 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from planish.build.packet_runs import (
+    MOST_INTERPRETED,
+    fault_or_difference,
+    multiplies,
+    run_packets,
+    work_of_nest,
+    wrong_place,
+)
 from planish.build.read import read_file
+from planish.build.strip_packets import plan_strips
 from planish.core.diagnostic import Diagnostic, PlanishError, Remark
 from planish.core.progress import Progress, keep_quiet
 from planish.core.span import Source, Span
 from planish.frontend.c.translation_unit import CFunction, Region
-from planish.ir.expr import Binary, Call
-from planish.ir.nest import Assign, For, Kernel, Reduce, Stmt
-from planish.ir.traverse import blocks_of, stored_arrays, walk, walk_expr
+from planish.ir.nest import Kernel
+from planish.ir.traverse import stored_arrays
 from planish.options import Options
 from planish.poly.canonical.delinearise import delinearise
 from planish.poly.isl.affine import NotAffineError
-from planish.run.vliw.nest_meaning import compiled_meaning
-from planish.run.vliw.programs import run_code
 from planish.vliw.assembly import print_assembly
 from planish.vliw.machine import VliwMachine
-from planish.vliw.pack.packing import pack
 from planish.vliw.pack.reports import LoopReport, PackOptions
-from planish.vliw.program import PacketCode
 from planish.vliw.saturation.plan import saturated
 from planish.vliw.saturation.rules import RuleSet
-from planish.vliw.simulator.cycles import SimulatedRun
 from planish.vliw.streams.cost import innermost
-from planish.vliw.streams.image import Values, excess, fill_state, read_arrays
-from planish.vliw.streams.lower import LoweredStream
-from planish.vliw.streams.oracle import difference, draw_values, meaning, sizes_for, with_room
-from planish.vliw.streams.plan import Planned, plain_vectors, plan, plan_scalar
+from planish.vliw.streams.image import Values, excess, read_arrays
+from planish.vliw.streams.oracle import TEST_SIZES, difference, draw_values, sizes_for, with_room
+from planish.vliw.streams.plan import Planned, plan, plan_scalar
 from planish.vliw.streams.stream import RefusedError
-from planish.vliw.tiling.footprints import trips_of
 from planish.vliw.tiling.planning import BlockPlan, plan_best_blocks
 
-MOST_CYCLES = 200_000_000
 FAR_GRID = ((6, 3), (4, 2), (8, 1), (1, 4), (1, 1))
 """Rows and vectors of tiles that are tried for nests that have no room near."""
 
-MOST_INTERPRETED = 1 << 20
-"""Iterations up to which a nest is run by the reference interpreter, and not in C."""
+LARGER = (128, 129, 200, 255, 257, 384)
+"""Further sizes for packets that need as many iterations as a strip has lanes."""
 
 TYPICAL = 64
 """What sizes are near for which the number of cycles is told."""
@@ -117,6 +117,30 @@ def _is_inside(span: Span, whole: Span) -> bool:
 def _build(
     name: str, region: Region, source: Source, options: Options, machine: VliwMachine, check: bool
 ) -> PacketResult:  # fmt: skip
+    """The packets of a nest: of its loops, or of its strips in selected instructions, by what both take."""
+    looped = _looped(name, region, source, options, machine, check)
+    contract = options.fp != "strict"
+    strips = plan_strips(region.kernel, machine, contract)
+    if strips.planned is None:
+        return replace(looped, remarks=(*looped.remarks, *strips.remarks))
+    given = {kernel: options.sizes[text] for kernel, text in region.names if text in options.sizes}
+    result = replace(looped, planned=strips.planned, sizes={**strips.sizes, **given}, cycles=0, naive=0, message="")
+    if not check:
+        return result
+    stripped = _measured(result, region.kernel, strips.kernel, machine, contract)
+    if looped.planned is None or looped.message:
+        return stripped
+    again = _measured(replace(looped, sizes=stripped.sizes), region.kernel, strips.kernel, machine, contract)
+    told = f"{looped.planned.described}: {again.cycles} cycles; {strips.planned.described}: {stripped.cycles}"
+    remark = Remark("vliw-strips", "note", told, region.span)
+    better = not stripped.message and (again.message or stripped.cycles < again.cycles)
+    chosen = stripped if better else looped
+    return replace(chosen, remarks=(*chosen.remarks, remark))
+
+
+def _looped(
+    name: str, region: Region, source: Source, options: Options, machine: VliwMachine, check: bool
+) -> PacketResult:  # fmt: skip
     given = {kernel: options.sizes[text] for kernel, text in region.names if text in options.sizes}
     contract, reassociate = options.fp != "strict", options.fp == "reassociate"
     try:
@@ -136,7 +160,7 @@ def _build(
         remark = Remark("vliw-pack", "refused", error.diagnostic.message, region.span)
         result = PacketResult(name, region.span, written_out, sizes, remarks=(remark,))
         return _measured(result, region.kernel, kernel, machine, contract) if check and written_out else result
-    result = PacketResult(name, region.span, planned, sizes, remarks=(*_overlaps(kernel), *planned.remarks))
+    result = PacketResult(name, region.span, planned, sizes, remarks=(*_overlaps(kernel, machine), *planned.remarks))
     if not check:
         better = written_out is not None and written_out.estimate < planned.estimate
         return replace(result, planned=written_out) if better else result
@@ -193,15 +217,16 @@ def _quicker(
     return replace(chosen, remarks=(*looped.remarks, remark))
 
 
-def _overlaps(kernel: Kernel) -> Iterator[Remark]:
-    """A note of the arrays that might be one, which packets take to be apart."""
+def _overlaps(kernel: Kernel, machine: VliwMachine) -> Iterator[Remark]:
+    """A note of the arrays that might be one, which packets take to be apart: a drop-in asks before it calls them."""
     stored = stored_arrays(kernel.body)
     open_ = [x for x in kernel.arrays if not x.distinct]
     pairs = [(x, y) for n, x in enumerate(open_) for y in open_[n + 1 :] if {x.name, y.name} & stored]
     met = [z.name for x, y in pairs if x.type == y.type or 8 in (x.type.bits, y.type.bits) for z in (x, y)]
     if met:
         names = ", ".join(f"`{x}`" for x in dict.fromkeys(met))
-        yield Remark("vliw-overlap", "note", f"{names} are taken not to overlap, which nothing tests", kernel.span)
+        tests = "which nothing tests" if machine.calling is None else "which is tested before they are called"
+        yield Remark("vliw-overlap", "note", f"{names} are taken not to overlap, {tests}", kernel.span)
 
 
 def _measured(
@@ -211,17 +236,17 @@ def _measured(
     planned = result.planned
     assert planned is not None
     checked = 0
-    for sizes in sizes_for(kernel):
+    for sizes in sizes_for(kernel, (*TEST_SIZES, *(LARGER if planned.needs else ()))):
         drawn = draw_values(kernel, sizes)
         if excess(planned.lowered, machine, drawn):
             continue
-        message = _wrong(planned.packed.code, planned.lowered, kernel, machine, drawn)
+        message = wrong_place(planned.packed.code, planned.lowered, kernel, machine, drawn)
         checked += 1
         if message:
             return replace(result, checked=checked, message=f"{message}{f' ({spell_sizes(sizes)})' if sizes else ''}")
     values = draw_values(kernel, result.sizes)
-    run = _run(planned.packed.code, planned.lowered, machine, values)
-    message = _fault_or_difference(run, planned.lowered, kernel, machine, values)
+    run = run_packets(planned.packed.code, planned.lowered, machine, values)
+    message = fault_or_difference(run, planned.lowered, kernel, machine, values)
     if message:
         return replace(result, checked=checked, message=f"{message} ({spell_sizes(result.sizes)})")
     naive = _naive(result, written, kernel, machine, contract, values)
@@ -235,123 +260,15 @@ def _naive(
     """What the nest takes as it is written, one by one, in memories in which all has room; 0 where that takes too long
     to be run."""
     roomy = with_room(machine)
-    if _work(kernel, values) > MOST_INTERPRETED * 8:
+    if work_of_nest(kernel, values) > MOST_INTERPRETED * 8:
         return 0
     try:
         plain = plan_scalar(written, roomy, result.sizes, contract, PackOptions(pipeline=False, unroll=0))
     except (RefusedError, PlanishError):
         return 0
-    run = _run(plain.packed.code, plain.lowered, roomy, values)
+    run = run_packets(plain.packed.code, plain.lowered, roomy, values)
     found = read_arrays(plain.lowered, roomy, values, run.state)
     return 0 if run.faults or difference(kernel, values, found) else run.cycles
-
-
-def naive_vector(result: PacketResult, machine: VliwMachine, options: Options | None = None) -> int:
-    """What the nest takes in vectors, one at a time, list-scheduled: the same loop in lanes as in its packets, nothing
-    pipelined; 0 where it has none, or that is not right."""
-    return untiled(result, machine, options, PackOptions(pipeline=False, unroll=0))
-
-
-def untiled(
-    result: PacketResult, machine: VliwMachine, options: Options | None = None, packing: PackOptions | None = None
-) -> int:  # fmt: skip
-    """What the nest takes in the same lanes, one vector and one row at a time; 0 where it has none, or that is not
-    right."""
-    planned, asked = result.loops or result.planned, options or Options()
-    if planned is None or not planned.tiles:
-        return 0
-    try:
-        made = plain_vectors(planned, machine, asked.fp != "strict", packing or PackOptions())
-    except (RefusedError, PlanishError):
-        return 0
-    return _right_cycles(result, made.packed.code, made.lowered, machine)
-
-
-def unpipelined(result: PacketResult, machine: VliwMachine) -> int:
-    """What the same stream takes where nothing is pipelined or unrolled, of loops where there are such; 0 where it has
-    no packets, or wrong ones."""
-    planned = result.loops or result.planned
-    if planned is None or result.message:
-        return 0
-    try:
-        packed = pack(planned.lowered.program, machine, PackOptions(pipeline=False, unroll=0))
-    except PlanishError:
-        return 0
-    return _right_cycles(result, packed.code, planned.lowered, machine)
-
-
-def _right_cycles(result: PacketResult, code: PacketCode, lowered: LoweredStream, machine: VliwMachine) -> int:
-    """What packets take for the sizes of a result; 0 where they are not right."""
-    assert result.planned is not None
-    kernel = result.planned.source
-    values = draw_values(kernel, result.sizes)
-    run = _run(code, lowered, machine, values)
-    return 0 if _fault_or_difference(run, lowered, kernel, machine, values) else run.cycles
-
-
-def runs_on(result: PacketResult, machine: VliwMachine) -> int:
-    """What packets take that run as they are on another machine; 0 where they are not right there."""
-    planned = result.planned
-    if planned is None or result.message:
-        return 0
-    kernel, cycles = planned.source, 0
-    for sizes in (*sizes_for(kernel), result.sizes):
-        values = draw_values(kernel, sizes)
-        if excess(planned.lowered, machine, values):
-            return 0
-        run = _run(planned.packed.code, planned.lowered, machine, values)
-        if _fault_or_difference(run, planned.lowered, kernel, machine, values):
-            return 0
-        cycles = run.cycles
-    return cycles
-
-
-def _run(code: PacketCode, lowered: LoweredStream, machine: VliwMachine, values: Values) -> SimulatedRun:
-    registers = {x.name: x.register for x in code.parameters}
-    return run_code(code, machine, fill_state(lowered, machine, values, registers), MOST_CYCLES)
-
-
-def _wrong(code: PacketCode, lowered: LoweredStream, kernel: Kernel, machine: VliwMachine, values: Values) -> str:
-    return _fault_or_difference(_run(code, lowered, machine, values), lowered, kernel, machine, values)
-
-
-def _fault_or_difference(
-    run: SimulatedRun, lowered: LoweredStream, kernel: Kernel, machine: VliwMachine, values: Values
-) -> str:
-    if run.faults:
-        return str(run.faults[0])
-    meant = compiled_meaning if _work(kernel, values) > MOST_INTERPRETED else meaning
-    return difference(kernel, values, read_arrays(lowered, machine, values, run.state), meant)
-
-
-def _work(kernel: Kernel, values: Values) -> int:
-    """How often the innermost loops run, about."""
-    trips = trips_of(kernel, {x: int(values[x]) for x in kernel.sizes})
-    return max((_work_of(x, trips) for x in kernel.body.body), default=0)
-
-
-def _work_of(stmt: Stmt, trips: Mapping[str, int]) -> int:
-    inner = max((_work_of(y, trips) for x in blocks_of(stmt) for y in x.body), default=1)
-    return inner * trips.get(stmt.var, 1) if isinstance(stmt, For) else inner
-
-
-def multiplies(machine: VliwMachine, code: PacketCode, run: SimulatedRun) -> float:
-    """The share of the slots of units that multiply in which one begins to."""
-    names = {x.name for x in machine.operations if _multiplies(x.definition)}
-    wide = {x for x in names if any(y.shape for y in machine.operation(x).definition.arrays)}
-    used = {x.instr.operation for packet in code.packets for x in packet}
-    names = wide if wide & used else names
-    units = {y for x in names & used for y in machine.operation(x).units}
-    counted = zip(code.packets, run.counts, strict=True)
-    begun = sum(n * sum(x.instr.operation in names for x in packet) for packet, n in counted)
-    return begun / (len(units) * run.cycles) if units and run.cycles else 0.0
-
-
-def _multiplies(definition: Kernel) -> bool:
-    values = [x.value for x in walk(definition.body) if isinstance(x, Assign | Reduce)]
-    parts = [y for x in values for y in walk_expr(x)]
-    product = any(isinstance(x, Binary) and x.op == "mul" for x in parts)
-    return product or any(isinstance(x, Call) and x.function == "fma" for x in parts)
 
 
 def spell_sizes(sizes: Mapping[str, int]) -> str:

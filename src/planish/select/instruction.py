@@ -106,6 +106,15 @@ class Selected:
     cost: float
 
 
+@dataclass(frozen=True, slots=True)
+class SelectedProgram:
+    """An instruction for a strip, the stores of the program that it stands for, and its cycles of throughput."""
+
+    instruction: Instruction
+    stores: tuple[Store, ...]
+    cost: float
+
+
 def select_strip(loop: For, arrays: Mapping[str, Array], registers: VectorExtension) -> Selected:
     """Cover a loop over lanes; NoCover where it is no strip, or is not covered, or the program is not proven."""
     return select(read_strip(loop, arrays), registers)

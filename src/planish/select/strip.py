@@ -34,12 +34,14 @@ from planish.select.body import LaneBody, read_body
 class Strip:
     """`kernel`: the strip in the language of nests, with operands m0, m1, … in memory and scalars x0, …; `body`: the
     same as terms over lanes. `rows`: where the first element of each row of memory lies, as a place and how many
-    elements behind it; `values`: what each scalar is."""
+    elements behind it; `values`: what each scalar is; `places` and `scalars`: both as expressions of the loop."""
 
     kernel: Kernel
     body: LaneBody
     rows: Mapping[str, tuple[str, int]]
     values: Mapping[str, str]
+    places: Mapping[str, Load]
+    scalars: Mapping[str, Expr]
 
 
 def read_strip(loop: For, arrays: Mapping[str, Array]) -> Strip:
@@ -56,7 +58,8 @@ def read_strip(loop: For, arrays: Mapping[str, Array]) -> Strip:
         "strip", scalars=tuple(reader.scalars.values()), arrays=tuple(reader.operands().values()), body=Block((plain,))
     )
     rows = {name: (text, reader.least[name]) for text, name in reader.rows.items()}
-    return Strip(kernel, _body_of(kernel, plain), rows, {name: text for text, name in reader.names.items()})
+    values = {name: text for text, name in reader.names.items()}
+    return Strip(kernel, _body_of(kernel, plain), rows, values, reader.places, reader.given)
 
 
 def _statements(loop: For, reader: _Operands) -> list[Let | Assign]:
@@ -141,6 +144,8 @@ class _Operands:
     scalars: dict[str, Scalar] = field(default_factory=dict)
     varying: set[str] = field(default_factory=set)
     names: dict[str, str] = field(default_factory=dict)
+    places: dict[str, Load] = field(default_factory=dict)
+    given: dict[str, Expr] = field(default_factory=dict)
 
     def collect(self, x: Let | Assign) -> None:
         """Which rows there are, and between which elements."""
@@ -160,6 +165,7 @@ class _Operands:
         name = self.rows.setdefault(text, f"m{len(self.rows)}")
         last = start + step * (self.lanes - 1)
         self.kinds[name] = self.arrays[array]
+        self.places.setdefault(name, Load(array, (*index[:-1], build(rest)), self.arrays[array].type))
         self.least[name] = min(self.least.get(name, start), start, last)
         self.most[name] = max(self.most.get(name, start), start, last)
         return name, step, start
@@ -231,7 +237,7 @@ class _Operands:
         text = print_expr(x)
         if text not in self.names:
             name = self.names[text] = f"x{len(self.scalars)}"
-            self.scalars[name] = Scalar(name, type_of(x))
+            self.scalars[name], self.given[name] = Scalar(name, type_of(x)), x
         return Var(self.names[text], type_of(x))
 
     def operands(self) -> dict[str, Array]:

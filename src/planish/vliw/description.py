@@ -99,8 +99,9 @@ def parse_machine(source: Source) -> VliwMachine:
         interlocked=root.flag("interlocked", False),
         calling=read_calling(root.table("calling")),
         target=root.text("target") if "target" in root else "",
-        library=read_library(root.table("library"), frozenset(y.name for x in units.values() for y in x),
-            root.flag("interlocked", False)),
+        library=read_library(
+            root.table("library"), frozenset(y.name for x in units.values() for y in x), root.flag("interlocked", False)
+        ),
     )
 
 
@@ -304,7 +305,7 @@ class _Reader:
                     variant, spelt, definition, where, latency, busy, branch, table.flag("assumed", False), "", (),
                     stall, table.flag("bare", False), table.flag("loop", False),
                     table.flag("scaled", False), tuple(table.texts("sequence", [])),
-                    *(_reach(table, x) for x in ("immediates", "reach", "stride")),
+                    _reach(table, "immediates"), _reach(table, "reach"), _reach(table, "stride"),
                 )
             )  # fmt: skip
         return made

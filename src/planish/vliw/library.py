@@ -54,6 +54,11 @@ class InstructionOperations:
             self._made[name] = self._derived(name)
         return self._made[name]
 
+    def parameters(self, name: str) -> tuple[str, ...]:
+        """The operands of an instruction in the order of its arguments, but for numbers in its text."""
+        entry = load_collection(self.isa).entry(name)
+        return tuple(x for _, x in entry.signature.parameters if x not in entry.values)
+
     def _derived(self, name: str) -> MachineOperation:
         tag, *numbers = name.split(".")
         entry = load_collection(self.isa).entry(tag)

@@ -175,6 +175,9 @@ class OperationLibrary(Protocol):
     def operation(self, name: str) -> MachineOperation:
         """The operation of that name; KeyError where there is none."""
 
+    def parameters(self, name: str) -> tuple[str, ...]:
+        """The operands of an instruction in the order of its arguments, but for numbers in its text."""
+
 
 @dataclass(frozen=True, slots=True)
 class VliwMachine:

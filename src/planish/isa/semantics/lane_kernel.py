@@ -7,12 +7,13 @@
 >>> i = node("mul", (var("i", 2), const(32)))
 >>> sum_ = node("add", (node("bits", (i,), ("a", 32, True)), const(1)))
 >>> one_more = Definition((Operand("a", 64),), Operand("d", 64), (LaneLoop("i", 2, (Put("d", i, 32, sum_),)),))
->>> kernel = lane_kernel("INC", one_more, {"d": (Array("d", I32, (), memory="V"),), "a": (Array("a", I32, (), memory="V"),)})
+>>> homes = {x: (Array(x, I32, (), memory="V"),) for x in "da"}
+>>> kernel = lane_kernel("INC", one_more, homes)
 >>> print(print_kernel(kernel), end="")
 kernel INC(d: u32[2] @V, a: u32[2] @V)
 {
-  d[0] = u32(i64(i32(a[0])) + 1:i64)
-  d[1] = u32(i64(i32(a[1])) + 1:i64)
+  d[0] = u32(i64(i32(a[0])) + 1)
+  d[1] = u32(i64(i32(a[1])) + 1)
 }
 """
 
@@ -52,7 +53,7 @@ def lane_kernel(
 ) -> Kernel:
     """The kernel of a definition over the arrays of its operands, in the order of `homes`. `tied`: the operand that the
     result takes the place of; `fixed`: operands that are numbers. NoLanesError where there is none."""
-    flat = [(tied or target, *rest) for target, *rest in _flat(definition, fixed or {})]
+    flat = [(tied or x, offset, width, value) for x, offset, width, value in _flat(definition, fixed or {})]
     bits = {x.name: x.bits for x in (*definition.operands, definition.result) if x is not None}
     widths = _widths(flat, homes)
     rows = {x: _Row(tuple(homes[x]), bits[x] // len(homes[x]), widths[x]) for x in homes}
@@ -107,10 +108,20 @@ def _reads(x: Node) -> Iterator[tuple[str, int, int]]:
             continue
         seen.add(id(y))
         if y.op == "bits":
-            if y.args[0].constant is None:
-                raise NoLanesError("which lanes are read depends on values")
-            yield str(y.attr[0]), y.args[0].constant, int(y.attr[1])
+            first, count = _span(y)
+            yield str(y.attr[0]), first, count
         stack += y.args
+
+
+def _span(x: Node) -> tuple[int, int]:
+    """The first of the bits that a node may read, and how many: whole bytes where that depends on values."""
+    low, high = x.args[0].low, x.args[0].high + int(x.attr[1])
+    if x.args[0].constant is not None:
+        return low, high - low
+    low, high = low - low % 8, high + -high % 8
+    if high - low > 64:
+        raise NoLanesError("which lanes are read depends on values")
+    return low, high - low
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +187,12 @@ class _Writer:
                 return Const(x.low, I64)
             case "bits":
                 name, width, signed = x.attr
-                return self.read(str(name), int(x.args[0].low), int(width), bool(signed))
+                first, count = _span(x)
+                if x.args[0].constant is not None:
+                    return self.read(str(name), first, count, bool(signed))
+                by = Binary("sub", self.value(x.args[0]), Const(first, I64))
+                whole = self.read(str(name), first, count, False)
+                return _cut(Binary("shr", whole, by), int(width), bool(signed))
             case "wrap":
                 return _cut(self.value(x.args[0]), int(x.attr[0]), bool(x.attr[1]))
             case "sat":

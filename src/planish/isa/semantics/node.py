@@ -31,6 +31,10 @@ class Node:
         inner = ", ".join([*map(repr, self.attr), *map(repr, self.args)])
         return f"{self.op}({inner})"
 
+    def __reduce__(self) -> tuple[Callable[..., Node], tuple[object, ...]]:
+        """Equal nodes stay one where they are read again."""
+        return node, (self.op, self.args, self.attr)
+
     @property
     def constant(self) -> int | None:
         """Its value, where that is known."""

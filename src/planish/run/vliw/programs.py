@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -87,12 +87,28 @@ def prepare(parameters: Sequence[StreamParameter], machine: VliwMachine, values:
     return PreparedCode(state, places)
 
 
+_EXTENDED: dict[tuple[int, frozenset[str]], tuple[VliwMachine, VliwMachine]] = {}
+
+
+def _with_used(machine: VliwMachine, names: frozenset[str]) -> VliwMachine:
+    """The machine with those operations among its own that are used of its library."""
+    others = names - {x.name for x in machine.operations}
+    if not others:
+        return machine
+    known = _EXTENDED.get((id(machine), others))
+    if known is None or known[0] is not machine:
+        more = tuple(machine.operation(x) for x in sorted(others))
+        known = machine, replace(machine, operations=(*machine.operations, *more))
+        _EXTENDED[id(machine), others] = known
+    return known[1]
+
+
 def run_code(code: PacketCode, machine: VliwMachine, state: MachineState, most: int) -> SimulatedRun:
     """What comes of packets: in C where there is a compiler, in a process of its own. RuntimeError where that crashes;
     a fault where it takes longer than it may."""
     if not find_compilers():
         return simulate(code, machine, state, most)
-    simulator = simulator_for(machine)
+    simulator = simulator_for(_with_used(machine, frozenset(x.instr.operation for y in code.packets for x in y)))
     (run,) = run_apart(lambda given, _: simulator.run(code, given, most), (state,), _BOUNDS)
     match run:
         case Lost(cause="crash" | "depth", how=how):

@@ -192,6 +192,7 @@ class _Builder:
         hardware = self.hardware.counter(loop)
         control = () if hardware else self.count_down(self.counter(loop), "")
         slowest = self.once([*instrs, *control]).length
+        slowest += 1 + slowest // 4 if self.plan.rolls else 0
         least = self.plan.longer.get(loop.name, 0)
         while True:
             found = roll(problem, least, slowest - 1)

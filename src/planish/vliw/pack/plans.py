@@ -1,8 +1,10 @@
 """How much is done at once: where registers are too few, less and less.
 
->>> plan = PackPlan(96)
->>> plan.calmer("V", ()), plan.calmer("V", ()).calmer("V", ())
-(PackPlan(unroll=0, longer={}, ordered=False, hoists=False), PackPlan(unroll=0, longer={}, ordered=True, hoists=False))
+>>> plan = PackPlan(96, rolls=True)
+>>> plan.calmer("V", ())
+PackPlan(unroll=0, longer={}, ordered=False, hoists=False, rolls=True)
+>>> plan.calmer("V", ()).calmer("V", ())
+PackPlan(unroll=0, longer={}, ordered=True, hoists=False, rolls=True)
 """
 
 from __future__ import annotations
@@ -19,13 +21,15 @@ from planish.vliw.program import StreamProgram
 
 @dataclass(frozen=True, slots=True)
 class PackPlan:
-    """How much is done at once: with fewer registers, loops get longer intervals (`longer` than these), then none is
-    unrolled and nothing moved out of them, then operations are issued in the order in which they stand."""
+    """How much is done at once: with fewer registers, loops get longer intervals (`longer` than these), then they are
+    modulo scheduled where that is no gain but for values that live less long (`rolls`), then none is unrolled and
+    nothing moved out of them, then operations are issued in the order in which they stand."""
 
     unroll: int
     longer: Mapping[str, int] = field(default_factory=dict)
     ordered: bool = False
     hoists: bool = True
+    rolls: bool = False
 
     def calmer(self, file: str, reports: Sequence[LoopReport]) -> PackPlan | None:
         """A plan that takes fewer registers of a file; None where there is none."""
@@ -33,9 +37,11 @@ class PackPlan:
         pressed = {x.name: x.interval + 1 for x in reports if x.method != "list" and file in x.registers}
         if pressed:
             return replace(self, longer={**self.longer, **pressed})
+        if not self.rolls and any(x.method == "list" for x in reports):
+            return replace(self, rolls=True)
         if self.unroll or self.hoists:
-            return PackPlan(0, ordered=self.ordered, hoists=False)
-        return None if self.ordered else PackPlan(0, ordered=True, hoists=False)
+            return PackPlan(0, ordered=self.ordered, hoists=False, rolls=self.rolls)
+        return None if self.ordered else PackPlan(0, ordered=True, hoists=False, rolls=self.rolls)
 
 
 def too_few(program: StreamProgram, machine: VliwMachine, few: TooFewRegisters) -> PlanishError:

@@ -59,8 +59,10 @@ def add_number(terms: Polynomial, number: int) -> Polynomial:
 
 @dataclass(slots=True)
 class Pointers:
-    """Accesses by pointers that are moved on at the end of each iteration."""
+    """Accesses by pointers that are moved on at the end of each iteration: no more than `most` in a loop (0: as many as
+    there are addresses), from which other addresses are added up where they are needed."""
 
+    most: int = 0
     known: dict[tuple[str, tuple[Expr, ...]], tuple[Polynomial, int, int] | None] = field(default_factory=dict)
     count: int = 0
 
@@ -162,6 +164,10 @@ class Pointers:
         """A register that holds the address, but for a constant, that a polynomial stands for; one within reach of
         accesses of `width` bytes (0: of all)."""
         key = (array, memory)
+        if self.most and len(stream.scope.steps) >= self.most:
+            near = self._near(stream, key, terms)
+            if near is not None:
+                return near
         for scope in stream.scope.chain():
             for known in scope.pointers.get(key, ()):
                 rest = constant(sub(build(terms), build(known.terms)))
@@ -176,6 +182,30 @@ class Pointers:
         if apart is None or not apart[0] or names_in(build(apart[0])) & scope.mutated or names_in(apart[1]) & inner:
             return self._computed(stream, stream.scope, key, terms)
         return self._moving(stream, scope, key, terms, build(apart[0]))
+
+    def _near(self, stream: Stream, key: tuple[str, str], terms: Polynomial) -> StreamPointer | None:
+        """An address that is added up from another one of the innermost loop: a constant away, or by what is the same
+        in the whole program, as the next row is."""
+        found: tuple[int, StreamPointer, Expr] | None = None
+        for known in stream.scope.pointers.get(key, ()):
+            rest = sub(build(terms), build(known.terms))
+            apart = constant(rest)
+            if apart is None and any(x.depends(names_in(rest)) for x in stream.scope.chain()):
+                continue
+            # A stride that is there already is better than a multiple of it.
+            terms_ = polynomial(rest)
+            cost = min(1, abs(apart)) if apart is not None else 2 * len(terms_) + any(x != 1 for x in terms_.values())
+            if found is None or cost < found[0]:
+                found = cost, known, rest
+        if found is None:
+            return None
+        cost, known, rest = found
+        if cost == 0:
+            return known
+        made = StreamPointer(stream.fresh(self.address_slot(stream)[0], "q"), terms)
+        self._set(stream, known.register, rest, made.register)
+        stream.scope.pointers[key].append(made)
+        return made
 
     def _is_near(self, stream: Stream, memory: str, offset: int, width: int) -> bool:
         """Whether an access of `width` bytes may have an offset."""
@@ -210,7 +240,7 @@ class Pointers:
             rest = constant(sub(build(outer), build(start.terms)))
             assert rest is not None
             register = stream.fresh(slot[0], "p")
-            self._set(stream, start.register, offset + rest, register)
+            self._set(stream, start.register, index(offset + rest), register)
         self.count += 1
         step = mul(factor, index(scope.step))
         self.move_on(stream, scope, f"&{self.count}", StreamCell(register, slot, INDEX), step)
@@ -218,12 +248,14 @@ class Pointers:
         scope.pointers.setdefault(key, []).append(made)
         return made
 
-    def _set(self, stream: Stream, source: StreamRegister, offset: int, into: StreamRegister) -> None:
+    def _set(self, stream: Stream, source: StreamRegister, offset: Expr, into: StreamRegister) -> None:
+        """A register becomes another one and an offset."""
         slot = self.address_slot(stream)
         name = f"&of {source}"
         stream.cells[name] = StreamCell(source, slot, INDEX)
+        stream.scope.mutated |= {name}
         old: Expr = Load(name, (), INDEX)
-        stream.value(old if not offset else Binary("add", old, index(offset)), slot, into)
+        stream.value(old if constant(offset) == 0 else Binary("add", old, offset), slot, into)
         del stream.cells[name]
         stream.selector.forget()
 

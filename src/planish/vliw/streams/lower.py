@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
@@ -39,12 +39,14 @@ from planish.ir.traverse import (
     with_children,
 )
 from planish.ir.types import BOOL, INDEX, Type
+from planish.select.c_text import Store
 from planish.vliw.machine import VliwMachine
 from planish.vliw.program import Loop, StreamParameter, StreamProgram, StreamRegister
 from planish.vliw.streams.addresses import Pointers, base_name
 from planish.vliw.streams.moves import write_transfer
 from planish.vliw.streams.patterns import LANE, OperationPattern, PatternSet, SumPattern, read_patterns
 from planish.vliw.streams.placement import LANES, place_arrays
+from planish.vliw.streams.selected import write_selected
 from planish.vliw.streams.selection import operand_slot, varies
 from planish.vliw.streams.stream import RefusedError, Scope, Stream, StreamCell, used_registers
 
@@ -85,26 +87,31 @@ def patterns_of(machine: VliwMachine) -> PatternSet:
 
 def lower(
     kernel: Kernel, machine: VliwMachine, contract: bool = True, sizes: Mapping[str, Expr] | None = None,
-    plain: Mapping[str, Array] | None = None,
+    plain: Mapping[str, Array] | None = None, programs: Mapping[str, Sequence[Store]] | None = None,
+    pointers: int = 0,
 ) -> LoweredStream:  # fmt: skip
     """The stream of a kernel; `contract`: a product and a sum may be rounded once. Loops that are marked `simd` and run
-    over as many lanes as vectors have are done by operations over lanes. `sizes`, `plain`: as of `LoweredStream`.
+    over as many lanes as vectors have are done by operations over lanes; those that are named after one of the
+    `programs`, by its instructions. `pointers`: no more than so many move in a loop (0: as
+    many as there are addresses). `sizes`, `plain`: as of `LoweredStream`.
 
     RefusedError where no operation does what is needed.
     """
-    kernel = _without_names(kernel)
+    kernel = _without_names(kernel, (programs or {}).keys())
     kernel, derived = _derived_sizes(kernel)
     patterns = patterns_of(machine)
-    writer = _Writer(kernel, Stream(patterns, Pointers(), contract), derived)
+    writer = _Writer(kernel, Stream(patterns, Pointers(pointers), contract), derived, programs or {})
     return replace(writer.written(), sizes=sizes or {}, plain=plain or {})
 
 
-def _without_names(kernel: Kernel) -> Kernel:
-    """The kernel with a scalar cell for each named value."""
+def _without_names(kernel: Kernel, programs: Collection[str] = ()) -> Kernel:
+    """The kernel with a scalar cell for each named value, but for those in loops that are done by programs."""
     lets: dict[str, Type] = {}
+    strips = [x for x in walk(kernel.body) if isinstance(x, For) and x.facts.instruction in programs]
+    inside = {y.var for x in strips for y in walk(x) if isinstance(y, Let)}
 
     def celled(stmt: Stmt) -> Stmt | tuple[Stmt, ...]:
-        if not isinstance(stmt, Let):
+        if not isinstance(stmt, Let) or stmt.var in inside:
             return stmt
         kind = type_of(stmt.value)
         lets[stmt.var] = kind
@@ -146,6 +153,7 @@ class _Writer:
     kernel: Kernel
     stream: Stream
     derived: dict[str, Expr]
+    programs: Mapping[str, Sequence[Store]] = field(default_factory=dict)
     given: list[Given] = field(default_factory=list)
     trips: dict[str, Expr] = field(default_factory=dict)
 
@@ -239,6 +247,8 @@ class _Writer:
                 body = map_block(lambda s: map_exprs(lambda e: substitute(e, own), s), stmt.body)
                 for x in body.body:
                     self.statement(x, int(constant(stmt.upper) or 0))
+            case For() if stmt.facts.instruction in self.programs:
+                write_selected(stream, stmt, self.programs[stmt.facts.instruction], self.store)
             case For() if stmt.facts.instruction:
                 write_transfer(stream, stmt)
                 self.changed(*stored_arrays(stmt))

@@ -76,7 +76,7 @@ MOST_PACKED = 6
 @dataclass(frozen=True, slots=True)
 class Planned:
     """A kernel's stream and its packets: in which tiles, and about how many cycles they take. `remarks`: what was
-    refused on the way."""
+    refused on the way; `needs`: what has to hold of sizes besides what the kernel assumes."""
 
     kernel: Kernel
     lowered: LoweredStream
@@ -86,6 +86,7 @@ class Planned:
     described: str = "one by one"
     remarks: tuple[Remark, ...] = ()
     program: Program | None = None
+    needs: tuple[Expr, ...] = ()
 
     @property
     def source(self) -> Kernel:

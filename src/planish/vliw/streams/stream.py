@@ -173,6 +173,8 @@ class Stream:
         predicates = {x.name for x in self.patterns.machine.files if x.predicates}
         others = {x.name for x in self.patterns.machine.memories}
         others |= {x.name for x in self.patterns.machine.files if x.loops}
+        # Conditions alone are in files of a few bits.
+        others |= {x.name for x in self.patterns.machine.files if x.bits < 32 and type != BOOL}
         for p in self.patterns.patterns:
             own = type_of(p.value)
             if p.result.memory in others or p.lanes != lanes:
@@ -451,6 +453,7 @@ def _smallest_first(expr: Expr) -> Sequence[Expr]:
     """The parts of an expression, but for subscripts, each after its own parts."""
     parts = () if isinstance(expr, Load) else children(expr)
     return [*(y for x in parts for y in _smallest_first(x)), expr]
+
 
 def used_registers(items: Sequence[Item]) -> set[StreamRegister]:
     """All registers in items of a stream."""

@@ -25,8 +25,9 @@ from planish.ir.passes.vector_loops import longest
 from planish.ir.text.printer import print_kernel, print_stmt
 from planish.ir.traverse import arrays_in, expressions, loads, map_block, variables, walk, with_stmts
 from planish.ir.types import Type
-from planish.isa.instruction import Catalogue, Instruction
+from planish.isa.instruction import Catalogue
 from planish.isa.select.lane_values import NoCover
+from planish.isa.semantics.node import node
 from planish.library.loops.vector_strips.contraction import contract
 from planish.library.loops.vector_strips.lane_reductions import LaneReduction, find_lane_reductions, strip_lanes
 from planish.library.loops.vector_strips.reduction_nests import ReductionNest, find_reductions
@@ -36,7 +37,7 @@ from planish.library.loops.vector_strips.strip_nest import Part, StripNest, find
 from planish.poly.match.matcher import MismatchError
 from planish.schedule.auto.plan import Prepared, Version
 from planish.schedule.match_instruction import match_instruction
-from planish.select.instruction import VectorExtension, as_instruction, cover_strip, extension_of
+from planish.select.instruction import SelectedProgram, VectorExtension, as_instruction, cover_strip, extension_of
 from planish.select.jam import jam
 from planish.select.plain_lanes import plain_cost
 from planish.select.sharing import count_uses
@@ -54,10 +55,9 @@ _GROUPS = (4, 1)
 _WIDEST, _NARROW = 32, 16
 """The widest integers that strips are made of, and the narrowest that one of them has to have: wider ones gain nothing
 by other instructions than a C compiler takes."""
-_Costed = tuple[Instruction, float]
 _REFUSED = b"refused: "
-_PLACES = ("planish.ir.", "planish.isa.", "planish.core.")
-"""Where the classes are that an instruction consists of."""
+_PLACES = ("planish.ir.", "planish.isa.", "planish.core.", "planish.select.")
+"""Where the classes are that a program and its instruction consist of."""
 
 
 def find_strips(kernel: Kernel) -> tuple[StripNest, ...]:
@@ -172,7 +172,7 @@ def strip_versions(prepared: Prepared, target: Target, cache: Cache | None = Non
         rows = reduction_rows(x, lanes, registers.widths[0], target.vector_registers)
         nests.append(_Sized(x, lanes, rows))
     nests += [_Sized(y, elements_of(y, kernel, registers), 1) for y in fitting_in_lanes(kernel, registers)]
-    strips = _Strips(kernel, registers, {}, cache)
+    strips = StripSelection(kernel, registers, {}, cache)
     refused: dict[str, None] = {}
     for several in (True, False) if any(x.rows > 1 for x in nests) else (False,):
         made = _version(prepared, strips, nests, several, refused)
@@ -192,7 +192,7 @@ class _Sized:
 
 
 def _version(
-    prepared: Prepared, strips: _Strips, nests: Sequence[_Sized], several: bool, refused: dict[str, None]
+    prepared: Prepared, strips: StripSelection, nests: Sequence[_Sized], several: bool, refused: dict[str, None]
 ) -> Version | None:  # fmt: skip
     """The kernel with those nests in strips that are covered; None where none is."""
     kernel = prepared.kernel
@@ -219,11 +219,11 @@ def _version(
     if not most:
         return None
     name = NAME if most == 1 else f"{NAME}, {most} rows"
-    catalogue = Catalogue().with_instructions(x for x, _ in strips.known.values())
+    catalogue = Catalogue().with_instructions(x.instruction for x in strips.known.values())
     return Version(name, prepared.scop.schedule, replace(kernel, body=contract(body)), tuple(remarks), 0.0, catalogue)
 
 
-def _in_strips(x: _Sized, rows: int, strips: _Strips, refused: dict[str, None]) -> tuple[Stmt, ...]:
+def _in_strips(x: _Sized, rows: int, strips: StripSelection, refused: dict[str, None]) -> tuple[Stmt, ...]:
     if isinstance(x.nest, StripNest):
         return strip_nest(x.nest, x.lanes, rows, lambda part, count: strips.choose(part, count)[0])
     if isinstance(x.nest, LaneReduction):
@@ -236,12 +236,12 @@ def _without(gone: Container[str], x: Stmt) -> Stmt | tuple[Stmt, ...]:
 
 
 @dataclass(slots=True)
-class _Strips:
+class StripSelection:
     """Gives loops over lanes to instructions; what was selected once is kept in a cache, and what was not."""
 
     kernel: Kernel
     registers: VectorExtension
-    known: dict[str, _Costed]
+    known: dict[str, SelectedProgram]
     cache: Cache | None = None
 
     def arrays(self, locals: Iterable[Array]) -> dict[str, Array]:
@@ -258,14 +258,14 @@ class _Strips:
         if text not in self.known:
             made = self.selected(part, rows, self.arrays(locals), not locals)
             try:
-                match_instruction(made[0], loop, self.arrays(locals), {})
+                match_instruction(made.instruction, loop, self.arrays(locals), {})
             except MismatchError as error:
                 raise NoCover(error.reason) from error
             self.known[text] = made
-        instruction, cost = self.known[text]
-        return instruction.name, cost
+        found = self.known[text]
+        return found.instruction.name, found.cost
 
-    def selected(self, part: Part, rows: int, arrays: Mapping[str, Array], rival: bool) -> _Costed:
+    def selected(self, part: Part, rows: int, arrays: Mapping[str, Array], rival: bool) -> SelectedProgram:
         """The instruction for a strip, from the cache if it is there."""
 
         def read(first: int, last: int) -> Strip:
@@ -278,12 +278,9 @@ class _Strips:
         kept = self.cache.get(address)
         if kept is not None and kept.startswith(_REFUSED):
             raise NoCover(kept.removeprefix(_REFUSED).decode())
-        known = None if kept is None else read_pickle(kept, _PLACES)
-        match known:
-            case (Instruction() as instruction, float() as cost):
-                return instruction, cost
-            case _:
-                pass
+        known = None if kept is None else read_pickle(kept, _PLACES, (node,))
+        if isinstance(known, SelectedProgram):
+            return known
         try:
             made = self.jammed(strip, read, rows, rival)
         except NoCover as error:
@@ -292,7 +289,7 @@ class _Strips:
         self.cache.put(address, write_pickle(made))
         return made
 
-    def jammed(self, strip: Strip, read: Callable[[int, int], Strip], rows: int, rival: bool) -> _Costed:
+    def jammed(self, strip: Strip, read: Callable[[int, int], Strip], rows: int, rival: bool) -> SelectedProgram:
         """The instruction for a strip, made of copies of what is selected for the largest group of rows for which there
         is something. `rival`: where it takes no more cycles than plain lanes of 32 bits."""
         reasons = []
@@ -306,7 +303,7 @@ class _Strips:
                 if rival and cost > plain:
                     raise NoCover(f"instructions of {cost:.3g} cycles, while lanes of 32 bits take {plain:.3g}")
                 made = jam(strip, parts, stores) if len(parts) > 1 else stores
-                return as_instruction(strip, made, self.registers), cost * len(parts)
+                return SelectedProgram(as_instruction(strip, made, self.registers), made, cost * len(parts))
             except NoCover as error:
                 reasons.append(str(error))
         raise NoCover(reasons[0])

@@ -220,6 +220,54 @@ def _blocks(nest: StripNest, lanes: int, rows: int, give: Give) -> Stmt:
     return If(simplify(enough), Block((blocks,)), Block(strip_nest(nest, lanes, 1, give)))
 
 
+def counted_strips(nest: StripNest, lanes: int, rows: int, give: Give) -> tuple[Stmt, ...]:
+    """The nest in loops over whole strips and, behind each, a loop that runs at most once, over the strip that ends
+    with the row and overlaps the one before: no condition is in it. It is right where there are as many iterations as
+    a strip has lanes and rows (`enough`)."""
+    if nest.rows is None:
+        return tuple(_counted_columns(nest, (index(0),), lanes, give))
+    if rows == 1:
+        inside = _counted_columns(nest, (Var(nest.rows.var, INDEX),), lanes, give)
+        return (replace(nest.rows, body=Block(tuple(inside)), label=0),)
+    row, y = clamped(nest.fresh, nest.rows, rows)
+    places = [add(Var(y.var, INDEX), index(r)) for r in range(rows)]
+    return (replace(row, body=Block((y, *_counted_columns(nest, places, lanes, give)))),)
+
+
+def _counted_columns(nest: StripNest, rows: Sequence[Expr], lanes: int, give: Give) -> Iterator[Stmt]:
+    loop = nest.loop
+    count = simplify(sub(loop.upper, loop.lower))
+    strip, lane = nest.fresh(f"{loop.var}_strip"), nest.fresh(f"{loop.var}_lane")
+    counter = Var(lane, INDEX)
+
+    def part(begin: Expr, first: int, last: int) -> For:
+        return _loop(lane, index(lanes), _at(nest, rows[first:last], add(begin, counter)))
+
+    begin = add(loop.lower, mul(index(lanes), Var(strip, INDEX)))
+    name = give(partial(part, begin), len(rows))
+    named = LoopFacts(instruction=name)
+    whole = simplify(Binary("floordiv", count, index(lanes)))
+    yield _loop(strip, whole, (replace(part(begin, 0, len(rows)), facts=named),))
+    if constant(left := simplify(Binary("mod", count, index(lanes)))) == 0:
+        return
+    if not nest.again:
+        filled = simplify(add(loop.lower, Binary("mul", whole, index(lanes))))
+        for y in rows:
+            yield For(loop.var, filled, loop.upper, 1, Block(tuple(_at(nest, (y,), Var(loop.var, INDEX)))))
+        return
+    # It moves on like the others, so that nothing that it reads is taken to be the same in all iterations.
+    again = nest.fresh(f"{loop.var}_last")
+    end = add(sub(loop.upper, index(lanes)), mul(index(lanes), Var(again, INDEX)))
+    once = simplify(Binary("min", left, index(1)))
+    yield For(again, index(0), once, 1, Block((replace(part(end, 0, len(rows)), facts=named),)))
+
+
+def enough(nest: StripNest, lanes: int, rows: int) -> Expr:
+    """That a nest has as many iterations as a strip."""
+    columns = has_iterations(nest.loop, lanes)
+    return simplify(columns if rows == 1 or nest.rows is None else Binary("and", has_iterations(nest.rows, rows), columns))
+
+
 def clamped(fresh: Callable[[str], str], loop: For, block: int) -> tuple[For, Let]:
     """A loop over the blocks of a loop, without a body, and where a block begins: the last one ends with the loop."""
     count = simplify(sub(loop.upper, loop.lower))

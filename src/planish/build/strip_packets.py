@@ -1,0 +1,78 @@
+"""Strips of vectors in the instructions that were selected for them, as packets: of some forms the one that takes the
+fewest cycles.
+
+    plan_strips(region.kernel, load_machine("hexagon"), options)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from planish.core.diagnostic import PlanishError, Remark
+from planish.ir.nest import Kernel
+from planish.isa.select.lane_values import NoCover
+from planish.library.loops.vector_strips.packet_strips import StripProgram, packet_strips
+from planish.poly.isl.affine import NotAffineError
+from planish.schedule.auto.plan import prepare
+from planish.target.load import load_target
+from planish.vliw.machine import VliwMachine
+from planish.vliw.pack.packing import pack
+from planish.vliw.streams.lower import lower
+from planish.vliw.streams.oracle import sizes_for
+from planish.vliw.streams.plan import Planned, estimate
+from planish.vliw.streams.stream import RefusedError
+
+POINTERS = (6, 1, 12)
+"""So many addresses move in a loop: with more of them less is added up in it, and there are fewer registers."""
+
+TYPICAL = 300
+"""What sizes are near for which cycles are estimated."""
+
+
+@dataclass(frozen=True, slots=True)
+class StripPlan:
+    """The packets of a kernel in strips (None: there are none), its sizes for which cycles are told, the kernel with
+    what has to hold of sizes, and what was refused."""
+
+    planned: Planned | None
+    sizes: Mapping[str, int]
+    kernel: Kernel
+    remarks: tuple[Remark, ...] = ()
+
+
+def plan_strips(kernel: Kernel, machine: VliwMachine, contract: bool = True) -> StripPlan:
+    """The best strips of a kernel."""
+    if machine.library is None or not machine.target:
+        return StripPlan(None, {}, kernel)
+    try:
+        prepared = prepare(kernel).kernel
+        found = list(packet_strips(prepared, load_target(machine.target)))
+    except (NotAffineError, NoCover):
+        return StripPlan(None, {}, kernel)
+    remarks = [x for x in found if isinstance(x, Remark)]
+    best = StripPlan(None, {}, kernel)
+    for strips in (x for x in found if isinstance(x, StripProgram)):
+        needed = replace(prepared, assumptions=(*prepared.assumptions, *strips.needs))
+        sizes = next(sizes_for(needed, (TYPICAL,)), {})
+        for pointers in POINTERS:
+            made = _packed(strips, pointers, machine, contract, sizes)
+            if isinstance(made, Remark):
+                remarks.append(made)
+            elif best.planned is None or made.estimate < best.planned.estimate:
+                best = StripPlan(made, sizes, needed)
+    return replace(best, remarks=tuple(dict.fromkeys(remarks)))
+
+
+def _packed(
+    strips: StripProgram, pointers: int, machine: VliwMachine, contract: bool, sizes: Mapping[str, int]
+) -> Planned | Remark:  # fmt: skip
+    try:
+        lowered = lower(strips.kernel, machine, contract, programs=strips.programs, pointers=pointers)
+        packed = pack(lowered.program, machine)
+    except RefusedError as error:
+        return error.remark
+    except PlanishError as error:
+        return Remark("vliw-pack", "refused", f"{strips.described}: {error.diagnostic.message}", strips.kernel.span)
+    cycles = estimate(packed, lowered, machine, sizes)
+    return Planned(strips.kernel, lowered, packed, (), cycles, strips.described, needs=strips.needs)

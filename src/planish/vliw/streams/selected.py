@@ -1,0 +1,311 @@
+"""A loop over lanes by the instructions that were selected for it: a program over registers becomes operations.
+
+A pair of registers that are one is two neighbours here; its halves are read without an operation. An instruction that
+changes what it reads gets a copy where the value is wanted later.
+
+    write_selected(stream, loop, stores, writer.store)
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from planish.ir.expr import Binary, BinaryOp, Cast, Const, Expr, Load, Unary, type_of
+from planish.ir.expr import index as number
+from planish.ir.index.polynomial import add
+from planish.ir.nest import For
+from planish.ir.types import I8, I16, I32, U8, U16, U32, Type
+from planish.isa.select.lane_values import NoCover
+from planish.isa.semantics.node import Node
+from planish.select.c_text import Store
+from planish.select.program import Value, in_order
+from planish.select.strip import Strip, read_strip
+from planish.vliw.machine import MachineOperation, operand_names
+from planish.vliw.program import Instr, Operand, StreamRegister
+from planish.vliw.streams.patterns import LANE
+from planish.vliw.streams.selection import Slot
+from planish.vliw.streams.stream import RefusedError, Stream, StreamCell
+
+Registers = tuple[StreamRegister, ...]
+"""The registers of a value: one, or the two of a pair, the low one first."""
+
+StoreLanes = Callable[[str, tuple[Expr, ...], Expr, int], None]
+"""Stores a value of so many lanes at a place of an array."""
+
+_BITS: Mapping[tuple[int, bool], Type] = {
+    (8, True): I8, (16, True): I16, (32, True): I32, (8, False): U8, (16, False): U16, (32, False): U32,
+}  # fmt: skip
+_INFIX: Mapping[str, BinaryOp] = {
+    "mul": "mul", "and": "and", "or": "or", "xor": "xor", "shr": "shr", "min": "min", "max": "max",
+}  # fmt: skip
+
+
+def write_selected(stream: Stream, loop: For, stores: Sequence[Store], store: StoreLanes) -> None:
+    """Write the operations of a loop over lanes. RefusedError where the machine has not the instructions, or a scalar
+    operand is more than the machine computes."""
+    if stream.guard() is not None:
+        raise RefusedError("operations over lanes stand under a condition", stream.span)
+    try:
+        strip = read_strip(loop, stream.arrays)
+    except NoCover as error:
+        raise RefusedError(str(error), stream.span) from error
+    _SelectedWriter(stream, strip, tuple(stores), store).write()
+
+
+@dataclass(slots=True)
+class _SelectedWriter:
+    stream: Stream
+    strip: Strip
+    stores: tuple[Store, ...]
+    store: StoreLanes
+    made: dict[Value, Registers] = field(default_factory=dict)
+    uses: Counter[Value] = field(default_factory=Counter)
+    partners: dict[StreamRegister, StreamRegister] = field(default_factory=dict)
+    own: set[Value] = field(default_factory=set)
+    bits: int = 0
+    file: str = ""
+
+    def write(self) -> None:
+        """All values, each store once nothing is loaded of its array any more."""
+        roots = [x for x, _, _ in self.stores]
+        self.bits = min(x.bits for x in in_order(roots) if x.kind in ("load", "call"))
+        self.file = self.stream.slot_for(I8, self.bits // 8)[0]
+        for x in in_order(roots):
+            self.uses.update(self.owner(y) for y in x.args)
+        self.uses.update(self.owner(x) for x in roots)
+        later = [{self.array(y) for y in in_order(roots[n + 1 :]) if y.kind == "load"} for n in range(len(roots))]
+        waiting: list[Store] = []
+        for n, one in enumerate(self.stores):
+            for x in in_order([one[0]]):
+                if x not in self.made:
+                    self.made[x] = self.registers(x)
+            waiting.append(one)
+            for ready in [x for x in waiting if self.strip.places[x[1]].array not in later[n]]:
+                waiting.remove(ready)
+                self.put(ready)
+
+    def owner(self, x: Value) -> Value:
+        """The value whose registers a part of it has."""
+        return self.owner(x.args[0]) if x.kind == "part" else x
+
+    def array(self, x: Value) -> str:
+        return self.strip.places[str(x.detail[0])].array
+
+    def slot(self, width: int = 32) -> Slot:
+        """Where vectors of elements of so many bits are."""
+        return self.file, self.bits // width
+
+    # Values
+
+    def registers(self, x: Value) -> Registers:
+        match x.kind:
+            case "load":
+                row, offset = x.detail
+                assert isinstance(row, str) and isinstance(offset, int)
+                return self.neighbours([self.loaded(row, offset + at) for at in range(0, x.bits, self.bits)])
+            case "constant" | "splat":
+                return self.neighbours([self.repeated(x)] * (x.bits // self.bits))
+            case "part":
+                (start,) = x.detail
+                assert isinstance(start, int)
+                first = start // self.bits
+                return self.made[x.args[0]][first : first + x.bits // self.bits]
+            case "scalar":
+                return (self.number(x),)
+            case "call":
+                return self.called(x)
+
+    def element(self, row: str, offset: int) -> Load:
+        """The elements of a row from a bit on, one in each lane."""
+        place, least = self.strip.places[row], self.strip.rows[row][1]
+        width = place.type.bits
+        if offset % width:
+            raise RefusedError(f"`{place.array}` is read between its elements", self.stream.span)
+        last = add(place.index[-1], number(least + offset // width))
+        return Load(place.array, (*place.index[:-1], add(last, LANE)), place.type)
+
+    def loaded(self, row: str, offset: int) -> StreamRegister:
+        found = self.element(row, offset)
+        return self.stream.value(found, self.slot(found.type.bits))
+
+    def repeated(self, x: Value) -> StreamRegister:
+        """A register whose lanes have a period of no more than 32 bits."""
+        width, lanes = x.detail
+        assert isinstance(width, int) and isinstance(lanes, tuple)
+        period = width * len(lanes)
+        if 32 % period:
+            raise RefusedError(f"a constant with a period of {period} bits", self.stream.span)
+        return self.stream.value(self.packed(width, lanes * (32 // period)), self.slot())
+
+    def number(self, x: Value) -> StreamRegister:
+        """A scalar operand."""
+        width, lanes = x.detail
+        assert isinstance(width, int) and isinstance(lanes, tuple)
+        return self.stream.value(self.packed(width, lanes), self.stream.slot_for(I32, 0))
+
+    def neighbours(self, given: Sequence[StreamRegister]) -> Registers:
+        """Registers that are one: two of which neither is part of another pair yet."""
+        if len(given) == 1:
+            return tuple(given)
+        low, high = given
+        if low == high or self.partners.get(low, high) != high or self.partners.get(high, low) != low:
+            low, high = (self.copied(x) for x in given)
+        self.partners |= {low: high, high: low}
+        return low, high
+
+    def copied(self, register: StreamRegister) -> StreamRegister:
+        return self.stream.copy(register, self.stream.fresh(self.file), I32, self.slot())
+
+    # Instructions
+
+    def called(self, x: Value) -> Registers:
+        """The registers that an instruction leaves its result in."""
+        tag, fixed = str(x.detail[0]), x.detail[1]
+        operation = self.operation(tag, fixed)
+        given = dict(zip(self.parameters(tag), x.args, strict=True))
+        written = [y.name for y in self.stream.patterns.machine.written(operation.name)]
+        tied = next((y for y in given if written[0] in (y, f"{y}_low")), None)
+        for y in x.args:
+            self.uses[self.owner(y)] -= 1
+        if tied is not None:
+            made = self.changeable(given[tied])
+        else:
+            made = self.neighbours_of([self.stream.fresh(self.file) for _ in written])
+        operands: list[Operand] = []
+        for name in operand_names(operation.definition):
+            if name in written:
+                operands.append(made[written.index(name)])
+                continue
+            base, _, part = name.rpartition("_") if name not in given else (name, "", "")
+            operands.append(self.made[given[base]][part == "high"])
+        self.stream.scope.items.append(Instr(operation.name, tuple(operands), span=self.stream.span))
+        self.own.add(x)
+        return made
+
+    def neighbours_of(self, fresh: Sequence[StreamRegister]) -> Registers:
+        return self.neighbours(fresh) if len(fresh) > 1 else tuple(fresh)
+
+    def changeable(self, x: Value) -> Registers:
+        """Registers with a value that may be changed: its own, if it is not wanted any more, or copies."""
+        owner = self.owner(x)
+        if owner is x and owner in self.own and not self.uses[owner]:
+            return self.made[x]
+        return self.neighbours_of([self.copied(y) for y in self.made[x]])
+
+    def parameters(self, tag: str) -> list[str]:
+        """The names of an instruction's operands that are no numbers in its text, in the order of its arguments."""
+        library = self.stream.patterns.machine.library
+        return list(library.parameters(tag)) if library is not None else []
+
+    def operation(self, tag: str, fixed: object) -> MachineOperation:
+        assert isinstance(fixed, tuple)
+        name = ".".join([tag, *(str(y) for _, y in fixed)])
+        try:
+            return self.stream.patterns.machine.operation(name)
+        except KeyError as error:
+            raise RefusedError(f"the machine has no operation for {tag}", self.stream.span) from error
+
+    def put(self, one: Store) -> None:
+        """A store of all registers of a value."""
+        value, row, offset = one
+        for n, register in enumerate(self.made[value]):
+            target = self.element(row, offset + n * self.bits)
+            lanes = self.bits // target.type.bits
+            name = f"&lanes{self.stream.count}"
+            self.stream.count += 1
+            self.stream.scope.mutated |= {name}
+            self.stream.cells[name] = StreamCell(register, (self.file, lanes), target.type)
+            self.stream.selector.forget()
+            self.store(target.array, target.index, Load(name, (LANE,), target.type), lanes)
+            del self.stream.cells[name]
+        self.stream.selector.forget()
+
+    # Scalars
+
+    def packed(self, width: int, lanes: Sequence[object]) -> Expr:
+        """Numbers side by side in 32 bits."""
+        if not any(isinstance(x, Node) and x.constant is None for x in lanes):
+            total = 0
+            for at, x in enumerate(lanes):
+                plain = x.low if isinstance(x, Node) else x
+                assert isinstance(plain, int)
+                total |= (plain & (1 << width) - 1) << at * width
+            return Const(total - (1 << 32) if total >> 31 else total, I32)
+        first = lanes[0]
+        if isinstance(first, Node) and all(x is first for x in lanes):
+            factor = sum(1 << at * width for at in range(len(lanes)))
+            one = self.term(first)
+            if factor > 1:
+                one = Binary("mul", Binary("and", one, Const((1 << width) - 1, I32)), Const(factor, I32))
+            return one
+        found: Expr | None = None
+        for at, x in enumerate(lanes):
+            assert isinstance(x, Node | int)
+            if (x.constant if isinstance(x, Node) else x) == 0:
+                continue
+            value = self.term(x) if isinstance(x, Node) else Const(x, I32)
+            low: Expr = Binary("and", value, Const((1 << width) - 1, I32))
+            low = Binary("shl", low, Const(at * width, I32)) if at else low
+            found = low if found is None else Binary("or", found, low)
+        assert found is not None
+        return found
+
+    def term(self, x: Node) -> Expr:
+        """A value that is the same in all lanes, as one of 32 bits."""
+        if x.low < -(1 << 31) or x.high >= 1 << 32:
+            raise RefusedError("a scalar of more than 32 bits", self.stream.span)
+        match x.op:
+            case "const":
+                return Const(x.low, I32)
+            case "bits" if str(x.attr[0]) in self.strip.scalars and x.args[0].constant is not None:
+                name, width, signed = x.attr
+                start = x.args[0].constant
+                return self.extended(self.strip.scalars[str(name)], int(start or 0), int(width), bool(signed))
+            case "wrap":
+                return self.cut(self.term(x.args[0]), int(x.attr[0]), bool(x.attr[1]))
+            case "add":
+                first, *rest = map(self.term, x.args)
+                for y in rest:
+                    first = Binary("add", first, y)
+                return first
+            case "invert":
+                return Unary("bitnot", self.term(x.args[0]))
+            case op if op in _INFIX:
+                return Binary(_INFIX[op], *map(self.term, x.args))
+            case op:
+                raise RefusedError(f"a scalar made by `{op}`", self.stream.span)
+
+    def extended(self, given: Expr, start: int, width: int, signed: bool) -> Expr:
+        """Some bits of a scalar, of which its register holds the low ones, whatever is above."""
+        word = self.word(given)
+        if start + width < 32 or signed:
+            left = Const(32 - start - width, I32)
+            word = Binary("shl", word, left) if left.value else word
+        kind = I32 if signed else U32
+        right = Const(32 - width if start + width < 32 or signed else start, kind)
+        moved = Binary("shr", word if kind == I32 else Cast(word, U32), right) if right.value else word
+        return moved if type_of(moved) == I32 else Cast(moved, I32)
+
+    def word(self, given: Expr) -> Expr:
+        """The register of a scalar as a number of 32 bits."""
+        stream, kind = self.stream, type_of(given)
+        if kind.bits == 32 and kind.is_int:
+            return given
+        home = stream.home(given)
+        with stream.within(home):
+            register = stream.value(given, stream.slot_for(kind, 0))
+        name = f"&word{stream.count}"
+        stream.count += 1
+        home.mutated |= {name} if home is not stream.root else frozenset()
+        stream.cells[name] = StreamCell(register, (register.file, 0), I32)
+        stream.selector.forget()
+        return Load(name, (), I32)
+
+    def cut(self, x: Expr, width: int, signed: bool) -> Expr:
+        kind = _BITS.get((width, signed))
+        if kind is None:
+            raise RefusedError(f"a scalar of {width} bits", self.stream.span)
+        inner = x if type_of(x) == kind else Cast(x, kind)
+        return inner if kind == I32 else Cast(inner, I32)
