@@ -22,7 +22,7 @@ from planish.build.selection import select
 from planish.core.diagnostic import PlanishError, Remark
 from planish.core.progress import Progress, keep_quiet
 from planish.core.span import Source
-from planish.emit.assembly.called_packets import SUFFIX, function_text, packets_text
+from planish.emit.assembly.called_packets import ALIGNED, SUFFIX, PacketVersion, function_text, packets_text
 from planish.emit.dropin.replacement import NoExtentError, Replacement, call_instead, compose, name_of
 from planish.frontend.c.translation_unit import CFile, CFunction
 from planish.options import Options
@@ -120,7 +120,8 @@ def _replacement(plan: RegionPlan, result: PacketResult, file: CFile, machine: V
     planned, prepared, region = result.planned, plan.prepared, plan.region
     assert planned is not None and prepared is not None
     name = name_of(region)
-    text = packets_text(region.kernel, planned.lowered, planned.packed.code, machine, name)
+    versions = [PacketVersion(x.lowered, x.packed.code, x.alignment) for x in (planned, planned.aligned) if x]
+    text = packets_text(region.kernel, versions, machine, name)
     return call_instead(
         region,
         prepared.scop,
@@ -163,4 +164,7 @@ def assembly_of(results: Sequence[PacketResult], machine: VliwMachine) -> str:
         name = f"planish_{x.function}_{x.ordinal}{SUFFIX}"
         out.append(f"{machine.assembly.remark.format(text=f'{x.function}: {x.planned.described}')}")
         out.append(function_text(x.planned.packed.code, machine, name, visible=True) + "\n")
+        if x.planned.aligned is not None:
+            name += ALIGNED
+            out.append(function_text(x.planned.aligned.packed.code, machine, name, visible=True) + "\n")
     return "\n".join(out)

@@ -240,7 +240,10 @@ def _measured(
         drawn = draw_values(kernel, sizes)
         if excess(planned.lowered, machine, drawn):
             continue
-        message = wrong_place(planned.packed.code, planned.lowered, kernel, machine, drawn)
+        message = next(
+            (y for x in (planned, planned.aligned) if x is not None
+             and (y := wrong_place(x.packed.code, x.lowered, kernel, machine, drawn))), "",
+        )  # fmt: skip
         checked += 1
         if message:
             return replace(result, checked=checked, message=f"{message}{f' ({spell_sizes(sizes)})' if sizes else ''}")

@@ -21,9 +21,10 @@ from planish.vliw.pack.packing import pack
 from planish.vliw.streams.lower import lower
 from planish.vliw.streams.oracle import sizes_for
 from planish.vliw.streams.plan import Planned, estimate
+from planish.vliw.streams.selected import Alignment
 from planish.vliw.streams.stream import RefusedError
 
-POINTERS = (6, 1, 12)
+POINTERS = (6, 1)
 """So many addresses move in a loop: with more of them less is added up in it, and there are fewer registers."""
 
 TYPICAL = 300
@@ -55,24 +56,46 @@ def plan_strips(kernel: Kernel, machine: VliwMachine, contract: bool = True) -> 
     for strips in (x for x in found if isinstance(x, StripProgram)):
         needed = replace(prepared, assumptions=(*prepared.assumptions, *strips.needs))
         sizes = next(sizes_for(needed, (TYPICAL,)), {})
-        for pointers in POINTERS:
-            made = _packed(strips, pointers, machine, contract, sizes)
-            if isinstance(made, Remark):
-                remarks.append(made)
-            elif best.planned is None or made.estimate < best.planned.estimate:
-                best = StripPlan(made, sizes, needed)
+        form = _StripForm(strips, machine, contract, sizes)
+        best = StripPlan(form.quickest(remarks), sizes, needed)
+        if best.planned is not None:
+            # With fewer rows at a time less is shared.
+            aligned = form.quickest(remarks, aligned=True)
+            better = aligned is not None and aligned.estimate < best.planned.estimate
+            best = replace(best, planned=replace(best.planned, aligned=aligned)) if better else best
+            break
     return replace(best, remarks=tuple(dict.fromkeys(remarks)))
 
 
-def _packed(
-    strips: StripProgram, pointers: int, machine: VliwMachine, contract: bool, sizes: Mapping[str, int]
-) -> Planned | Remark:  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class _StripForm:
+    """Strips of so many rows, and the sizes for which cycles are estimated."""
+
+    strips: StripProgram
+    machine: VliwMachine
+    contract: bool
+    sizes: Mapping[str, int]
+
+    def quickest(self, remarks: list[Remark], aligned: bool = False) -> Planned | None:
+        """The quickest packets of some numbers of addresses that move; why there are none is added to the remarks."""
+        made = [_packed(self, x, Alignment() if aligned else None) for x in POINTERS]
+        found = [x for x in made if isinstance(x, Planned)]
+        remarks += [x for x in made if isinstance(x, Remark) and not found]
+        return min(found, key=lambda x: x.estimate, default=None)
+
+
+def _packed(form: _StripForm, pointers: int, alignment: Alignment | None) -> Planned | Remark:
+    strips, machine = form.strips, form.machine
     try:
-        lowered = lower(strips.kernel, machine, contract, programs=strips.programs, pointers=pointers)
+        lowered = lower(
+            strips.kernel, machine, form.contract, programs=strips.programs, pointers=pointers, alignment=alignment
+        )  # fmt: skip
         packed = pack(lowered.program, machine)
     except RefusedError as error:
         return error.remark
     except PlanishError as error:
         return Remark("vliw-pack", "refused", f"{strips.described}: {error.diagnostic.message}", strips.kernel.span)
-    cycles = estimate(packed, lowered, machine, sizes)
-    return Planned(strips.kernel, lowered, packed, (), cycles, strips.described, needs=strips.needs)
+    cycles = estimate(packed, lowered, machine, form.sizes)
+    return Planned(
+        strips.kernel, lowered, packed, (), cycles, strips.described, needs=strips.needs, alignment=alignment
+    )  # fmt: skip

@@ -277,7 +277,7 @@ class _Reader:
         if "transfer" in table:
             return [self.transfer(table, units, files, memories)]
         table.known("definition", "text", "units", "latency", "busy", "branch", "assumed", "type", "also",
-                    "bare", "loop", "silent", "scaled", "sequence", "immediates", "reach", "stride")  # fmt: skip
+                    "bare", "loop", "silent", "scaled", "sequence", "immediates", "reach", "stride", "aligned")  # fmt: skip
         name = _name_of(table)
         if not _NAME.fullmatch(name):
             raise table.error("", f"'{name}' is no name of an operation")
@@ -306,6 +306,7 @@ class _Reader:
                     stall, table.flag("bare", False), table.flag("loop", False),
                     table.flag("scaled", False), tuple(table.texts("sequence", [])),
                     _reach(table, "immediates"), _reach(table, "reach"), _reach(table, "stride"),
+                    aligned=self.number(table, "aligned", 1, 0),
                 )
             )  # fmt: skip
         return made

@@ -46,6 +46,7 @@ class InstructionOperations:
     pipes: Mapping[str, str]
     known: frozenset[str]
     interlocked: bool
+    shift: tuple[str, ...] = ()
     _made: dict[str, MachineOperation] = field(default_factory=dict)
 
     def operation(self, name: str) -> MachineOperation:
@@ -58,6 +59,15 @@ class InstructionOperations:
         """The operands of an instruction in the order of its arguments, but for numbers in its text."""
         entry = load_collection(self.isa).entry(name)
         return tuple(x for _, x in entry.signature.parameters if x not in entry.values)
+
+    def shifted(self, bytes_: int, width: int) -> str | None:
+        """The operation that takes the bytes from `bytes_` on of two neighbours of `width` bytes, the upper one of which
+        is its first operand; None where there is none."""
+        for tag, number in zip(self.shift, (bytes_, width - bytes_), strict=False):
+            entry = load_collection(self.isa).entry(tag)
+            if all(number in values for values in entry.values.values()):
+                return f"{tag}.{number}"
+        return None
 
     def _derived(self, name: str) -> MachineOperation:
         tag, *numbers = name.split(".")
@@ -121,7 +131,7 @@ def read_library(table: TomlTable, units: Collection[str], interlocked: bool) ->
     """The section [library]; None where there is none. PlanishError E0703 where an entry is wrong."""
     if not list(table):
         return None
-    table.known("isa", "processor", "vectors", "numbers", "near", "units", "pipes")
+    table.known("isa", "processor", "vectors", "numbers", "near", "units", "pipes", "shift")
     isa = table.text("isa")
     if isa not in _FORMS:
         raise table.error("isa", f"the assembly of '{isa}' is not known", f"of {', '.join(_FORMS)} it is")
@@ -129,5 +139,5 @@ def read_library(table: TomlTable, units: Collection[str], interlocked: bool) ->
     near = int(table.take("near", "a whole number", lambda x: type(x) is int, 0))
     return InstructionOperations(
         isa, table.text("processor"), table.text("vectors"), table.text("numbers"), near, table.text("units"),
-        {x: pipes.text(x) for x in pipes}, frozenset(units), interlocked,
+        {x: pipes.text(x) for x in pipes}, frozenset(units), interlocked, tuple(table.texts("shift", [])),
     )  # fmt: skip

@@ -119,6 +119,7 @@ class MachineOperation:
     `waits` are the memories that transfers touch, no access of which is moved across such a wait.
     `pairs`: operands that are two neighbouring registers, an even one and the next; in the text `{high:low}` is how
     both are spelt as one. `near`: operands that are in one of so many first registers of their file.
+    `aligned`: it accesses multiples of so many bytes alone, and is used where that is known.
     """
 
     name: str
@@ -141,6 +142,7 @@ class MachineOperation:
     stride: Reach | None = None
     pairs: tuple[tuple[str, str], ...] = ()
     near: tuple[tuple[str, int], ...] = ()
+    aligned: int = 0
 
     def may_have(self, value: float) -> bool:
         """Whether a number may stand in its text."""
@@ -177,6 +179,10 @@ class OperationLibrary(Protocol):
 
     def parameters(self, name: str) -> tuple[str, ...]:
         """The operands of an instruction in the order of its arguments, but for numbers in its text."""
+
+    def shifted(self, bytes_: int, width: int) -> str | None:
+        """The operation that takes the bytes from `bytes_` on of two neighbours of `width` bytes, the upper one of which
+        is its first operand; None where there is none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,11 @@
 """A nest of a C file by packets: a function in assembly, and the C that calls it with what its registers are to hold.
 
-    text = packets_text(lowered, code, machine, "planish_f_0")
+    text = packets_text(kernel, [PacketVersion(lowered, code)], machine, "planish_f_0")
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from planish.emit.assembly.subroutine import print_subroutine
@@ -19,9 +19,13 @@ from planish.ir.types import I32, INDEX, Type
 from planish.vliw.machine import VliwMachine
 from planish.vliw.program import PacketCode
 from planish.vliw.streams.lower import Given, LoweredStream
+from planish.vliw.streams.selected import Alignment
 
 SUFFIX = "_packets"
 """What the names of functions in assembly end with."""
+
+ALIGNED = "_aligned"
+"""And those of functions for vectors at multiples of their size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,20 +36,44 @@ class _Passed:
     value: str
 
 
-def packets_text(kernel: Kernel, lowered: LoweredStream, code: PacketCode, machine: VliwMachine, name: str) -> str:
-    """C that defines a static function `name` of a kernel's parameters, done by packets. They are in it as assembly."""
-    called = f"{name}{SUFFIX}"
-    assembly = function_text(code, machine, called)
-    quoted = "\n".join(f'  "{line}\\n"' for line in assembly.splitlines())
+@dataclass(frozen=True, slots=True)
+class PacketVersion:
+    """Packets, and where what they touch has to lie (None: anywhere)."""
+
+    lowered: LoweredStream
+    code: PacketCode
+    alignment: Alignment | None = None
+
+
+def packets_text(kernel: Kernel, versions: Sequence[PacketVersion], machine: VliwMachine, name: str) -> str:
+    """C that defines a static function `name` of a kernel's parameters, done by packets, which are in it as assembly:
+    the last ones whose alignment holds."""
     names = {x: f"a{i}" for i, x in enumerate(_parameters(kernel))}
-    passed = [_passed(_given(lowered, x.name), kernel, lowered, names) for x in code.parameters]
-    types = ", ".join(x.type for x in passed) or "void"
+    lines: list[str] = []
+    calls: list[str] = []
+    for version in versions:
+        called = f"{name}{SUFFIX}{ALIGNED if version.alignment is not None else ''}"
+        assembly = function_text(version.code, machine, called)
+        quoted = "\n".join(f'  "{line}\\n"' for line in assembly.splitlines())
+        passed = [_passed(_given(version.lowered, x.name), kernel, version.lowered, names)
+                  for x in version.code.parameters]  # fmt: skip
+        types = ", ".join(x.type for x in passed) or "void"
+        lines += [f"__asm__(\n{quoted});", f"void {called}({types});", ""]
+        call = f"{called}({', '.join(x.value for x in passed)});"
+        if version.alignment is None:
+            calls.append(f"  {call}")
+        else:
+            calls.insert(0, f"  if ({_holds(version.alignment, names)}) {{\n    {call}\n    return;\n  }}")
     head = write_head(f"static void {name}", [f"{y} {names[x]}" for x, y in _parameters(kernel).items()])
     unused = [f"  (void){x};" for x in names.values()]
-    call = f"  {called}({', '.join(x.value for x in passed)});"
-    return "\n".join(
-        [f"__asm__(\n{quoted});", f"void {called}({types});", "", *head, "{", *unused, call, "}", ""]
-    )
+    return "\n".join([*lines, *head, "{", *unused, *calls, "}", ""])
+
+
+def _holds(alignment: Alignment, names: Mapping[str, str]) -> str:
+    """The condition that addresses and distances are multiples of a vector's size."""
+    addresses = [f"(uintptr_t){names[x]}" for x in sorted(alignment.arrays)]
+    distances = [f"(uintptr_t)({emit_guard(x, names)})" for x in sorted(alignment.bytes, key=str)]
+    return f"(({' | '.join([*addresses, *distances])}) & {alignment.width - 1}) == 0"
 
 
 def function_text(code: PacketCode, machine: VliwMachine, name: str, visible: bool = False) -> str:

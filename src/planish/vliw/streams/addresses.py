@@ -80,6 +80,11 @@ class Pointers:
                 return self.lane_step(stream, load) == (array.type.size if slot[1] else 0)
         return False
 
+    def place(self, stream: Stream, load: Load) -> tuple[Polynomial, int] | None:
+        """By how many bytes an access is behind the first element of its array: but for a constant, and that."""
+        found = self._place(stream, load)
+        return found[:2] if found is not None else None
+
     def lane_step(self, stream: Stream, load: Load) -> int | None:
         """By how many bytes an access goes on from lane to lane; None where that is no number."""
         found = self._place(stream, load)
@@ -164,15 +169,15 @@ class Pointers:
         """A register that holds the address, but for a constant, that a polynomial stands for; one within reach of
         accesses of `width` bytes (0: of all)."""
         key = (array, memory)
-        if self.most and len(stream.scope.steps) >= self.most:
-            near = self._near(stream, key, terms)
-            if near is not None:
-                return near
         for scope in stream.scope.chain():
             for known in scope.pointers.get(key, ()):
                 rest = constant(sub(build(terms), build(known.terms)))
                 if rest is not None and self._is_near(stream, memory, rest, width):
                     return known
+        if self.most and len(stream.scope.steps) >= self.most:
+            near = self._near(stream, key, terms)
+            if near is not None:
+                return near
         own = names_in(build(terms))
         scope = next((x for x in stream.scope.chain() if x.depends(own)), stream.root)
         if scope is stream.root or scope.parent is None:

@@ -46,7 +46,7 @@ from planish.vliw.streams.addresses import Pointers, base_name
 from planish.vliw.streams.moves import write_transfer
 from planish.vliw.streams.patterns import LANE, OperationPattern, PatternSet, SumPattern, read_patterns
 from planish.vliw.streams.placement import LANES, place_arrays
-from planish.vliw.streams.selected import write_selected
+from planish.vliw.streams.selected import Alignment, write_selected
 from planish.vliw.streams.selection import operand_slot, varies
 from planish.vliw.streams.stream import RefusedError, Scope, Stream, StreamCell, used_registers
 
@@ -88,19 +88,20 @@ def patterns_of(machine: VliwMachine) -> PatternSet:
 def lower(
     kernel: Kernel, machine: VliwMachine, contract: bool = True, sizes: Mapping[str, Expr] | None = None,
     plain: Mapping[str, Array] | None = None, programs: Mapping[str, Sequence[Store]] | None = None,
-    pointers: int = 0,
+    pointers: int = 0, alignment: Alignment | None = None,
 ) -> LoweredStream:  # fmt: skip
     """The stream of a kernel; `contract`: a product and a sum may be rounded once. Loops that are marked `simd` and run
     over as many lanes as vectors have are done by operations over lanes; those that are named after one of the
     `programs`, by its instructions. `pointers`: no more than so many move in a loop (0: as
-    many as there are addresses). `sizes`, `plain`: as of `LoweredStream`.
+    many as there are addresses). `alignment`: vectors of
+    programs are taken to lie where it gets to know that they have to. `sizes`, `plain`: as of `LoweredStream`.
 
     RefusedError where no operation does what is needed.
     """
     kernel = _without_names(kernel, (programs or {}).keys())
     kernel, derived = _derived_sizes(kernel)
     patterns = patterns_of(machine)
-    writer = _Writer(kernel, Stream(patterns, Pointers(pointers), contract), derived, programs or {})
+    writer = _Writer(kernel, Stream(patterns, Pointers(pointers), contract), derived, programs or {}, alignment)
     return replace(writer.written(), sizes=sizes or {}, plain=plain or {})
 
 
@@ -154,6 +155,7 @@ class _Writer:
     stream: Stream
     derived: dict[str, Expr]
     programs: Mapping[str, Sequence[Store]] = field(default_factory=dict)
+    alignment: Alignment | None = None
     given: list[Given] = field(default_factory=list)
     trips: dict[str, Expr] = field(default_factory=dict)
 
@@ -248,7 +250,7 @@ class _Writer:
                 for x in body.body:
                     self.statement(x, int(constant(stmt.upper) or 0))
             case For() if stmt.facts.instruction in self.programs:
-                write_selected(stream, stmt, self.programs[stmt.facts.instruction], self.store)
+                write_selected(stream, stmt, self.programs[stmt.facts.instruction], self.store, self.alignment)
             case For() if stmt.facts.instruction:
                 write_transfer(stream, stmt)
                 self.changed(*stored_arrays(stmt))

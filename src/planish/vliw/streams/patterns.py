@@ -99,7 +99,7 @@ class PatternSet:
 def read_patterns(machine: VliwMachine) -> PatternSet:
     """The patterns of a machine's operations; what is of another form is not among them."""
     memories = frozenset(x.name for x in machine.memories)
-    found = [read_pattern(x, memories) for x in machine.operations if not x.branch]
+    found = [read_pattern(x, memories) for x in machine.operations if not x.branch and not x.aligned]
     return PatternSet(
         machine,
         tuple(x for x in found if isinstance(x, OperationPattern)),

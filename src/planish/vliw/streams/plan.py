@@ -32,6 +32,7 @@ from planish.vliw.streams.cost import GUESS, Amount, cycles_of, innermost, least
 from planish.vliw.streams.lane_shifts import shift_lanes
 from planish.vliw.streams.lower import LoweredStream, lower, patterns_of
 from planish.vliw.streams.recurrences import carried_last, keep_carried
+from planish.vliw.streams.selected import Alignment
 from planish.vliw.streams.shapes import promote, unroll_short, with_extrema, with_own_names
 from planish.vliw.streams.split_sums import split_sums
 from planish.vliw.streams.stream import RefusedError
@@ -76,7 +77,8 @@ MOST_PACKED = 6
 @dataclass(frozen=True, slots=True)
 class Planned:
     """A kernel's stream and its packets: in which tiles, and about how many cycles they take. `remarks`: what was
-    refused on the way; `needs`: what has to hold of sizes besides what the kernel assumes."""
+    refused on the way; `needs`: what has to hold of sizes besides what the kernel assumes; `aligned`: other packets for
+    where `alignment` holds as well."""
 
     kernel: Kernel
     lowered: LoweredStream
@@ -87,6 +89,8 @@ class Planned:
     remarks: tuple[Remark, ...] = ()
     program: Program | None = None
     needs: tuple[Expr, ...] = ()
+    alignment: Alignment | None = None
+    aligned: Planned | None = None
 
     @property
     def source(self) -> Kernel:

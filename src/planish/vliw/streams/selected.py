@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from planish.ir.expr import Binary, BinaryOp, Cast, Const, Expr, Load, Unary, type_of
+from planish.ir.expr import Binary, BinaryOp, Cast, Const, Expr, Load, Unary, Var, type_of
 from planish.ir.expr import index as number
-from planish.ir.index.polynomial import add
+from planish.ir.index.polynomial import add, mul
 from planish.ir.nest import For
+from planish.ir.traverse import variables
 from planish.ir.types import I8, I16, I32, U8, U16, U32, Type
 from planish.isa.select.lane_values import NoCover
 from planish.isa.semantics.node import Node
@@ -24,6 +25,7 @@ from planish.select.program import Value, in_order
 from planish.select.strip import Strip, read_strip
 from planish.vliw.machine import MachineOperation, operand_names
 from planish.vliw.program import Instr, Operand, StreamRegister
+from planish.vliw.streams.addresses import Pointers
 from planish.vliw.streams.patterns import LANE
 from planish.vliw.streams.selection import Slot
 from planish.vliw.streams.stream import RefusedError, Stream, StreamCell
@@ -42,16 +44,29 @@ _INFIX: Mapping[str, BinaryOp] = {
 }  # fmt: skip
 
 
-def write_selected(stream: Stream, loop: For, stores: Sequence[Store], store: StoreLanes) -> None:
-    """Write the operations of a loop over lanes. RefusedError where the machine has not the instructions, or a scalar
-    operand is more than the machine computes."""
+@dataclass(slots=True)
+class Alignment:
+    """What has to hold so that vectors are accessed at multiples of their size: where `arrays` begin is such a multiple,
+    and so is each of `bytes`, expressions over sizes; `width`: that size."""
+
+    arrays: set[str] = field(default_factory=set)
+    bytes: set[Expr] = field(default_factory=set)
+    width: int = 0
+
+
+def write_selected(
+    stream: Stream, loop: For, stores: Sequence[Store], store: StoreLanes, alignment: Alignment | None = None
+) -> None:  # fmt: skip
+    """Write the operations of a loop over lanes; with an `alignment`, those that access multiples of a vector, from
+    which other vectors are put together. RefusedError where the machine has not the instructions, or a scalar operand
+    is more than the machine computes."""
     if stream.guard() is not None:
         raise RefusedError("operations over lanes stand under a condition", stream.span)
     try:
         strip = read_strip(loop, stream.arrays)
     except NoCover as error:
         raise RefusedError(str(error), stream.span) from error
-    _SelectedWriter(stream, strip, tuple(stores), store).write()
+    _SelectedWriter(stream, strip, tuple(stores), store, alignment).write()
 
 
 @dataclass(slots=True)
@@ -60,6 +75,8 @@ class _SelectedWriter:
     strip: Strip
     stores: tuple[Store, ...]
     store: StoreLanes
+    alignment: Alignment | None = None
+    pieces: dict[Load, StreamRegister] = field(default_factory=dict)
     made: dict[Value, Registers] = field(default_factory=dict)
     uses: Counter[Value] = field(default_factory=Counter)
     partners: dict[StreamRegister, StreamRegister] = field(default_factory=dict)
@@ -128,7 +145,69 @@ class _SelectedWriter:
 
     def loaded(self, row: str, offset: int) -> StreamRegister:
         found = self.element(row, offset)
+        if self.alignment is not None and (aligned := self.put_together(found, self.alignment)) is not None:
+            return aligned
         return self.stream.value(found, self.slot(found.type.bits))
+
+    # Aligned accesses
+
+    def put_together(self, load: Load, alignment: Alignment) -> StreamRegister | None:
+        """A vector of one that is loaded at a multiple of its size, or of two neighbours; None where neither is."""
+        start = self.aligned_start(load, alignment)
+        library = self.stream.patterns.machine.library
+        if start is None:
+            return None
+        if start == 0:
+            return self.piece(load, 0)
+        shift = library.shifted(start, self.bits // 8) if library is not None else None
+        if shift is None or start % load.type.size:
+            return None
+        low, high = (self.piece(load, x - start) for x in (0, self.bits // 8))
+        made = self.stream.fresh(self.file)
+        self.stream.scope.items.append(Instr(shift, (made, high, low), span=self.stream.span))
+        return made
+
+    def aligned_start(self, load: Load, alignment: Alignment) -> int | None:
+        """How many bytes behind a multiple of a vector's size an access begins, where the alignment holds, which gets to
+        know of it; None where that is not known."""
+        access, width = self.stream.access, self.bits // 8
+        assert isinstance(access, Pointers)
+        found = access.place(self.stream, load)
+        if found is None or access.lane_step(self.stream, load) != load.type.size:
+            return None
+        # Rows lie a multiple apart; where one ends is not asked for.
+        rows = {y for x in self.stream.arrays[load.array].shape[1:] if x is not None for y in variables(x)}
+        wanted: set[Expr] = set()
+        for names, factor in found[0].items():
+            if factor % width == 0:
+                continue
+            sizes = [x for x in names if isinstance(x, Var) and x.name in rows]
+            if not sizes:
+                return None
+            wanted.add(mul(number(factor), sizes[0]))
+        alignment.arrays.add(load.array)
+        alignment.bytes |= wanted
+        alignment.width = width
+        return found[1] % width
+
+    def piece(self, load: Load, bytes_: int) -> StreamRegister:
+        """A vector that is loaded at a multiple of its size, so many bytes behind a place."""
+        there = replace(load, index=(*load.index[:-1], add(load.index[-1], number(bytes_ // load.type.size))))
+        if there not in self.pieces:
+            operation, memory = self.aligned_operation("load", load.array)
+            address, place = self.stream.access.address(self.stream, there, memory, self.bits // load.type.bits)
+            made = self.pieces[there] = self.stream.fresh(self.file)
+            self.stream.scope.items.append(Instr(operation.name, (made, address), None, place, self.stream.span))
+        return self.pieces[there]
+
+    def aligned_operation(self, kind: str, array: str) -> tuple[MachineOperation, str]:
+        """The operation that loads, or stores, a vector at multiples of its size; and the memory."""
+        machine = self.stream.patterns.machine
+        for x in machine.operations:
+            if x.aligned == self.bits // 8 and machine.kind(x.name) == kind:
+                memory = next(y.memory for y in x.definition.arrays if y.memory in self.stream.memories[array])
+                return x, memory
+        raise RefusedError(f"no operation is for vectors at multiples of {self.bits // 8} bytes", self.stream.span)
 
     def repeated(self, x: Value) -> StreamRegister:
         """A register whose lanes have a period of no more than 32 bits."""
@@ -212,6 +291,15 @@ class _SelectedWriter:
         value, row, offset = one
         for n, register in enumerate(self.made[value]):
             target = self.element(row, offset + n * self.bits)
+            if self.alignment is not None and self.aligned_start(target, self.alignment) == 0:
+                operation, memory = self.aligned_operation("store", target.array)
+                address, place = self.stream.access.address(
+                    self.stream, target, memory, self.bits // target.type.bits
+                )  # fmt: skip
+                self.stream.scope.items.append(Instr(operation.name, (address, register), None, place, self.stream.span))
+                for scope in self.stream.scope.chain():
+                    scope.drop(frozenset({target.array}))
+                continue
             lanes = self.bits // target.type.bits
             name = f"&lanes{self.stream.count}"
             self.stream.count += 1
