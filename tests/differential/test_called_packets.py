@@ -63,13 +63,41 @@ void clamp(int n, int low, const int *restrict x, int *restrict y)
     for (int i = 0; i < n; i++) y[i] = x[i] > low ? x[i] : low;
 }
 """,
+    "bytes": """
+void bytes(int n, unsigned char low, unsigned char high, const unsigned char *restrict x, unsigned char *restrict y)
+{
+    for (int i = 0; i < n; i++) {
+        unsigned char v = x[i] < low ? low : x[i];
+        y[i] = v > high ? high : v;
+    }
+}
+""",
+    "smooth": """
+void smooth(int h, int w, const unsigned char x[restrict h + 2][w + 2], unsigned char y[restrict h][w])
+{
+    for (int i = 0; i < h; i++)
+        for (int j = 0; j < w; j++)
+            y[i][j] = (unsigned char)((x[i][j] + 2 * x[i + 1][j + 1] + x[i + 2][j + 2] + 2) >> 2);
+}
+""",
+    "filter": """
+void filter(int n, const short *restrict x, const short h[restrict 4], short *restrict y)
+{
+    for (int i = 0; i < n; i++) {
+        int s = 0;
+        for (int k = 0; k < 4; k++) s += h[k] * x[i + k];
+        y[i] = (short)(s >> 8);
+    }
+}
+""",
 }
 
-IN_VECTORS = ("dot", "saxpy", "seven", "fir", "window", "clamp")
+IN_VECTORS = ("dot", "saxpy", "seven", "fir", "window", "clamp", "bytes", "smooth", "filter")
+IN_STRIPS = ("bytes", "smooth", "filter")
 
 
 def _build(name: str) -> CalledPackets:
-    built = build_called(Source(f"{name}.c", FUNCTIONS[name]), Options(), load_machine("hexagon"))
+    built = build_called(Source(f"{name}.c", FUNCTIONS[name]), Options(target="hexagon"), load_machine("hexagon"))
     if built.file is None:
         pytest.skip(built.missing)
     return built
@@ -85,4 +113,6 @@ def test_packets_do_what_the_function_does(name: str) -> None:
     assert built.file is not None
     assert f"planish_{name}_1_packets:" in built.file.text
     assert "endloop0" in built.assembly
+    assert "--target hexagon " in built.file.text
     assert ("vmemu" in built.assembly) == (name in IN_VECTORS)
+    assert name not in IN_STRIPS or "instructions selected" in result.planned.described

@@ -56,7 +56,7 @@ def build_called(
     """The nests of a file as packets that C calls; each function is checked in the emulator of the machine's target.
     Raises as `build_packets`."""
     target = load_target(machine.target)
-    options = replace(options, target=machine.target, measure=False)
+    asked, options = options.target, replace(options, target=machine.target, measure=False)
     results = build_packets(source, options, machine, tell)
     file = read_file(source, options)
     functions = [f for f in file.functions if options.function in (None, f.name)]
@@ -74,7 +74,7 @@ def build_called(
             own = [x for x in results if x.function == function.name]
             made.append(_checked(function, own, job, machine))
         judged = tuple(_judged(x, made) for x in results)
-        whole = assemble_file(file, options, tuple(made), bench)
+        whole = assemble_file(file, replace(options, target=asked), tuple(made), bench)
     ran = [x.selection.verdict for x in made if x.selection is not None]
     calls = sum(x.cases_run for x in ran if x is not None)
     return CalledPackets(judged, whole, assembly_of(judged, machine), calls)

@@ -436,6 +436,8 @@ def _distance(row: LaneRow, demand: Demand) -> tuple[int, int]:
     if len(known) < 2 or len(row.slots) != 2 * count:
         return 0, 0
     (at, first), (other, second) = known[:2]
+    if len({len(row.slots[x]) for x in (at, other, count + at)}) > 1:
+        return 0, 0  # lanes that read more than others, as the last ones of a window do
     pace = (second - first) // (other - at)
     distances = []
     for (operand, here), (_, beside), (above, there) in zip(

@@ -277,7 +277,8 @@ class _Reader:
         if "transfer" in table:
             return [self.transfer(table, units, files, memories)]
         table.known("definition", "text", "units", "latency", "busy", "branch", "assumed", "type", "also",
-                    "bare", "loop", "silent", "scaled", "sequence", "immediates", "reach", "stride", "aligned")  # fmt: skip
+                    "bare", "loop", "silent", "scaled", "sequence", "immediates", "reach", "stride",
+                    "aligned")  # fmt: skip
         name = _name_of(table)
         if not _NAME.fullmatch(name):
             raise table.error("", f"'{name}' is no name of an operation")

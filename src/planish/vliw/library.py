@@ -61,8 +61,8 @@ class InstructionOperations:
         return tuple(x for _, x in entry.signature.parameters if x not in entry.values)
 
     def shifted(self, bytes_: int, width: int) -> str | None:
-        """The operation that takes the bytes from `bytes_` on of two neighbours of `width` bytes, the upper one of which
-        is its first operand; None where there is none."""
+        """The operation that takes the bytes from `bytes_` on of two neighbours of `width` bytes, the upper one of
+        which is its first operand; None where there is none."""
         for tag, number in zip(self.shift, (bytes_, width - bytes_), strict=False):
             entry = load_collection(self.isa).entry(tag)
             if all(number in values for values in entry.values.values()):

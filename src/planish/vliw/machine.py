@@ -181,8 +181,8 @@ class OperationLibrary(Protocol):
         """The operands of an instruction in the order of its arguments, but for numbers in its text."""
 
     def shifted(self, bytes_: int, width: int) -> str | None:
-        """The operation that takes the bytes from `bytes_` on of two neighbours of `width` bytes, the upper one of which
-        is its first operand; None where there is none."""
+        """The operation that takes the bytes from `bytes_` on of two neighbours of `width` bytes, the upper one of
+        which is its first operand; None where there is none."""
 
 
 @dataclass(frozen=True, slots=True)

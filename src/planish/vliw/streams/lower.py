@@ -25,6 +25,7 @@ from planish.ir.passes.update_idioms import updated
 from planish.ir.traverse import (
     WORK,
     bindings,
+    blocks_of,
     children,
     expressions,
     loads,
@@ -36,6 +37,7 @@ from planish.ir.traverse import (
     variables,
     walk,
     walk_expr,
+    with_blocks,
     with_children,
 )
 from planish.ir.types import BOOL, INDEX, Type
@@ -108,25 +110,34 @@ def lower(
 def _without_names(kernel: Kernel, programs: Collection[str] = ()) -> Kernel:
     """The kernel with a scalar cell for each named value, but for those in loops that are done by programs."""
     lets: dict[str, Type] = {}
-    strips = [x for x in walk(kernel.body) if isinstance(x, For) and x.facts.instruction in programs]
-    inside = {y.var for x in strips for y in walk(x) if isinstance(y, Let)}
 
-    def celled(stmt: Stmt) -> Stmt | tuple[Stmt, ...]:
-        if not isinstance(stmt, Let) or stmt.var in inside:
-            return stmt
-        kind = type_of(stmt.value)
-        lets[stmt.var] = kind
-        cell = Array(stmt.var, kind, (), True, "register")
-        return Alloc(cell, stmt.span), Assign(stmt.var, (), stmt.value, stmt.span)
+    def celled(stmt: Stmt) -> tuple[Stmt, ...]:
+        if isinstance(stmt, Let):
+            lets[stmt.var] = type_of(stmt.value)
+            cell = Array(stmt.var, lets[stmt.var], (), True, "register")
+            return Alloc(cell, stmt.span), Assign(stmt.var, (), stmt.value, stmt.span)
+        if isinstance(stmt, For) and stmt.facts.instruction in programs:
+            return (stmt,)
+        return (with_blocks(stmt, [with_cells(x) for x in blocks_of(stmt)]),)
 
-    body = map_block(celled, kernel.body)
+    def with_cells(block: Block) -> Block:
+        return replace(block, body=tuple(y for x in block.body for y in celled(x)))
+
+    def loaded(stmt: Stmt, own: frozenset[str]) -> Stmt:
+        if isinstance(stmt, For) and stmt.facts.instruction in programs:
+            own = frozenset(x.var for x in walk(stmt) if isinstance(x, Let))
+
+        def load(x: Expr) -> Expr:
+            known = isinstance(x, Var) and x.name in lets and x.name not in own
+            return Load(x.name, (), lets[x.name]) if known and isinstance(x, Var) else x
+
+        blocks = [replace(x, body=tuple(loaded(y, own) for y in x.body)) for x in blocks_of(stmt)]
+        return map_exprs(lambda e: map_expr(load, e), with_blocks(stmt, blocks))
+
+    body = with_cells(kernel.body)
     if not lets:
         return kernel
-
-    def loaded(x: Expr) -> Expr:
-        return Load(x.name, (), lets[x.name]) if isinstance(x, Var) and x.name in lets else x
-
-    return replace(kernel, body=map_block(lambda s: map_exprs(lambda e: map_expr(loaded, e), s), body))
+    return replace(kernel, body=replace(body, body=tuple(loaded(x, frozenset()) for x in body.body)))
 
 
 def _derived_sizes(kernel: Kernel) -> tuple[Kernel, dict[str, Expr]]:

@@ -290,6 +290,10 @@ class Matcher:
             return True
         return self.is_modular and own.bits >= other.bits
 
+    def cuts(self, wide: Type, narrow: Type) -> bool:
+        """Whether a conversion leaves the low bits of one value in a register."""
+        return wide.is_int and narrow.is_int and narrow.bits < wide.bits and not self.pattern.lanes
+
     def allows(self, bound: Bindings) -> bool:
         """Whether the numbers in the operation's text may be what they would be."""
         numbers = {n: x for n, x in bound.items() if n in self.numbers and isinstance(x, Const)}
@@ -313,6 +317,12 @@ class Matcher:
             case Var():
                 if p == e:
                     yield bound
+            case Cast(operand=Load(array=name, type=wide), type=kind) if (
+                self.cuts(wide, kind) and type_of(e) == kind and not isinstance(e, Cast)
+            ):
+                # Of a narrow value in a register the low bits count, whatever is above.
+                if bound.get(name, e) == e:
+                    yield {**bound, name: e}
             case Cast(operand=inner, type=kind):
                 if isinstance(e, Cast) and e.type == kind and type_of(e.operand) == type_of(inner):
                     yield from self._match(inner, e.operand, bound)

@@ -46,8 +46,8 @@ _INFIX: Mapping[str, BinaryOp] = {
 
 @dataclass(slots=True)
 class Alignment:
-    """What has to hold so that vectors are accessed at multiples of their size: where `arrays` begin is such a multiple,
-    and so is each of `bytes`, expressions over sizes; `width`: that size."""
+    """What has to hold so that vectors are accessed at multiples of their size: where `arrays` begin is such a
+    multiple, and so is each of `bytes`, expressions over sizes; `width`: that size."""
 
     arrays: set[str] = field(default_factory=set)
     bytes: set[Expr] = field(default_factory=set)
@@ -168,8 +168,8 @@ class _SelectedWriter:
         return made
 
     def aligned_start(self, load: Load, alignment: Alignment) -> int | None:
-        """How many bytes behind a multiple of a vector's size an access begins, where the alignment holds, which gets to
-        know of it; None where that is not known."""
+        """How many bytes behind a multiple of a vector's size an access begins, where the alignment holds, which gets
+        to know of it; None where that is not known."""
         access, width = self.stream.access, self.bits // 8
         assert isinstance(access, Pointers)
         found = access.place(self.stream, load)
@@ -296,7 +296,8 @@ class _SelectedWriter:
                 address, place = self.stream.access.address(
                     self.stream, target, memory, self.bits // target.type.bits
                 )  # fmt: skip
-                self.stream.scope.items.append(Instr(operation.name, (address, register), None, place, self.stream.span))
+                made = Instr(operation.name, (address, register), None, place, self.stream.span)
+                self.stream.scope.items.append(made)
                 for scope in self.stream.scope.chain():
                     scope.drop(frozenset({target.array}))
                 continue
