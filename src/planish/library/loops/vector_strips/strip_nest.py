@@ -265,7 +265,9 @@ def _counted_columns(nest: StripNest, rows: Sequence[Expr], lanes: int, give: Gi
 def enough(nest: StripNest, lanes: int, rows: int) -> Expr:
     """That a nest has as many iterations as a strip."""
     columns = has_iterations(nest.loop, lanes)
-    return simplify(columns if rows == 1 or nest.rows is None else Binary("and", has_iterations(nest.rows, rows), columns))
+    if rows == 1 or nest.rows is None:
+        return simplify(columns)
+    return simplify(Binary("and", has_iterations(nest.rows, rows), columns))
 
 
 def clamped(fresh: Callable[[str], str], loop: For, block: int) -> tuple[For, Let]:
