@@ -249,6 +249,11 @@ REASONS = (
         "nothing needs to change: what takes fewer cycles was kept",
     ),
     Reason(
+        "vliw-strips",
+        "a nest was made of selected instructions, and compared with its loops",
+        "nothing needs to change: what takes fewer cycles was kept",
+    ),
+    Reason(
         "select-none",
         "no instructions are selected for strips of a nest of integers",
         "nothing needs to change: the other strategies were tried; `planish select FILE` shows what is selected",
