@@ -133,6 +133,30 @@ def test_tiles_mean_what_the_nest_does(name: str, shape: tuple[int, int]) -> Non
         assert check_stream(lowered, kernel, FT, draw_values(kernel, sizes)) == "", sizes
 
 
+LEFT_OVER = {
+    "a product": (4, """void f(const float a[restrict 7][5], const float b[restrict 5][40], float c[restrict 7][40]) {
+      for (int i = 0; i < 7; i++) for (int j = 0; j < 40; j++) { float s = 0;
+        for (int k = 0; k < 5; k++) s += a[i][k] * b[k][j]; c[i][j] = s; } }"""),
+    "added to memory": (3, """void f(const int *restrict x, int y[restrict 4][32]) {
+      for (int i = 0; i < 4; i++) for (int j = 0; j < 32; j++) y[i][j] += 3 * x[j] - i; }"""),
+    "from the second row on": (2, """void f(const double x[restrict 6][20], double y[restrict 6][20]) {
+      for (int i = 1; i < 6; i++) for (int j = 0; j < 20; j++) y[i][j] = x[i][j] - x[i - 1][j]; }"""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("joined", [False, True])
+@pytest.mark.parametrize("name", LEFT_OVER)
+def test_rows_left_over_mean_what_the_nest_does(name: str, joined: bool) -> None:
+    count, text = LEFT_OVER[name]
+    kernel = kernel_of(text)
+    program = Program.of(promote(kernel))
+    row, lane = loops_of(program.kernel)[:2]
+    lanes = 16 if "double" in text else 32
+    made = tile(program, RegisterTile(lane.label, lanes, 1, ((row.label, count),), joined=joined))
+    lowered = lower(made.kernel, FT, True, made.sizes, made.plain)
+    assert check_stream(lowered, kernel, FT, draw_values(kernel, {})) == ""
+
+
 def test_the_tile_is_chosen_by_the_schedule() -> None:
     text = """void f(const float a[restrict 4][6], const float b[restrict 6][32], float c[restrict 4][32]) {
       for (int i = 0; i < 4; i++) for (int j = 0; j < 32; j++) { float s = 0;

@@ -58,6 +58,9 @@ SHORT = 81
 PARTS = (4, 8, 2)
 """In so many parts sums are made, besides in one."""
 
+MOST_JOINED = 32
+"""Vectors of a tile with the rows that are left over."""
+
 MOST_COPIES = 160
 """Assignments of a tile: larger ones are not looked at."""
 
@@ -355,7 +358,19 @@ def _tiles(form: _Form, nest: For, search: _Search, grid: Grid) -> Iterator[Regi
                 continue
             if _fits(search, loop, row, (rows, vectors)):
                 named = ((row.label, rows),) if row is not None and rows > 1 else ()
-                yield RegisterTile(loop.label, _lanes(search, loop), vectors, named, search.machine.calling is not None)
+                exact = search.machine.calling is not None
+                made = RegisterTile(loop.label, _lanes(search, loop), vectors, named, exact)
+                yield made
+                if row is not None and _may_join(row, rows, vectors):
+                    yield replace(made, joined=True)
+
+
+def _may_join(row: For, rows: int, vectors: int) -> bool:
+    """Whether few rows are left over, which might run at once with the last ones before them."""
+    trip = constant(sub(row.upper, row.lower))
+    if trip is None or trip <= rows:
+        return False
+    return 0 < trip % rows <= rows // 2 and (rows + trip % rows) * vectors <= MOST_JOINED
 
 
 def _lanes(search: _Search, lane: For) -> int:

@@ -45,19 +45,22 @@ LANE_NAME = "l"
 @dataclass(frozen=True, slots=True)
 class RegisterTile:
     """Loops by their labels: `lane` runs in lanes, so many `vectors` at a time; `rows` are loops around it of which so
-    many iterations run at once. `exact`: arrays are as the caller has them, without anything behind their rows."""
+    many iterations run at once. `exact`: arrays are as the caller has them, without anything behind their rows.
+    `joined`: rows that are left over run at once with the last ones before them, where their number is known."""
 
     lane: int
     lanes: int
     vectors: int = 1
     rows: tuple[tuple[int, int], ...] = ()
     exact: bool = False
+    joined: bool = False
 
     def describe(self, kernel: Kernel) -> str:
         """The tile in words."""
         named = {x.label: x.var for x in loops_of(kernel)}
         rows = "".join(f", {count} of {named[label]}" for label, count in self.rows if count > 1)
-        return f"{named[self.lane]} in {self.lanes} lanes, {self.vectors} vectors{rows}"
+        joined = ", the last with those left over" if self.joined else ""
+        return f"{named[self.lane]} in {self.lanes} lanes, {self.vectors} vectors{rows}{joined}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,6 +302,8 @@ class _Tiler:
         middle = simplify(add(lower, whole))
         out: list[Stmt] = []
         left = constant(sub(upper, middle)) or 1
+        if self.tile.joined and constant(whole) and constant(sub(upper, middle)):
+            middle, left = simplify(sub(middle, index(count))), left + count
         for first, last, step, suffix in ((lower, middle, count, ""), (middle, upper, left, ".r")):
             if constant(sub(last, first)) == 0:
                 continue
