@@ -50,7 +50,7 @@ from planish.report.tables import build_table, describe_floats, describe_refusal
 from planish.run.toolchains.blas import check_name, find_blas
 from planish.run.toolchains.cross import compiler_for
 from planish.target.load import load_target
-from planish.tuning.choices import read_record
+from planish.tuning.choices import read_record, with_known_choices
 from planish.tuning.store.trial_store import TrialStore
 from planish.vliw.description import is_machine
 
@@ -158,19 +158,19 @@ def build(
     names = list(dict.fromkeys(files))
     if is_machine(target):
         return build_for_machine(names, output, options, target, quiet)
+    known = open_store(store) if trials else None
     if print_changed:
-        return _show_changed(names, options)
+        return _show_changed(names, options, known)
     if stop_after is not None:
-        return _show(names, options, (stop_after,))
+        return _show(names, options, (stop_after,), known)
     compiler = compiler_for(load_target(target), cc)
     if blas is not None:
         find_blas(blas, ilp64, compiler)
     check_outputs(names, output, force)
     if dump:
-        shown = _show(names, options, tuple(dump))
+        shown = _show(names, options, tuple(dump), known)
         if shown != OK:
             return shown
-    known = open_store(store) if trials else None
     return _build(names, output, options, force, quiet, report, bool(dump), time_passes, known)
 
 
@@ -181,20 +181,27 @@ def _read_instructions(names: Sequence[str]) -> Catalogue:
     return catalogue
 
 
-def _show(names: list[str], options: Options, wanted: tuple[StageName, ...]) -> int:
+def _stages_of(name: str, options: Options, stages: tuple[Stage, ...], trials: TrialStore | None) -> dict[Stage, str]:
+    """The stages of a file as it would be built."""
+    source = read_input(name).source
+    chosen = options if trials is None else with_known_choices(source, options, trials)
+    return print_stages(source, chosen, stages)
+
+
+def _show(names: list[str], options: Options, wanted: tuple[StageName, ...], trials: TrialStore | None) -> int:
     """The stages of every file on stdout, in the order in which a nest goes through them."""
     named = {x for w in wanted for x in stages_of(w.value)}
     stages: tuple[Stage, ...] = tuple(x for x in STAGES if x in named)
     for name in names:
-        texts = print_stages(read_input(name).source, options, stages)
+        texts = _stages_of(name, options, stages, trials)
         sys.stdout.write("\n".join(texts[stage] for stage in stages))
     return OK
 
 
-def _show_changed(names: list[str], options: Options) -> int:
+def _show_changed(names: list[str], options: Options, trials: TrialStore | None) -> int:
     """The stages of every file on stdout, of each only what the pass before has not shown already."""
     for name in names:
-        texts = print_stages(read_input(name).source, options, STAGES)
+        texts = _stages_of(name, options, STAGES, trials)
         sys.stdout.write("\n".join(only_changed(texts)))
     return OK
 

@@ -44,7 +44,10 @@ def choose_for(functions: Iterable[CFunction], options: Options, store: TrialSto
     if not _is_asked(options, store):
         return options
     target = load_target(options.target)
-    compiler = compiler_for(target, options.compiler)
+    try:
+        compiler = compiler_for(target, options.compiler)
+    except PlanishError:
+        return options  # a build says so; what is only shown needs none
     found: dict[str, NestChoice] = {}
     for function in functions:
         for region in function.regions if options.function in (None, function.name) else ():

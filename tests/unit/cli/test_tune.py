@@ -76,6 +76,8 @@ def test_a_build_takes_the_best_trial_of_this_machine(capsys: pytest.CaptureFixt
     assert code == 0 and f"trial {trial.digest[:12]}" in "".join(out.split("\n")) or trial.digest[:8] in out
     plain, tuned = Path("plain/mv.c").read_text(), Path("tuned/mv.c").read_text()
     assert plain != tuned and "gemv-rows, tuned" in tuned
+    code, out, _ = run(capsys, "build", "mv.c", "--no-measure", "--stop-after", "schedule")
+    assert code == 0 and "gemv-rows, tuned" in out
     code, _, _ = run(capsys, "build", "mv.c", "--no-measure", "--no-trials", "-o", "again")
     assert code == 0 and Path("again/mv.c").read_text() == plain
 
