@@ -64,13 +64,31 @@ class Gatherer:
         """What brings lanes of a width into one register: each value with its cost, the last one is the register; None
         where the shuffles do not do it. All registers have the same bits."""
         left = list(dict.fromkeys(x[0] for x in lanes if x is not None and x != NOWHERE))
-        best: Made | None = None
-        # Two registers at once, or one after the other.
-        for most in (1, 2):
-            made = self._folded(program, registers, lanes, (width, most), left)
-            if made is not None and (best is None or _cost(made) < _cost(best)):
-                best = made
-        return best
+        # Two registers at once, or one after the other; or pairs of four first, which another register has a part in.
+        found = [(made, _cost(made)) for most in (1, 2)
+                 if (made := self._folded(program, registers, lanes, (width, most), left)) is not None]  # fmt: skip
+        for pairs, wanted in halved(lanes, width):
+            made = self._paired(program, registers, pairs, wanted, width)
+            if made is not None:
+                found.append((made, _cost(made[:-1]) / 2 + made[-1][1]))
+        return min(found, key=lambda x: x[1])[0] if found else None
+
+    def _paired(
+        self, program: RegisterProgram, registers: Sequence[Value], pairs: Sequence[Wanted], wanted: Wanted, width: int
+    ) -> Made | None:  # fmt: skip
+        """Two registers, each of two, and one of these."""
+        made = Made()
+        halves = []
+        for lanes in pairs:
+            numbers = list(dict.fromkeys(x[0] for x in lanes if x is not None))
+            inner = [x and (numbers.index(x[0]), x[1]) for x in lanes]
+            step = self._step(program, [registers[x] for x in numbers], inner, width)
+            if step is None:
+                return None
+            made += step
+            halves.append(step[-1][0])
+        last = self._step(program, halves, wanted, width)
+        return None if last is None else [*made, *last]
 
     def _folded(
         self, program: RegisterProgram, registers: Sequence[Value], lanes: Wanted, by: tuple[int, int],
@@ -175,6 +193,46 @@ def _rank(x: _Form) -> tuple[object, ...]:
 
 def _cost(made: Made) -> float:
     return sum(cost for _, cost in made)
+
+
+def halved(lanes: Wanted, width: int) -> Iterator[tuple[tuple[Wanted, Wanted], Wanted]]:
+    """Lanes of four registers by way of two, each of two of these, whose other half is what the next register needs (or
+    the one before): what each of the two holds, and where the lanes lie in them.
+
+    Lanes that are woven from four registers are pairs of what is woven from two; every fourth lane of four registers,
+    one after the other, are halves of what has two of these in turn.
+
+    >>> woven = [(at % 4, 8 * (at // 4)) for at in range(8)]
+    >>> ((first, second), wanted), = halved(woven, 8)
+    >>> first[:3], second[:3], wanted[:6]
+    ([(0, 0), (1, 0), (0, 8)], [(2, 0), (3, 0), (2, 8)], [(0, 0), (0, 8), (1, 0), (1, 8), (0, 16), (0, 24)])
+    >>> apart = [(at // 2, 32 * (at % 2) + 8) for at in range(8)]
+    >>> ((first, second), wanted), = halved(apart, 8)
+    >>> first[:5], second[:2], wanted[2:5]
+    ([(0, 0), (0, 32), (1, 0), (1, 32), (0, 8)], [(2, 0), (2, 32)], [(0, 48), (0, 56), (1, 32)])
+    """
+    count = len(lanes)
+    given = [x for x in lanes if x is not None and x != NOWHERE]
+    numbers = list(dict.fromkeys(x[0] for x in given))
+    if len(given) < count or len(numbers) != 4 or count % 8:
+        return
+    half, start = count // 2, given[0][1] // width
+    if all(x == (numbers[at % 4], (start + at // 4) * width) for at, x in enumerate(given)):
+        first = start // half * half
+        woven = tuple(
+            [(numbers[2 * pair + at % 2], (first + at // 2) * width) for at in range(count)] for pair in range(2)
+        )
+        wanted = [(at % 4 // 2, (2 * (start - first + at // 4) + at % 2) * width) for at in range(count)]
+        yield (woven[0], woven[1]), wanted
+    quarter, step = count // 4, given[1][1] - given[0][1]
+    apart = [(numbers[at // quarter], given[0][1] + at % quarter * step) for at in range(count)]
+    if given == apart and step == 4 * width and given[0][1] < step:
+        back = given[0][1] // width % 2
+        held = []
+        for side in range(2):
+            own = given[side * half : (side + 1) * half]
+            held.append([(x, bit + (turn - back) * width) for turn in range(2) for x, bit in own])
+        yield (held[0], held[1]), [(at // half, (back * half + at % half) * width) for at in range(count)]
 
 
 def regrouped(lanes: Wanted, width: int, to: int) -> list[Place | None] | None:

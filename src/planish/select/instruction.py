@@ -30,7 +30,7 @@ from planish.isa.select.instruction_text import InstructionFinder
 from planish.isa.select.lane_values import NoCover
 from planish.isa.semantics.node import Node
 from planish.isa.shipped import extension
-from planish.select.body import Output
+from planish.select.body import LaneBody, Output
 from planish.select.c_text import DIALECTS, Store, write_statements
 from planish.select.cover import Cover
 from planish.select.demand import Demand
@@ -140,14 +140,7 @@ def as_instruction(strip: Strip, stores: tuple[Store, ...], registers: VectorExt
 def cover_strip(strip: Strip, registers: VectorExtension) -> tuple[tuple[Store, ...], float]:
     """The proven stores of a strip and what they cost; NoCover where there are none."""
     body = strip.body
-    widened = DIALECTS[registers.isa].widen
-    # Halves of the widest registers alone: quarters would be looked at once more each.
-    narrowest = registers.widths[0] // 2 if widened else _WIDEST
-    cover = Cover(
-        body, _table(registers), registers.widths, narrowest=narrowest, pairs=registers.pairs,
-        gatherer=_gatherer(registers),
-    )  # fmt: skip
-    proof = Proof(body, registers.isa)
+    cover, proof = cover_for(body, registers), Proof(body, registers.isa)
     stores: list[Store] = []
     values: set[Value] = set()
     for row, offset, width, channels in channels_of(body.outputs):
@@ -169,6 +162,17 @@ def cover_strip(strip: Strip, registers: VectorExtension) -> tuple[tuple[Store, 
             stores.append((found.value, row, offset + width * first))
             values |= found.values
     return tuple(stores), cover.cost(values)
+
+
+def cover_for(body: LaneBody, registers: VectorExtension) -> Cover:
+    """What answers demands for the terms of a strip."""
+    widened = DIALECTS[registers.isa].widen
+    # Halves of the widest registers alone: quarters would be looked at once more each.
+    narrowest = registers.widths[0] // 2 if widened else _WIDEST
+    return Cover(
+        body, _table(registers), registers.widths, narrowest=narrowest, pairs=registers.pairs,
+        gatherer=_gatherer(registers),
+    )  # fmt: skip
 
 
 def channels_of(outputs: Sequence[Output]) -> Iterator[tuple[str, int, int, list[Node]]]:

@@ -40,71 +40,78 @@ def jam(whole: Strip, parts: Sequence[Strip], stores: Sequence[Store]) -> tuple[
     for part in parts:
         if part.kernel != first.kernel:
             raise NoCover("groups of its rows are not alike")
-        renaming = _renaming(part, whole)
+        renaming = find_renaming(part, whole)
         for output in part.body.outputs:
             # A program is proven for the first part: what it is for, renamed alike, has to be what is wanted here.
             wanted = next(outputs, None)
-            row, moved = renaming.rows[output.row]
-            if wanted is None or (wanted.row, wanted.offset) != (row, output.offset + moved):
+            place = renaming.place(output.row, output.offset)
+            if wanted is None or (wanted.row, wanted.offset) != place:
                 raise NoCover("groups of its rows do not store what all of them do")
             if not same(renaming.term(output.value), wanted.value, output.width):
                 raise NoCover("groups of its rows do not compute what all of them do")
-        made += _renamed(stores, renaming, program)
+        made += renamed(stores, renaming, program)
     if next(outputs, None) is not None:
         raise NoCover("its rows are not those of its groups")
     return tuple(made)
 
 
 @dataclass(frozen=True, slots=True)
-class _Renaming:
+class Renaming:
     """What operands of a part are in the whole: the row and by how many bits it begins earlier there; scalars."""
 
     rows: Mapping[str, tuple[str, int]]
     scalars: Mapping[str, str]
+
+    def place(self, row: str, offset: int) -> tuple[str, int]:
+        """A place in a row of the whole; NoCover where that has no such row."""
+        if row not in self.rows:
+            raise NoCover("a group of its rows touches a row that it does not")
+        name, moved = self.rows[row]
+        return name, offset + moved
 
     def term(self, x: Node) -> Node:
         """A term over the operands of the whole."""
 
         def change(old: Node, args: tuple[Node, ...]) -> Node:
             if old.op == "bits":
-                name, *rest = old.attr
-                row, moved = self.rows.get(str(name), (self.scalars.get(str(name), str(name)), 0))
-                width, signed = rest
+                name, width, signed = old.attr
+                if str(name) not in self.rows and str(name) not in self.scalars:
+                    raise NoCover("a group of its rows reads what it does not")
+                row, moved = self.rows.get(str(name), (self.scalars.get(str(name), ""), 0))
                 return build.bits(row, build.add(args[0], const(moved)), int(width), bool(signed))
             return build.construct(old.op, args, old.attr)
 
         return rebuild(x, change)
 
 
-def _renaming(part: Strip, whole: Strip) -> _Renaming:
+def find_renaming(part: Strip, whole: Strip) -> Renaming:
+    """What the operands of a part are in a strip that touches the same rows, and more."""
     rows: dict[str, tuple[str, int]] = {}
     there = {text: (name, least) for name, (text, least) in whole.rows.items()}
     widths = {x.name: x.type.bits for x in part.kernel.arrays}
     for name, (text, least) in part.rows.items():
-        if text not in there:
-            raise NoCover("a group of its rows touches a row that it does not")
-        row, begin = there[text]
-        rows[name] = row, (least - begin) * widths[name]
+        if text in there:
+            row, begin = there[text]
+            rows[name] = row, (least - begin) * widths[name]
     values = {text: name for name, text in whole.values.items()}
-    return _Renaming(rows, {name: values[text] for name, text in part.values.items()})
+    return Renaming(rows, {name: values[text] for name, text in part.values.items() if text in values})
 
 
-def _renamed(stores: Sequence[Store], renaming: _Renaming, program: RegisterProgram) -> list[Store]:
+def renamed(stores: Sequence[Store], renaming: Renaming, program: RegisterProgram) -> list[Store]:
+    """Stores with the operands of the whole."""
     new: dict[Value, Value] = {}
     for x in in_order([value for value, _, _ in stores]):
         new[x] = program.make(x.kind, x.bits, _detail(x, renaming), [new[y] for y in x.args])
     made = []
     for value, row, offset in stores:
-        name, moved = renaming.rows[row]
-        made.append((new[value], name, offset + moved))
+        made.append((new[value], *renaming.place(row, offset)))
     return made
 
 
-def _detail(x: Value, renaming: _Renaming) -> tuple[object, ...]:
+def _detail(x: Value, renaming: Renaming) -> tuple[object, ...]:
     match x.kind, x.detail:
         case "load", (str(row), int(offset)):
-            name, moved = renaming.rows[row]
-            return name, offset + moved
+            return renaming.place(row, offset)
         case (("splat" | "scalar"), (width, tuple(lanes))):
             return width, tuple(renaming.term(y) if isinstance(y, Node) else y for y in lanes)
         case _:

@@ -13,14 +13,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from planish.core.cache import Cache, key
 from planish.core.diagnostic import Remark
 from planish.core.fingerprint import stamp_program
 from planish.core.pickles import read_pickle, write_pickle
-from planish.ir.nest import Alloc, Array, For, Kernel, Stmt
+from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, Stmt
 from planish.ir.passes.vector_loops import longest
 from planish.ir.text.printer import print_kernel, print_stmt
 from planish.ir.traverse import arrays_in, expressions, loads, map_block, variables, walk, with_stmts
@@ -28,11 +28,20 @@ from planish.ir.types import Type
 from planish.isa.instruction import Catalogue
 from planish.isa.select.lane_values import NoCover
 from planish.isa.semantics.node import node
+from planish.library.loops.vector_strips.accumulated_loops import AccumulatedLoop
+from planish.library.loops.vector_strips.accumulators import reduce_strips
+from planish.library.loops.vector_strips.channel_sizes import with_channel_sizes
 from planish.library.loops.vector_strips.contraction import contract
 from planish.library.loops.vector_strips.lane_reductions import LaneReduction, find_lane_reductions, strip_lanes
 from planish.library.loops.vector_strips.reduction_nests import ReductionNest, find_reductions
 from planish.library.loops.vector_strips.reduction_strips import rows_of as reduction_rows
 from planish.library.loops.vector_strips.reduction_strips import strip_reduction
+from planish.library.loops.vector_strips.selected_accumulators import (
+    SelectedAccumulation,
+    find_narrow_accumulated,
+    lanes_of_terms,
+    select_accumulation,
+)
 from planish.library.loops.vector_strips.strip_nest import Part, StripNest, find_nests, strip_nest
 from planish.poly.match.matcher import MismatchError
 from planish.schedule.auto.plan import Prepared, Version
@@ -52,6 +61,9 @@ _MOST_AGAIN = 1.25
 """So many times as many rows as it makes may be read, and worked on, by a strip."""
 _GROUPS = (4, 1)
 """The rows that instructions are selected for: the first that some are found for. Further rows are copies."""
+_PLAINLY = 1.3
+"""How many times the cycles of plain lanes a strip may take: what compilers make of a loop has moves that
+are not counted (measured with gcc 12 and clang 19: conversions to three channels)."""
 _WIDEST, _NARROW = 32, 16
 """The widest integers that strips are made of, and the narrowest that one of them has to have: wider ones gain nothing
 by other instructions than a C compiler takes."""
@@ -165,13 +177,14 @@ def elements_of(x: LaneReduction, kernel: Kernel, registers: VectorExtension) ->
 def strip_versions(prepared: Prepared, target: Target, cache: Cache | None = None) -> Iterator[Version | Remark]:
     """The versions of a kernel with its nests in strips: several rows at a time where these share what they read, and
     one; a remark where no instructions are found."""
-    kernel, registers = prepared.kernel, extension_of(target)
+    kernel, registers = with_channel_sizes(prepared.kernel), extension_of(target)
     nests = [_Sized(x, lanes_of(x, kernel, registers), rows_of(x)) for x in fitting_strips(kernel, registers)]
     for x in fitting_reductions(kernel, registers):
         lanes = lanes_of_reduction(x, kernel, registers)
         rows = reduction_rows(x, lanes, registers.widths[0], target.vector_registers)
         nests.append(_Sized(x, lanes, rows))
-    nests += [_Sized(y, elements_of(y, kernel, registers), 1) for y in fitting_in_lanes(kernel, registers)]
+    nests += [_Sized(y, lanes_of_terms(y, kernel, registers), 1) for y in find_narrow_accumulated(kernel, registers)]
+    nests += [_Sized(z, elements_of(z, kernel, registers), 1) for z in fitting_in_lanes(kernel, registers)]
     strips = StripSelection(kernel, registers, {}, cache)
     refused: dict[str, None] = {}
     for several in (True, False) if any(x.rows > 1 for x in nests) else (False,):
@@ -186,33 +199,49 @@ def strip_versions(prepared: Prepared, target: Target, cache: Cache | None = Non
 class _Sized:
     """A nest with the lanes of a strip, or its elements, and the rows that are done together."""
 
-    nest: StripNest | ReductionNest | LaneReduction
+    nest: StripNest | ReductionNest | AccumulatedLoop | LaneReduction
     lanes: int
     rows: int
+
+    @property
+    def stmt(self) -> For:
+        """What its strips stand for."""
+        match self.nest:
+            case LaneReduction(loop=loop):
+                return loop
+            case AccumulatedLoop(origin=origin):
+                return origin
+            case StripNest(stmt=stmt) | ReductionNest(stmt=stmt):
+                return stmt
 
 
 def _version(
     prepared: Prepared, strips: StripSelection, nests: Sequence[_Sized], several: bool, refused: dict[str, None]
 ) -> Version | None:  # fmt: skip
     """The kernel with those nests in strips that are covered; None where none is."""
-    kernel = prepared.kernel
+    kernel = strips.kernel
     body = kernel.body
     remarks = []
     most = 0
+    covered: set[int] = set()
     for x in nests:
-        rows = x.rows if several else 1
+        rows, stmt = x.rows if several else 1, x.stmt
+        if id(stmt) in covered:
+            continue
         try:
-            made = _in_strips(x, rows, strips, refused)
+            if isinstance(x.nest, AccumulatedLoop):
+                body = _accumulated(x.nest, strips, body)
+            else:
+                body = with_stmts(body, stmt, _in_strips(x.nest, x.lanes, rows, strips, refused))
         except NoCover as error:
             refused[str(error)] = None
             continue
-        stmt = x.nest.loop if isinstance(x.nest, LaneReduction) else x.nest.stmt
-        body = with_stmts(body, stmt, made)
+        covered |= {id(y) for y in walk(stmt)}
         jammed = f", {rows} rows at a time" if rows > 1 else ""
         message = f"strips of {x.lanes} lanes{jammed}, in instructions selected for {strips.registers.isa}"
         remarks.append(Remark(NAME, "done", message, stmt.span or kernel.span))
         most = max(most, rows)
-        if isinstance(x.nest, LaneReduction):
+        if isinstance(x.nest, LaneReduction | AccumulatedLoop):
             continue
         gone = {*x.nest.own, *(x.nest.cells if isinstance(x.nest, ReductionNest) else ())}
         body = map_block(partial(_without, gone), body)
@@ -223,12 +252,29 @@ def _version(
     return Version(name, prepared.scop.schedule, replace(kernel, body=contract(body)), tuple(remarks), 0.0, catalogue)
 
 
-def _in_strips(x: _Sized, rows: int, strips: StripSelection, refused: dict[str, None]) -> tuple[Stmt, ...]:
-    if isinstance(x.nest, StripNest):
-        return strip_nest(x.nest, x.lanes, rows, lambda part, count: strips.choose(part, count)[0])
-    if isinstance(x.nest, LaneReduction):
-        return strip_lanes(x.nest, x.lanes, strips.choose)
-    return strip_reduction(x.nest, x.lanes, rows, strips.choose, refused)
+def _in_strips(
+    nest: StripNest | ReductionNest | LaneReduction, lanes: int, rows: int, strips: StripSelection,
+    refused: dict[str, None],
+) -> tuple[Stmt, ...]:  # fmt: skip
+    if isinstance(nest, StripNest):
+        return strip_nest(nest, lanes, rows, lambda part, count: strips.choose(part, count)[0])
+    if isinstance(nest, LaneReduction):
+        return strip_lanes(nest, lanes, strips.choose)
+    return strip_reduction(nest, lanes, rows, strips.choose, refused)
+
+
+def _accumulated(loop: AccumulatedLoop, strips: StripSelection, body: Block) -> Block:
+    """The body with a loop whose sums, or extrema, are made in lanes; NoCover where there are no instructions."""
+    made = strips.accumulation(loop)
+    found = made.found
+    if not any(x is found.around for x in walk(body)):
+        # What surrounds the loop is another one by now.
+        if found.gone:
+            raise NoCover("what is around a sum of rows is another loop by now")
+        found = replace(found, around=found.origin)
+    body = with_stmts(body, found.around, reduce_strips(found, made.lanes, made.updates))
+    used = {y for x in walk(body) if not isinstance(x, Alloc) for y in arrays_in(x)}
+    return map_block(partial(_without, {x.array for x in found.gone if isinstance(x, Assign)} - used), body)
 
 
 def _without(gone: Container[str], x: Stmt) -> Stmt | tuple[Stmt, ...]:
@@ -243,6 +289,14 @@ class StripSelection:
     registers: VectorExtension
     known: dict[str, SelectedProgram]
     cache: Cache | None = None
+    accumulations: dict[int, SelectedAccumulation] = field(default_factory=dict)
+
+    def accumulation(self, loop: AccumulatedLoop) -> SelectedAccumulation:
+        """The instructions for a loop that accumulates; NoCover where there are none."""
+        if id(loop) not in self.accumulations:
+            made = self.accumulations[id(loop)] = select_accumulation(loop, self.kernel, self.registers)
+            self.known |= {x.instruction.name: x for x in made.programs}
+        return self.accumulations[id(loop)]
 
     def arrays(self, locals: Iterable[Array]) -> dict[str, Array]:
         """All arrays that a loop over lanes may touch."""
@@ -300,7 +354,7 @@ class StripSelection:
             try:
                 stores, cost = cover_strip(parts[0], self.registers)
                 plain = plain_cost(parts[0].body, self.registers.widths[0])
-                if rival and cost > plain:
+                if rival and cost > _PLAINLY * plain:
                     raise NoCover(f"instructions of {cost:.3g} cycles, while lanes of 32 bits take {plain:.3g}")
                 made = jam(strip, parts, stores) if len(parts) > 1 else stores
                 return SelectedProgram(as_instruction(strip, made, self.registers), made, cost * len(parts))

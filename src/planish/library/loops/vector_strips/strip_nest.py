@@ -35,7 +35,7 @@ from planish.ir.expr import Binary, Compare, Expr, Var, index, type_of
 from planish.ir.index.polynomial import add, constant, mul, polynomial, sub
 from planish.ir.index.simplify import simplify
 from planish.ir.nest import Alloc, Assign, Block, For, If, Kernel, Let, LoopFacts, Reduce, Stmt
-from planish.ir.traverse import expressions, loads, map_exprs, substitute, used_names, variables, walk
+from planish.ir.traverse import blocks_of, expressions, loads, map_exprs, substitute, used_names, variables, walk
 from planish.ir.types import INDEX
 from planish.library.loops.vector_strips.straight_line import NotStraight, straight_line
 
@@ -97,13 +97,12 @@ def find_nests(kernel: Kernel) -> Iterator[StripNest]:
 
 def _find(kernel: Kernel, block: Block, local: set[str]) -> Iterator[StripNest]:
     for x in block.body:
-        if not isinstance(x, For):
-            continue
-        found = nest_of(kernel, x, local)
+        found = nest_of(kernel, x, local) if isinstance(x, For) else None
         if found is not None:
             yield found
         else:
-            yield from _find(kernel, x.body, local)
+            for inner in blocks_of(x):
+                yield from _find(kernel, inner, local)
 
 
 def nest_of(kernel: Kernel, stmt: For, local: set[str]) -> StripNest | None:
@@ -324,18 +323,22 @@ def _strips(nest: StripNest, rows: Sequence[Expr], lanes: int, give: Give) -> li
 
 
 def _at(nest: StripNest, rows: Sequence[Expr], place: Expr) -> list[Stmt]:
-    """What iterations of some rows do at a place: all values first, since nothing that is stored is read again. What is
+    """What iterations of some rows do at a place."""
+    row = None if nest.rows is None else nest.rows.var
+    return [*copies(nest, [{nest.loop.var: place} | ({} if row is None else {row: y}) for y in rows])]
+
+
+def copies(nest: StripNest, iterations: Sequence[Mapping[str, Expr]]) -> list[Let | Assign]:
+    """What iterations, each by its iterators, do: all values first, since nothing that is stored is read again. What is
     the same in all lanes has no name: in an instruction it is a scalar operand."""
     moving = {nest.loop.var}
     for x in nest.body:
         if isinstance(x, Let) and moving & variables(x.value):
             moving.add(x.var)
-    names: dict[str, Stmt] = {}
-    stores: list[Stmt] = []
-    for at, y in enumerate(rows):
-        values: dict[str, Expr] = {nest.loop.var: place}
-        if nest.rows is not None:
-            values[nest.rows.var] = y
+    names: dict[str, Let | Assign] = {}
+    stores: list[Let | Assign] = []
+    for at, iteration in enumerate(iterations):
+        values = dict(iteration)
         for x in nest.body:
             made = map_exprs(partial(_substituted, dict(values)), x)
             if isinstance(made, Let) and made.var not in moving:
@@ -346,7 +349,7 @@ def _at(nest: StripNest, rows: Sequence[Expr], place: Expr) -> list[Stmt]:
                     new += "_"
                 values[made.var] = Var(new, type_of(made.value))
                 names[new] = replace(made, var=new)
-            else:
+            elif isinstance(made, Assign):
                 stores.append(made)
     return [*names.values(), *stores]
 

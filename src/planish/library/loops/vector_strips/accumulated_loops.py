@@ -1,0 +1,268 @@
+"""Loops that add up, or take the extrema of, what strips of vectors compute: accumulators in lanes, folded behind.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> text = '''kernel k(m, n; A: u8[m, n], s: u32[] distinct) {
+...   for y in 0 .. m { for x in 0 .. n { s[] += u32(A[y, x]) } } }'''
+>>> (found,) = find_accumulated(parse_kernel(text))
+>>> found.around.var, found.loop.var, [(x.op, x.array) for x in found.updates]
+('y', 'x', [('add', 's')])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from planish.ir.expr import Binary, Cast, Const, Expr, Load, Var, type_of
+from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Reduce, ReduceOp, Stmt
+from planish.ir.traverse import arrays_in, blocks_of, expressions, loads, used_names, variables, walk
+from planish.ir.types import INDEX, Type
+from planish.library.loops.vector_strips.straight_line import NotStraight, straight_line
+from planish.library.loops.vector_strips.strip_nest import StripNest
+
+_LEAST_SUM = 32
+"""The bits of cells that are added to: narrower sums would wrap around."""
+
+
+@dataclass(frozen=True, slots=True)
+class AccumulatedCell:
+    """A cell that each iteration updates. `terms`: the array in which the nest's body puts what it is updated with."""
+
+    array: str
+    index: tuple[Expr, ...]
+    op: ReduceOp
+    type: Type
+    terms: Array
+
+    @property
+    def cell(self) -> Load:
+        """What the cell holds."""
+        return Load(self.array, self.index, self.type)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AccumulatedLoop:
+    """A loop whose iterations do nothing but update cells; `around` is the outermost loop around it in which nothing
+    else touches these. `nest`: its iterations as those of a strip that stores what the cells are updated with.
+
+    A loop may add up cells of its own that are added to others behind it: then `loop` updates the latter, which is the
+    same as long as the former hold the sums. It stands for `origin`, `gone` are the statements around that, and
+    `locals` the cells that are needed no more."""
+
+    loop: For
+    around: For
+    updates: tuple[AccumulatedCell, ...]
+    nest: StripNest
+    origin: For
+    gone: tuple[Stmt, ...] = ()
+    locals: tuple[Array, ...] = ()
+
+    @property
+    def plain(self) -> tuple[Stmt, ...]:
+        """The loop as it was written."""
+        if not self.locals:
+            return (self.origin,)
+        made: list[Stmt] = []
+        for x in self.locals:
+            made += [Alloc(x), Assign(x.name, (), Const(0, x.type))]
+        cells = {x.terms.name: y for x, y in zip(self.updates, self.locals, strict=True)}
+        stores = [x for x in self.nest.body if isinstance(x, Assign)]
+        sums = [Reduce(cells[x.array].name, (), "add", as_type(x.value, cells[x.array].type)) for x in stores]
+        names = [x for x in self.nest.body if isinstance(x, Let)]
+        made.append(replace(self.loop, body=Block((*names, *sums))))
+        for update, y in zip(self.updates, self.locals, strict=True):
+            made.append(Reduce(update.array, update.index, "add", as_type(Load(y.name, (), y.type), update.type)))
+        return tuple(made)
+
+
+def find_accumulated(kernel: Kernel) -> Iterator[AccumulatedLoop]:
+    """The loops of a kernel that reduce integers to cells of their own."""
+    yield from _find(kernel, kernel.body.body, ())
+
+
+def _find(kernel: Kernel, body: Sequence[Stmt], outer: tuple[For, ...]) -> Iterator[AccumulatedLoop]:
+    rows = _promoted(kernel, body, outer) if outer else None
+    if rows is not None:
+        yield rows
+        return
+    for x in body:
+        found = _reduction_of(kernel, x, outer) if isinstance(x, For) else None
+        if found is not None:
+            yield found
+        else:
+            inner = (*outer, x) if isinstance(x, For) else outer
+            for block in blocks_of(x):
+                yield from _find(kernel, block.body, inner)
+
+
+def _reduction_of(kernel: Kernel, loop: For, outer: Sequence[For]) -> AccumulatedLoop | None:
+    if loop.step != 1 or loads(loop.lower) or loads(loop.upper):
+        return None
+    taken = set(used_names(kernel))
+    updates: list[AccumulatedCell] = []
+    plain: list[Stmt] = []
+    for x in loop.body.body:
+        known = _update(x)
+        if known is None:
+            plain.append(x)
+            continue
+        op, array, place, type, value = known
+        name = next(y for at in range(len(taken)) if (y := f"terms_{at}") not in taken)
+        taken.add(name)
+        updates.append(AccumulatedCell(array, place, op, type, Array(name, type, (loop.upper,))))
+        plain.append(Assign(name, (Var(loop.var, INDEX),), value))
+    cells = [x.array for x in updates]
+    if not updates or len(set(cells)) < len(cells) or any(_touches(x, cells) for x in plain):
+        return None
+    own = {loop.var, *(x.var for x in plain if isinstance(x, Let))}
+    if any(own & variables(y) for x in updates for y in x.index):
+        return None
+    stored = {x.array for x in plain if isinstance(x, Assign)}
+    if not all(isinstance(x, Let | Assign) for x in plain) or not stored <= {x.terms.name for x in updates}:
+        return None
+    try:
+        body = straight_line(Block(tuple(plain)), (), taken, {x.name: x for x in kernel.arrays if x.values})
+    except NotStraight:
+        return None
+    names = frozenset(taken | {x.var for x in body if isinstance(x, Let)})
+    around = loop
+    for x in reversed(outer):
+        moved = any(x.var in variables(y) for z in updates for y in z.index)
+        if moved or x.step != 1 or _others(x, loop, cells):
+            break
+        around = x
+    nest = StripNest(loop, None, loop, body, frozenset(), names, False)
+    return AccumulatedLoop(loop, around, tuple(updates), nest, loop)
+
+
+def _promoted(kernel: Kernel, body: Sequence[Stmt], outer: tuple[For, ...]) -> AccumulatedLoop | None:
+    """The sums of rows that are added to others: cells of their own that begin with 0, one loop, and sums of these."""
+    loops = [x for x in body if isinstance(x, For)]
+    if len(loops) != 1:
+        return None
+    (loop,) = loops
+    at = body.index(loop)
+    own = _cleared(body[:at])
+    added = [x for x in body[at + 1 :] if isinstance(x, Reduce) and x.op == "add"]
+    if not own or len(own) != at or len(added) != len(body) - at - 1 or len(added) != len(own):
+        return None
+    local = {x.array.name: x.array for x in walk(kernel.body) if isinstance(x, Alloc)}
+    targets: dict[tuple[str, tuple[Expr, ...]], Reduce] = {}
+    for x in added:
+        cell = _unwidened(x.value)
+        if isinstance(cell, Cast) and type_of(cell.operand).bits < cell.type.bits:
+            cell = cell.operand  # less than nothing is added modulo a power of two
+        if isinstance(cell, Load):
+            targets[cell.array, cell.index] = x
+    if set(targets) != set(own) or not all(x in local and _uses(kernel, x) == 3 for x, _ in own):
+        return None
+    stmts: list[Stmt] = []
+    cells: list[Array] = []
+    for y in loop.body.body:
+        if isinstance(y, Reduce) and y.op == "add" and (y.array, y.index) in targets:
+            wide = targets[y.array, y.index]
+            type = type_of(wide.value)
+            stmts.append(Reduce(wide.array, wide.index, "add", as_type(y.value, type)))
+            cells.append(Array(f"{y.array}_sum", type_of(y.value), memory="register"))
+        else:
+            stmts.append(y)
+    if len(cells) != len(own):
+        return None
+    wider = replace(loop, body=Block(tuple(stmts)))
+    last = replace(outer[-1], body=Block((wider,)))
+    found = _reduction_of(kernel, wider, (*outer[:-1], last))
+    if found is None or found.around is wider:
+        return None
+    used = used_names(kernel)
+    if any(x.name in used for x in cells):
+        return None
+    return replace(
+        found, around=outer[-1], origin=loop, gone=tuple(x for x in body if x is not loop), locals=tuple(cells)
+    )
+
+
+def _cleared(body: Sequence[Stmt]) -> set[tuple[str, tuple[Expr, ...]]]:
+    """The cells that become 0."""
+    zeros = (x for x in body if isinstance(x, Assign) and isinstance(x.value, Const) and x.value.value == 0)
+    return {(x.array, x.index) for x in zeros}
+
+
+def _uses(kernel: Kernel, array: str) -> int:
+    """How many statements touch an array."""
+    return sum(not isinstance(x, Alloc | For | If | Block) and array in arrays_in(x) for x in walk(kernel.body))
+
+
+def as_type(x: Expr, type: Type) -> Expr:
+    """A value as one of a type."""
+    return x if type_of(x) == type else Cast(x, type)
+
+
+def _update(x: Stmt) -> tuple[ReduceOp, str, tuple[Expr, ...], Type, Expr] | None:
+    """The operation, the cell, its type, and what it is updated with."""
+    match x:
+        case Reduce(array=array, index=place, op="add" as op, value=value):
+            type = type_of(value)
+            good = type.is_int and type.bits >= _LEAST_SUM and not any(loads(y) for y in place)
+            return (op, array, place, type, value) if good else None
+        case Reduce(array=array, index=place, op="min" | "max" as op, value=value):
+            type = type_of(value)
+            return (op, array, place, type, value) if type.is_int and not any(loads(y) for y in place) else None
+        case Assign(array=array, index=place, value=value):
+            return _extremum(array, place, value)
+        case _:
+            return None
+
+
+def _extremum(
+    array: str, place: tuple[Expr, ...], value: Expr
+) -> tuple[ReduceOp, str, tuple[Expr, ...], Type, Expr] | None:  # fmt: skip
+    """A cell that becomes the lesser, or the greater, of itself and a value that it can hold, both widened."""
+    type = type_of(value)
+    while isinstance(value, Cast) and _fits(type, value.type):
+        value = value.operand
+    chosen = value
+    if not isinstance(chosen, Binary) or chosen.op not in ("min", "max") or not type.is_int:
+        return None
+    sides = [_unwidened(chosen.left), _unwidened(chosen.right)]
+    here = Load(array, place, type)
+    if here not in sides or any(loads(y) for y in place):
+        return None
+    other = sides[1 - sides.index(here)]
+    if not _fits(type_of(other), type):
+        return None
+    given = other if type_of(other) == type else Cast(other, type)
+    return ("min" if chosen.op == "min" else "max"), array, place, type, given
+
+
+def _unwidened(x: Expr) -> Expr:
+    """What a value is before it is widened, which keeps it."""
+    while isinstance(x, Cast) and _fits(type_of(x.operand), x.type):
+        x = x.operand
+    return x
+
+
+def _fits(type: Type, wide: Type) -> bool:
+    if not type.is_int or not wide.is_int:
+        return False
+    if type.kind == wide.kind:
+        return type.bits <= wide.bits
+    return type.kind == "uint" and type.bits < wide.bits
+
+
+def _touches(x: Stmt, cells: Sequence[str]) -> bool:
+    return any(y.array in cells for e in expressions(x) for y in loads(e))
+
+
+def _others(around: For, loop: For, cells: Sequence[str]) -> bool:
+    """Whether anything in a loop but the one that reduces touches the cells, or decides whether that one is run."""
+    inside = {id(x) for x in walk(loop)}
+    for x in walk(around):
+        if id(x) in inside:
+            continue
+        if isinstance(x, Alloc) and x.array.name in cells:
+            return True
+        if isinstance(x, Assign | Reduce) and x.array in cells:
+            return True
+        if isinstance(x, Let | Assign | Reduce | If) and _touches(x, cells):
+            return True
+    return False
