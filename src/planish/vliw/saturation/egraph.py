@@ -19,6 +19,13 @@ class ENode:
 
     op: Hashable
     children: tuple[int, ...] = ()
+    _hash: int = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.op, self.children)))
+
+    def __hash__(self) -> int:
+        return self._hash
 
 
 @dataclass(slots=True)
@@ -145,4 +152,7 @@ class EGraph:
         return list(done)
 
     def _canonical(self, node: ENode) -> ENode:
-        return ENode(node.op, tuple(self.find(x) for x in node.children))
+        parent = self._parent
+        if all([parent[x] == x for x in node.children]):
+            return node
+        return ENode(node.op, tuple([self.find(x) for x in node.children]))

@@ -56,6 +56,16 @@ class LaneMoves:
 
 
 @lru_cache(maxsize=64)
+def fixed_by_lane(fixed: tuple[FixedMove, ...]) -> dict[tuple[int, int], tuple[FixedMove, ...]]:
+    """The moves by a lane and what they have in it."""
+    found: dict[tuple[int, int], list[FixedMove]] = {}
+    for x in fixed:
+        for lane, source in enumerate(x.lanes):
+            found.setdefault((lane, source), []).append(x)
+    return {key: tuple(x) for key, x in found.items()}
+
+
+@lru_cache(maxsize=64)
 def _moves(operations: tuple[MachineOperation, ...], memories: frozenset[str], kind: Type, lanes: int) -> LaneMoves:
     fixed: list[FixedMove] = []
     found: dict[str, str] = {}

@@ -1,5 +1,8 @@
-"""Straight operations in an order in which a machine's registers are enough: a list schedule that waits where too many
-values would be alive.
+"""Straight operations in an order in which a machine's registers are enough: a list schedule that looks ahead as far
+as the rest still has registers.
+
+An operation may be issued before its turn where all that is left, issued one after the other, needs no more registers
+than there are. So a schedule never gets stuck, and looks ahead as far as registers allow.
 
 >>> from planish.vliw.description import load_machine
 >>> from planish.vliw.program import MemoryAddress
@@ -7,14 +10,20 @@ values would be alive.
 >>> def load(n): return Instr("VLDW", (StreamRegister("V", f"a{n}"), MemoryAddress(base, 128 * n)))
 >>> def store(n): return Instr("VSTW", (MemoryAddress(base, 128 * n + 65536), StreamRegister("V", f"a{n}")))
 >>> items = [x for n in range(99) for x in (load(n), store(n))]
->>> len(in_register_order(items, machine)) == len(items)
+>>> len(register_orders(items, machine)[0]) == len(items)
 True
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from bisect import insort
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
+from itertools import accumulate
+
+import numpy as np
+import numpy.typing as npt
 
 from planish.vliw.machine import VliwMachine
 from planish.vliw.pack.dependence import Edge, graph, longest_to_end
@@ -22,49 +31,116 @@ from planish.vliw.pack.effects import Described, Effects
 from planish.vliw.pack.reservation import ReservationTable
 from planish.vliw.program import Instr, StreamRegister
 
-WINDOWS = (10_000, 160, 80, 40, 20, 10, 1)
-"""So many operations behind the first one that is left may be issued; less where registers are too few."""
+FLYING = (1.0, 0.75, 0.5, 0.25, 0.1, 0.0)
+"""Values under way have no registers yet: so much of what may be under way at once is added to what there are."""
 
-RESERVED = 8
-"""Registers of a file that only the first operation that is left, and what ends lives, may take; a quarter of small
-files."""
+NEAR = (0, 40, 1)
+"""How operations are ranked: by the longest chains behind them alone (0), or nearest first by groups of so many."""
 
 
-def in_register_order(items: Sequence[Instr], machine: VliwMachine) -> tuple[Instr, ...]:
-    """The operations as they are issued by a schedule with a limited number of registers. The order in which they
-    stand is one that takes few."""
+def register_orders(items: Sequence[Instr], machine: VliwMachine) -> list[tuple[Instr, ...]]:
+    """The operations as they are issued by schedules with a limited number of registers, the shortest first. The order
+    in which they stand is one that takes few."""
     described = Described(machine)
     nodes = [described.effects(x) for x in items]
     edges = [x for x in graph(nodes, False) if x.distance == 0]
     heights = longest_to_end(len(nodes), edges, [1] * len(nodes))
-    limits = {x.name: x.count for x in machine.files}
-    for window in WINDOWS:
-        cycles = _Scheduler(machine, nodes, edges, heights, limits, window).run()
-        order = sorted(range(len(items)), key=lambda n: (cycles[n], n))
-        most = most_alive([nodes[n] for n in order])
-        if all(most.get(x, 0) <= count for x, count in limits.items()):
-            return tuple(items[n] for n in order)
-    return tuple(items)
+    flying = _flying(nodes)
+    found: dict[tuple[int, ...], int] = {}
+    for near in NEAR:
+        ranks = [(n // near if near else 0, -height, n) for n, height in enumerate(heights)]
+        for share in FLYING:
+            limits = {x.name: x.count + int(share * flying.get(x.name, 0)) for x in machine.files}
+            cycles = _Scheduler(machine, nodes, edges, ranks, limits).run()
+            landed = most_landed(nodes, cycles)
+            if all(landed.get(x.name, 0) <= x.count for x in machine.files):
+                order = tuple(sorted(range(len(items)), key=lambda n, c=cycles: (c[n], n)))
+                found.setdefault(order, max(cycles, default=0))
+                break
+    return [tuple(items[n] for n in x) for x in sorted(found, key=lambda x: found[x])]
 
 
-def most_alive(nodes: Sequence[Effects]) -> dict[str, int]:
-    """How many registers of each file hold values at once, from the operations that set them to the last that uses
-    them."""
-    last = {x: n for n, node in enumerate(nodes) for x in _named(node)}
-    alive: dict[str, set[StreamRegister]] = {}
-    most: dict[str, int] = {}
+def _flying(nodes: Sequence[Effects]) -> dict[str, int]:
+    """How many values of each file may be under way at once, about: the latencies of what its units issue a cycle."""
+    longest: dict[tuple[str, str], int] = {}
+    for x in nodes:
+        for write in x.writes:
+            for unit in x.units:
+                key = (write.register.file, unit)
+                longest[key] = max(longest.get(key, 0), write.latency - 1)
+    found: dict[str, int] = {}
+    for (file, _), latency in longest.items():
+        found[file] = found.get(file, 0) + latency
+    return found
+
+
+def most_landed(nodes: Sequence[Effects], cycles: Sequence[int]) -> dict[str, int]:
+    """How many registers of each file are taken in one cycle: from that in which a value lands to that of its last
+    use."""
+    first: dict[StreamRegister, int] = {}
+    last: dict[StreamRegister, int] = {}
+    for node, cycle in zip(nodes, cycles, strict=True):
+        for x in node.writes:
+            first[x.register] = min(first.get(x.register, cycle + x.latency), cycle + x.latency)
+        for register in node.reads:
+            last[register] = max(last.get(register, 0), cycle)
+    changes: dict[str, dict[int, int]] = {}
+    for register in dict.fromkeys((*first, *last)):
+        own = changes.setdefault(register.file, {})
+        start = first.get(register, 0)
+        end = max(last.get(register, start), start) + 1
+        own[start], own[end] = own.get(start, 0) + 1, own.get(end, 0) - 1
+    return {file: max(accumulate(own[x] for x in sorted(own))) for file, own in changes.items()}
+
+
+def _named(node: Effects) -> list[StreamRegister]:
+    return list(dict.fromkeys((*node.reads, *(x.register for x in node.writes))))
+
+
+@dataclass(slots=True)
+class _Lives:
+    """How many registers of a file are taken before each operation, were those that are left issued one after the
+    other. `mentions`: the operations that are left and name a register, in their order."""
+
+    limit: int
+    taken: npt.NDArray[np.int64]
+    mentions: dict[StreamRegister, list[int]]
+    started: set[StreamRegister] = field(default_factory=set)
+
+    def after(self, registers: Sequence[StreamRegister], n: int, first: int) -> npt.NDArray[np.int64] | None:
+        """What is taken before the operations from `first` to `n`, were operation n issued now; None where that is too
+        much."""
+        own = self.taken[first : n + 1].copy()
+        for x in registers:
+            left = self.mentions[x]
+            if x not in self.started:
+                own += len(left) > 1
+            elif left[-1] == n:
+                own[left[-2] + 1 - first if len(left) > 1 else 0 :] -= 1
+        return own if (own <= np.maximum(self.taken[first : n + 1], self.limit)).all() else None
+
+    def issue(self, registers: Sequence[StreamRegister], n: int) -> None:
+        """Operation n is issued."""
+        for x in registers:
+            self.mentions[x].remove(n)
+            self.started.add(x)
+
+
+def _lives(nodes: Sequence[Effects], limits: Mapping[str, int]) -> dict[str, _Lives]:
+    """The lives of the registers of each file that operations write."""
+    mentions: dict[StreamRegister, list[int]] = {}
     for n, node in enumerate(nodes):
         for x in _named(node):
-            alive.setdefault(x.file, set()).add(x)
-            most[x.file] = max(most.get(x.file, 0), len(alive[x.file]))
-        for x in _named(node):
-            if last[x] == n:
-                alive[x.file].discard(x)
-    return most
-
-
-def _named(node: Effects) -> set[StreamRegister]:
-    return {*node.reads, *(x.register for x in node.writes)}
+            mentions.setdefault(x, []).append(n)
+    made: dict[str, _Lives] = {}
+    for file in dict.fromkeys(x.register.file for node in nodes for x in node.writes):
+        own = {x: list(places) for x, places in mentions.items() if x.file == file}
+        taken = np.zeros(len(nodes) + 1, np.int64)
+        given = {x for x, places in own.items() if x in nodes[places[0]].reads}
+        for x, places in own.items():
+            taken[0 if x in given else places[0] + 1 : places[-1] + 1] += 1
+        made[file] = _Lives(limits[file], taken, own, given)
+    return made
 
 
 @dataclass(slots=True)
@@ -72,61 +148,73 @@ class _Scheduler:
     machine: VliwMachine
     nodes: Sequence[Effects]
     edges: Sequence[Edge]
-    heights: Sequence[int]
+    ranks: Sequence[tuple[int, int, int]]
     limits: Mapping[str, int]
-    window: int
-    left: dict[StreamRegister, int] = field(default_factory=dict)
-    alive: dict[str, set[StreamRegister]] = field(default_factory=dict)
+    lives: dict[str, _Lives] = field(default_factory=dict)
+    named: list[dict[str, list[StreamRegister]]] = field(default_factory=list)
 
     def run(self) -> list[int]:
         """The cycle of each operation."""
+        self.lives = _lives(self.nodes, self.limits)
+        self.named = [
+            {file: [x for x in _named(node) if x.file == file] for file in self.lives} for node in self.nodes
+        ]
         after: list[list[Edge]] = [[] for _ in self.nodes]
         waiting = [0] * len(self.nodes)
         for edge in self.edges:
             after[edge.first].append(edge)
             waiting[edge.second] += 1
-        for x in self.nodes:
-            for register in _named(x):
-                self.left[register] = self.left.get(register, 0) + 1
         start = [0] * len(self.nodes)
         cycles = [-1] * len(self.nodes)
-        ready = {n for n, count in enumerate(waiting) if not count}
         table = ReservationTable(self.machine)
-        cycle = first = 0
-        while ready:
-            near = [x for x in ready if start[x] <= cycle and x < first + self.window]
-            for n in sorted(near, key=lambda x: (-self.heights[x], x)):
-                if not self._has_room(self.nodes[n], n == first) or not table.place(n, self.nodes[n], cycle):
+        ready = [(0, n) for n, count in enumerate(waiting) if not count]
+        heapify(ready)
+        cycle = first = left = 0
+        left = len(self.nodes)
+        near: list[tuple[int, int, int]] = []
+        while left:
+            while ready and ready[0][0] <= cycle:
+                insort(near, self.ranks[heappop(ready)[1]])
+            full: set[tuple[str, ...]] = set()
+            for key in list(near):
+                n = key[2]
+                if self.nodes[n].units in full:
+                    continue
+                found = self._room(n, first)
+                if found is None:
+                    continue
+                if not table.place(n, self.nodes[n], cycle):
+                    full.add(self.nodes[n].units)
                     continue
                 cycles[n] = cycle
-                ready.discard(n)
-                self._issue(self.nodes[n])
+                near.remove(key)
+                left -= 1
+                self._issue(n, first, found)
                 while first < len(cycles) and cycles[first] >= 0:
                     first += 1
                 for edge in after[n]:
                     start[edge.second] = max(start[edge.second], cycle + edge.delay)
                     waiting[edge.second] -= 1
                     if not waiting[edge.second]:
-                        ready.add(edge.second)
+                        heappush(ready, (start[edge.second], edge.second))
             cycle += 1
         return cycles
 
-    def _has_room(self, node: Effects, is_first: bool) -> bool:
-        """Whether the values that an operation makes have registers, besides those that it ends."""
-        if is_first:
-            return True
-        for file, count in self.limits.items():
-            own = self.alive.get(file, set())
-            made = {x.register for x in node.writes if x.register.file == file} - own
-            ended = {x for x in node.reads if x.file == file and self.left[x] == 1 and x in own}
-            if made and len(own) + len(made) - len(ended) > count - min(RESERVED, count // 4):
-                return False
-        return True
+    def _room(self, n: int, first: int) -> dict[str, npt.NDArray[np.int64]] | None:
+        """What is taken of each file were an operation issued now; None where the rest would have too little."""
+        if n == first:
+            return {}
+        found: dict[str, npt.NDArray[np.int64]] = {}
+        for file, registers in self.named[n].items():
+            if registers:
+                own = self.lives[file].after(registers, n, first)
+                if own is None:
+                    return None
+                found[file] = own
+        return found
 
-    def _issue(self, node: Effects) -> None:
-        for x in node.writes:
-            self.alive.setdefault(x.register.file, set()).add(x.register)
-        for register in _named(node):
-            self.left[register] -= 1
-            if not self.left[register]:
-                self.alive.get(register.file, set()).discard(register)
+    def _issue(self, n: int, first: int, found: Mapping[str, npt.NDArray[np.int64]]) -> None:
+        for file, own in found.items():
+            self.lives[file].taken[first : n + 1] = own
+        for file, registers in self.named[n].items():
+            self.lives[file].issue(registers, n)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 
 from planish.core.diagnostic import PlanishError
 from planish.ir.nest import Array, Kernel
@@ -26,7 +27,7 @@ from planish.vliw.program import Instr, Item, MemoryAddress, StreamParameter, St
 from planish.vliw.saturation.egraph import ENode
 from planish.vliw.saturation.extraction import Extraction, Extractor, Work
 from planish.vliw.saturation.lanes import lane_moves
-from planish.vliw.saturation.ordering import in_register_order
+from planish.vliw.saturation.ordering import register_orders
 from planish.vliw.saturation.regions import MOST_SINGLE, stores_of
 from planish.vliw.saturation.rules import RuleSet, Vectoriser
 from planish.vliw.saturation.straight import write_out
@@ -197,17 +198,16 @@ class _Saturation:
         """The packets of an extraction; None where there are too few registers."""
         lowered = self.lowered(extraction, made, memories)
         items = [x for x in lowered.program.body if isinstance(x, Instr)]
-        ordered = replace(lowered.program, body=in_register_order(items, self.machine))
+        tried = [(lowered.program, self.options)] if len(items) <= MOST_HEIGHTS else []
+        orders = (replace(lowered.program, body=x) for x in register_orders(items, self.machine))
         packed: Packed | None = None
-        for program, options in ((lowered.program, self.options), (ordered, replace(self.options, ordered=True))):
-            if len(items) > MOST_HEIGHTS and not options.ordered:
-                continue
+        for program, options in chain(tried, ((x, replace(self.options, ordered=True)) for x in orders)):
             try:
-                found = pack(program, self.machine, options)
+                packed = pack(program, self.machine, options)
             except PlanishError:
                 continue
-            if packed is None or len(found.code.packets) < len(packed.code.packets):
-                lowered, packed = replace(lowered, program=program), found
+            lowered = replace(lowered, program=program)
+            break
         if packed is None:
             return None
         return Saturated(self.kernel, lowered, packed, extraction, len(made.graph), described(extraction))

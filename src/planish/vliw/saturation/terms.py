@@ -11,7 +11,7 @@ operands, of scalars or of each lane alike.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from planish.ir.expr import Expr, Load, Var, type_of
@@ -28,6 +28,13 @@ class TermHead:
 
     value: Expr
     operands: tuple[str, ...]
+    _hash: int = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.value, self.operands)))
+
+    def __hash__(self) -> int:
+        return self._hash
 
     def __str__(self) -> str:
         return print_expr(self.value)

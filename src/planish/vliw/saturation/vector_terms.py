@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from planish.ir.expr import Binary, Unary, Var
 from planish.vliw.saturation.columns import Addend
 from planish.vliw.saturation.egraph import EGraph, ENode
-from planish.vliw.saturation.lanes import LaneMoves
+from planish.vliw.saturation.lanes import FixedMove, LaneMoves, fixed_by_lane
 from planish.vliw.saturation.straight import Straight
 from planish.vliw.saturation.terms import (
     AnyTerm,
@@ -44,10 +44,12 @@ class VectorTerms:
     moves: LaneMoves
     alignment: int = 1
     _any: int = field(init=False)
+    _fixed: dict[tuple[int, int], tuple[FixedMove, ...]] = field(init=False)
     families: dict[int, list[tuple[int, ...]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._any = self.graph.add(AnyTerm())
+        self._fixed = fixed_by_lane(self.moves.fixed)
         self.graph.opaque = (LanesTerm, SumTerm)
         for family in self.straight.families:
             for start in range(0, len(family), self.moves.lanes or len(family)):
@@ -102,7 +104,8 @@ class VectorTerms:
 
     def real(self, node: ENode) -> list[tuple[int, int]]:
         """The lanes that are asked for, and their scalars."""
-        return [(n, self.graph.find(x)) for n, x in enumerate(node.children) if not self.is_any(x)]
+        find, nobody = self.graph.find, self._any
+        return [(n, find(x)) for n, x in enumerate(node.children) if x != nobody]
 
     def apply(self, text: str, operands: Sequence[int], lanes: bool) -> int:
         """An operation on scalars or lanes of the kernel's type."""
@@ -161,6 +164,17 @@ class VectorTerms:
             own[lane] = x
         return self.lanes(own)
 
+    def fixed(self, asked: Sequence[int], single: bool) -> Iterator[FixedMove]:
+        """The moves without a table that have what is asked for in all lanes; `single`: of one vector, given twice."""
+        wanted = [(n, x) for n, x in enumerate(asked) if x >= 0]
+        width, known = self.moves.lanes, self._fixed
+        lane, first = wanted[0]
+        for source in (first, first + width) if single else (first,):
+            for x in known.get((lane, source), ()):
+                own = x.lanes
+                if all([own[n] == y or single and own[n] == y + width for n, y in wanted]):
+                    yield x
+
     def permuted(self, asked: Sequence[int], sources: Sequence[int]) -> Iterator[int]:
         """The vectors whose lane l is lane `asked[l]` of some vectors (-1: anything)."""
         width, moves = self.moves.lanes, self.moves
@@ -168,9 +182,8 @@ class VectorTerms:
         if len(sources) == 1 and all(x in (-1, n) for n, x in enumerate(given)):
             yield sources[0]
             return
-        for x in moves.fixed:
-            own = x.lanes if len(sources) == 2 else tuple(y % width for y in x.lanes)
-            if len(x.sources) >= len(sources) and all(a in (-1, b) for a, b in zip(given, own, strict=True)):
+        for x in self.fixed(given, len(sources) == 1):
+            if len(x.sources) >= len(sources):
                 operands = sources if len(sources) == len(x.sources) else [sources[0]] * len(x.sources)
                 yield self.graph.add(PermuteTerm(x.lanes, x.operation, x.immediate), operands)
                 return
