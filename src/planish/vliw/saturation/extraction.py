@@ -133,13 +133,15 @@ def resource_cycles(loads: Mapping[Units, int]) -> int:
 @dataclass(slots=True)
 class Extractor:
     """Extracts terms from what is reached from some roots. `work` tells what a node takes; None where the machine
-    cannot do it."""
+    cannot do it. `avoided`: nodes that are done without in some extractions, as prices alone may lead astray."""
 
     graph: EGraph
     roots: Sequence[int]
     work: Callable[[int, ENode], Work | None]
+    avoided: Sequence[Callable[[ENode], bool]] = ()
     order: list[int] = field(init=False)
     choices: dict[int, list[_Choice]] = field(init=False)
+    operands: dict[int, tuple[int, ...]] = field(init=False)
     shares: dict[int, int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -151,6 +153,7 @@ class Extractor:
             self.choices[number] = [
                 (node, work, tuple(graph.find(x) for x in node.children)) for node, work in found if work is not None
             ]
+        self.operands = {x: tuple({z: None for y in self.choices[x] for z in y[2]}) for x in self.order}
         self.shares = self._shares()
 
     def _shares(self) -> dict[int, int]:
@@ -173,31 +176,41 @@ class Extractor:
         ValueError where there is none."""
         return self.several(roots, rounds, weights)[0]
 
-    def several(
-        self, roots: Sequence[int], rounds: int = 0, weights: Sequence[float] = WEIGHTS
-    ) -> list[Extraction]:
+    def several(self, roots: Sequence[int], rounds: int = 0, weights: Sequence[float] = WEIGHTS) -> list[Extraction]:
         """All extractions that differ, the shortest first; `rounds`: how often prices are found (0: by the size)."""
         rounds = rounds or (3 if len(self.order) < LARGE else 2)
-        groups = {units for x in self.choices.values() for _, work, _ in x for units, _ in work.busy}
         found: dict[Extraction, _Chosen] = {}
-        shares = self.shares
         for weight in weights:
-            prices = {x: 1 / len(x) for x in groups}
-            self.shares = shares
-            for _ in range(rounds):
-                chosen = self.chosen(prices, weight)
-                made = self.gathered(roots, chosen)
-                if made is None:
-                    break
-                # What is there already costs each of its users a part.
-                self.shares = {**shares, **made.users()}
-                if all(x.nodes != made.nodes for x in found):
-                    found[made] = chosen
-                prices = self._repriced(prices, made)
+            self._add(found, roots, rounds, weight)
+        every = self.choices
+        for avoided in self.avoided:
+            self.choices = {n: [x for x in own if not avoided(x[0])] for n, own in every.items()}
+            for weight in weights[1:3]:
+                self._add(found, roots, rounds, weight)
+        self.choices = every
         if not found:
             raise ValueError("the machine has no operations for some term")
         best = sorted(found, key=lambda x: x.scheduled())[:IMPROVED]
-        return sorted((self.improved(roots, x, found[x]) for x in best), key=lambda x: x.scheduled())
+        made = [self.improved(roots, x, found[x]) for x in best]
+        distinct = [x for n, x in enumerate(made) if all(x.nodes != y.nodes for y in made[:n])]
+        return sorted(distinct, key=lambda x: x.scheduled())
+
+    def _add(self, found: dict[Extraction, _Chosen], roots: Sequence[int], rounds: int, weight: float) -> None:
+        """The extractions for a price of latency, and for prices of units that follow from each other's."""
+        groups = {units for x in self.choices.values() for _, work, _ in x for units, _ in work.busy}
+        prices = {x: 1 / len(x) for x in groups}
+        shares = self.shares
+        for _ in range(rounds):
+            chosen = self.chosen(prices, weight)
+            made = self.gathered(roots, chosen)
+            if made is None:
+                break
+            # What is there already costs each of its users a part.
+            self.shares = {**shares, **made.users()}
+            if all(x.nodes != made.nodes for x in found):
+                found[made] = chosen
+            prices = self._repriced(prices, made)
+        self.shares = shares
 
     def improved(self, roots: Sequence[int], made: Extraction, chosen: _Chosen) -> Extraction:
         """The same with other nodes for some classes, as long as that takes fewer cycles: equal parts that were made in
@@ -231,26 +244,35 @@ class Extractor:
 
     def chosen(self, prices: Mapping[Units, float], weight: float) -> _Chosen:
         """The cheapest node of each class for some prices."""
-        cost: dict[int, float] = {}
-        depth: dict[int, int] = {}
+        paid: dict[tuple[tuple[Units, int], ...], float] = {}
+        for choices in self.choices.values():
+            for _, work, _ in choices:
+                if work.busy not in paid:
+                    paid[work.busy] = sum([prices[units] * n for units, n in work.busy])
+        cost = dict.fromkeys(self.order, INFINITE)
+        depth = dict.fromkeys(self.order, 0)
         chosen: dict[int, _Choice] = {}
-        for _ in range(MOST_PASSES):
-            changed = False
+        changed = dict.fromkeys(self.order, 0)
+        for turn in range(1, MOST_PASSES):
             for number in self.order:
-                best = INFINITE
+                if turn > 1 and all([changed[x] < turn - 1 for x in self.operands[number]]):
+                    continue
+                best, share = INFINITE, self.shares[number]
                 for choice in self.choices[number]:
                     _, work, children = choice
-                    if any(x not in cost for x in children):
-                        continue
-                    latency = max(work.latency, 0)
-                    own = sum([prices[units] * n for units, n in work.busy]) / self.shares[number] + 1e-6
-                    own += sum([cost[x] for x in children])
-                    deep = latency + max([depth[x] for x in children], default=0)
+                    own = paid[work.busy] / share + 1e-6
+                    deep = max(work.latency, 0)
+                    if children:
+                        own += sum([cost[x] for x in children])
+                        if own >= best:
+                            continue
+                        deep += max([depth[x] for x in children])
                     if own + weight * deep < best - 1e-9:
                         best, found = own + weight * deep, (own, deep, choice)
-                if best < INFINITE and (cost.get(number), depth.get(number), chosen.get(number)) != found:
-                    (cost[number], depth[number], chosen[number]), changed = found, True
-            if not changed:
+                if best < INFINITE and (cost[number], depth[number], chosen.get(number)) != found:
+                    cost[number], depth[number], chosen[number] = found
+                    changed[number] = turn
+            if turn not in changed.values():
                 break
         return chosen
 

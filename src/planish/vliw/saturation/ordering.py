@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import heapify, heappop, heappush
 from itertools import accumulate
 
@@ -31,11 +31,17 @@ from planish.vliw.pack.effects import Described, Effects
 from planish.vliw.pack.reservation import ReservationTable
 from planish.vliw.program import Instr, StreamRegister
 
-FLYING = (1.0, 0.75, 0.5, 0.25, 0.1, 0.0)
+FLYING = (1.0, 0.5, 0.25, 0.1, 0.0)
 """Values under way have no registers yet: so much of what may be under way at once is added to what there are."""
 
-NEAR = (0, 40, 1)
+NEAR = (0, 40)
 """How operations are ranked: by the longest chains behind them alone (0), or nearest first by groups of so many."""
+
+PARTS = (1, 2, 3, 4, 6, 8)
+"""Stores are made in so many parts, one part after the other; all of a part side by side."""
+
+CLOSE = 1.04
+"""A schedule that is so many times as long as one without a limit of registers needs no other try."""
 
 
 def register_orders(items: Sequence[Instr], machine: VliwMachine) -> list[tuple[Instr, ...]]:
@@ -44,20 +50,52 @@ def register_orders(items: Sequence[Instr], machine: VliwMachine) -> list[tuple[
     described = Described(machine)
     nodes = [described.effects(x) for x in items]
     edges = [x for x in graph(nodes, False) if x.distance == 0]
-    heights = longest_to_end(len(nodes), edges, [1] * len(nodes))
+    heights = longest_to_end(len(items), edges, [1] * len(items))
+    ranks = [(0, -height, n) for n, height in enumerate(heights)]
+    whole = _Scheduler(machine, nodes, edges, ranks, {x.name: len(items) + x.count for x in machine.files})
+    shortest = max(whole.run(), default=0)
+    found: dict[tuple[Instr, ...], int] = {}
+    for order in _base_orders(nodes, edges, heights):
+        places = {x: n for n, x in enumerate(order)}
+        moved = [replace(x, first=places[x.first], second=places[x.second]) for x in edges]
+        for near in NEAR:
+            ranks = [(n // near if near else 0, -heights[x], n) for n, x in enumerate(order)]
+            cycles = _within(machine, [nodes[x] for x in order], moved, ranks)
+            if cycles is not None:
+                issued = sorted(zip(cycles, range(len(items)), strict=True))
+                found.setdefault(tuple(items[order[n]] for _, n in issued), max(cycles, default=0))
+        if min(found.values(), default=len(items) + shortest) <= CLOSE * shortest:
+            break
+    return sorted(found, key=lambda x: found[x])
+
+
+def _base_orders(nodes: Sequence[Effects], edges: Sequence[Edge], heights: Sequence[int]) -> Iterator[list[int]]:
+    """Orders that take few registers: as operations stand, one result after the other; and stores in parts."""
+    yield list(range(len(nodes)))
+    stores = [n for n, x in enumerate(nodes) if any(y.store for y in x.accesses)]
+    for count in PARTS:
+        if count > max(1, len(stores)):
+            break
+        part = [count] * len(nodes)
+        for n, x in enumerate(stores):
+            part[x] = n * count // len(stores)
+        for edge in sorted(edges, key=lambda x: -x.second):
+            part[edge.first] = min(part[edge.first], part[edge.second])
+        yield sorted(range(len(nodes)), key=lambda n: (part[n], -heights[n], n))
+
+
+def _within(
+    machine: VliwMachine, nodes: Sequence[Effects], edges: Sequence[Edge], ranks: Sequence[tuple[int, int, int]]
+) -> list[int] | None:
+    """The cycles of the boldest schedule for which there are registers; None where there is none."""
     flying = _flying(nodes)
-    found: dict[tuple[int, ...], int] = {}
-    for near in NEAR:
-        ranks = [(n // near if near else 0, -height, n) for n, height in enumerate(heights)]
-        for share in FLYING:
-            limits = {x.name: x.count + int(share * flying.get(x.name, 0)) for x in machine.files}
-            cycles = _Scheduler(machine, nodes, edges, ranks, limits).run()
-            landed = most_landed(nodes, cycles)
-            if all(landed.get(x.name, 0) <= x.count for x in machine.files):
-                order = tuple(sorted(range(len(items)), key=lambda n, c=cycles: (c[n], n)))
-                found.setdefault(order, max(cycles, default=0))
-                break
-    return [tuple(items[n] for n in x) for x in sorted(found, key=lambda x: found[x])]
+    for share in FLYING:
+        limits = {x.name: x.count + int(share * flying.get(x.name, 0)) for x in machine.files}
+        cycles = _Scheduler(machine, nodes, edges, ranks, limits).run()
+        landed = most_landed(nodes, cycles)
+        if all(landed.get(x.name, 0) <= x.count for x in machine.files):
+            return cycles
+    return None
 
 
 def _flying(nodes: Sequence[Effects]) -> dict[str, int]:
@@ -156,9 +194,7 @@ class _Scheduler:
     def run(self) -> list[int]:
         """The cycle of each operation."""
         self.lives = _lives(self.nodes, self.limits)
-        self.named = [
-            {file: [x for x in _named(node) if x.file == file] for file in self.lives} for node in self.nodes
-        ]
+        self.named = [{file: [x for x in _named(node) if x.file == file] for file in self.lives} for node in self.nodes]
         after: list[list[Edge]] = [[] for _ in self.nodes]
         waiting = [0] * len(self.nodes)
         for edge in self.edges:

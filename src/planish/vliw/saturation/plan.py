@@ -109,7 +109,8 @@ class _Saturation:
             made, roots = self.graph(scattered, memories)
             self.works.clear()
             writer = TermWriter(self.machine, made.moves, made.straight.arrays, memories, self.rules.contract)
-            extractor = Extractor(made.graph, roots, partial(self.work, made, writer))
+            avoided = (_is_scalar,) if made.outputs > made.moves.lanes else ()
+            extractor = Extractor(made.graph, roots, partial(self.work, made, writer), avoided)
             try:
                 several = extractor.several(roots)
             except ValueError:
@@ -120,7 +121,11 @@ class _Saturation:
         if not found:
             raise RefusedError("the machine has no operations for some of it", self.kernel.span)
         found.sort(key=lambda x: x[0])
-        packed = [x for x in (self.packed(*x[1:]) for x in found[:PACKED]) if x is not None]
+        packed: list[Saturated] = []
+        for length, extraction, made, memories in found[:PACKED]:
+            # A list schedule without registers is hardly ever longer than the packets.
+            if all(x.cycles >= length for x in packed):
+                packed += [x for x in (self.packed(extraction, made, memories),) if x is not None]
         if not packed:
             raise RefusedError("it wants more registers than there are", self.kernel.span)
         return min(packed, key=lambda x: x.cycles)
@@ -274,6 +279,11 @@ def described(extraction: Extraction) -> str:
             case _:
                 pass
     return "written out: " + ", ".join(f"{count} {name}" for name, count in kinds.items() if count)
+
+
+def _is_scalar(node: ENode) -> bool:
+    """Whether a node computes one scalar."""
+    return isinstance(node.op, ApplyTerm) and not node.op.lanes
 
 
 def _cost_key(op: object, writer: TermWriter) -> object:

@@ -18,7 +18,7 @@ not proposed: lanes are moved by the operations that `LaneMoves` knows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from planish.ir.expr import Binary
@@ -83,13 +83,17 @@ class Vectoriser(VectorTerms):
     def saturate(self, roots: Sequence[int]) -> None:
         """Apply all rules to what `roots` use: first what vectors are made of, then what may be one operation."""
         moves = (self.broadcast, self.constants, self.window, self.fold, self.family, self.repeated, self.blend)
-        vectors = (self.operation, self.sums, *(self.taken(x) for x in moves))
-        scalars = (self.scalar_sum, self.reduction) if self.rules.scalars else ()
-        self.graph.saturate(roots, _phase((*vectors, *scalars, self.extract)))
+        vectors: dict[type, tuple[_Rule, ...]] = {
+            LanesTerm: (self.operation, self.sums, *(self.taken(x) for x in moves))
+        }
+        sums = (self.scalar_sum, self.reduction) if self.rules.scalars else ()
+        scalars: dict[type, tuple[_Rule, ...]] = dict.fromkeys((ApplyTerm, ElementTerm), (self.extract,))
+        scalars[SumTerm] = (*sums, self.extract)
+        self.graph.saturate(roots, _phase({**vectors, **scalars}))
         if self.rules.scalars and self.moves.insert:
-            self.graph.saturate(roots, _phase((self.insert, *scalars, self.extract)))
+            self.graph.saturate(roots, _phase({LanesTerm: (self.insert,), **scalars}))
         if self.rules.contract:
-            self.graph.saturate(roots, _phase((self.fused,)))
+            self.graph.saturate(roots, _phase({ApplyTerm: (self.fused,)}))
 
     def taken(self, rule: _Rule) -> _Rule:
         """A rule whose vectors may hold more than is asked for: they are equal in the lanes that are."""
@@ -397,18 +401,17 @@ class Vectoriser(VectorTerms):
         return tuple(named[x] for x in head.operands)
 
 
-
 def _kinds(terms: Sequence[Addend]) -> tuple[int, int]:
     """How many products are added up, and how many other terms."""
     products = sum(x.is_product for x in terms)
     return products, len(terms) - products
 
 
-def _phase(rules: Sequence[_Rule]) -> _Rule:
-    """Rules that are applied together."""
+def _phase(rules: Mapping[type, Sequence[_Rule]]) -> _Rule:
+    """Rules that are applied together, by the kind of term that they are for."""
 
     def apply(number: int, node: ENode) -> Iterator[int]:
-        for rule in rules:
+        for rule in rules.get(type(node.op), ()):
             yield from rule(number, node)
 
     return apply
