@@ -152,7 +152,8 @@ def _looped(
     try:
         # The tiles of a nest that is cut into blocks anyway are only a beginning.
         grid = FAR_GRID if _is_far(kernel, machine, sizes) else None
-        planned = plan(kernel, machine, sizes, contract, reassociate, grid=grid)
+        within = written_out.estimate if written_out is not None else 0.0
+        planned = plan(kernel, machine, sizes, contract, reassociate, grid=grid, within=within)
     except RefusedError as error:
         result = PacketResult(name, region.span, written_out, sizes, remarks=(error.remark,))
         return _measured(result, region.kernel, kernel, machine, contract) if check and written_out else result

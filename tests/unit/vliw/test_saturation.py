@@ -10,14 +10,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.unit.vliw.evaluation import check_classes
+from tests.unit.vliw.random_straight import random_straight
 
 from planish.ir.nest import Kernel
 from planish.ir.text.parser import parse_kernel
 from planish.ir.types import F32
 from planish.vliw.description import load_machine
 from planish.vliw.machine import VliwMachine
+from planish.vliw.pack.effects import Described
+from planish.vliw.program import Instr, MemoryAddress, StreamRegister
 from planish.vliw.saturation.egraph import EGraph
 from planish.vliw.saturation.lanes import lane_moves
+from planish.vliw.saturation.ordering import reloaded
 from planish.vliw.saturation.plan import saturated
 from planish.vliw.saturation.regions import stores_of
 from planish.vliw.saturation.rules import RuleSet, Vectoriser
@@ -124,6 +128,49 @@ def test_packets_do_what_the_kernel_does(name: str, of: str) -> None:
         checked = check_code(made.packed.code, made.lowered, own, there, values)
         assert checked.message == ""
         assert checked.cycles <= made.cycles + 12  # what is under way at the end
+
+
+@pytest.mark.parametrize("text", [product(3, 5, 7), product(1, 6, 5), product(5, 1, 9)], ids=["357", "165", "519"])
+def test_irregular_products(text: str) -> None:
+    own, there = parse_kernel(text), machine("ftmatrix")
+    made = saturated(own, there)
+    assert check_code(made.packed.code, made.lowered, own, there, draw_values(own, {})).message == ""
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_straight_kernels(seed: int) -> None:
+    there = machine("ftmatrix")
+    own = random_straight(seed)
+    made = saturated(own, there)
+    values = draw_values(own, {}, seed)
+    assert check_stream(made.lowered, own, there, values) == ""
+    assert check_code(made.packed.code, made.lowered, own, there, values).message == ""
+
+
+def test_registers_are_enough_where_all_sums_side_by_side_would_take_too_many() -> None:
+    there = machine("ftmatrix")
+    own = parse_kernel(wide_sums(90))
+    made = saturated(own, there)
+    assert made.cycles < 2 * made.extraction.scheduled()
+    assert check_code(made.packed.code, made.lowered, own, there, draw_values(own, {})).message == ""
+
+
+def wide_sums(count: int) -> str:
+    """Two passes over as many vectors as there are not registers for."""
+    loops = f"for i in 0 .. {32 * count // 6} {{ y[i] = x[i] * x[i + 5] + x[i + 9] }}"
+    return f"kernel wide(x: f32[{32 * count}], y: f32[{32 * count // 6}]) {{ {loops} }}"
+
+
+def test_loads_are_repeated() -> None:
+    there = machine("ftmatrix")
+    base, result = StreamRegister("AR", "x"), StreamRegister("AR", "y")
+    a, b = StreamRegister("V", "a"), StreamRegister("V", "b")
+    load = Instr("VLDW", (a, MemoryAddress(base, 0)))
+    uses = [Instr("VFMULS32", (b, a, a)), Instr("VSTW", (MemoryAddress(result, 0), b))]
+    made = reloaded([load, *uses, *uses, *uses, uses[0]], Described(there), 2)
+    assert [x.operation for x in made].count("VLDW") == 1
+    made = reloaded([load, *uses, uses[1], uses[1], uses[1], *uses], Described(there), 2)
+    assert [x.operation for x in made].count("VLDW") == 2
 
 
 def test_the_narrow_machine_has_some() -> None:

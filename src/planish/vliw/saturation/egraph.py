@@ -115,7 +115,7 @@ class EGraph:
         tells the classes that are equal to the one of a node. Stops where the graph has got `most` more nodes."""
         done: set[ENode] = set()
         waiting = [self.find(x) for x in reversed(list(roots))]
-        limit = len(self) + (most or self.most)
+        limit = len(self) + min(most or self.most, self.most)
         while waiting and len(self) < limit:
             number = self.find(waiting.pop())
             fresh = [x for x in self.nodes(number) if x not in done]
@@ -153,6 +153,6 @@ class EGraph:
 
     def _canonical(self, node: ENode) -> ENode:
         parent = self._parent
-        if all([parent[x] == x for x in node.children]):
+        if all(parent[x] == x for x in node.children):
             return node
         return ENode(node.op, tuple([self.find(x) for x in node.children]))

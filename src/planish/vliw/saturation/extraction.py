@@ -255,7 +255,7 @@ class Extractor:
         changed = dict.fromkeys(self.order, 0)
         for turn in range(1, MOST_PASSES):
             for number in self.order:
-                if turn > 1 and all([changed[x] < turn - 1 for x in self.operands[number]]):
+                if turn > 1 and all(changed[x] < turn - 1 for x in self.operands[number]):
                     continue
                 best, share = INFINITE, self.shares[number]
                 for choice in self.choices[number]:

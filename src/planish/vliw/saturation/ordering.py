@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from planish.vliw.machine import VliwMachine
+from planish.vliw.pack.allocate import rename
 from planish.vliw.pack.dependence import Edge, graph, longest_to_end
 from planish.vliw.pack.effects import Described, Effects
 from planish.vliw.pack.reservation import ReservationTable
@@ -40,33 +41,94 @@ NEAR = (0, 40)
 PARTS = (1, 2, 3, 4, 6, 8)
 """Stores are made in so many parts, one part after the other; all of a part side by side."""
 
+RELOADED = (60, 15)
+"""Where there are too few registers, what is used again so many operations later is loaded again."""
+
+REPEATED_FROM = 1.5
+"""A schedule that is so many times as long as one without a limit of registers is one with too few of them."""
+
+MOST_WORK = 12_000
+"""Operations of all tries."""
+
+MOST_WAITING = 48
+"""So many operations are found to have no registers in a cycle; then only the next one in its turn is looked at."""
+
 CLOSE = 1.04
 """A schedule that is so many times as long as one without a limit of registers needs no other try."""
 
 
 def register_orders(items: Sequence[Instr], machine: VliwMachine) -> list[tuple[Instr, ...]]:
     """The operations as they are issued by schedules with a limited number of registers, the shortest first. The order
-    in which they stand is one that takes few."""
+    in which they stand is one that takes few. Where that is not enough, loads are repeated."""
     described = Described(machine)
-    nodes = [described.effects(x) for x in items]
-    edges = [x for x in graph(nodes, False) if x.distance == 0]
-    heights = longest_to_end(len(items), edges, [1] * len(items))
+    nodes, edges, heights = _dependences(items, described)
     ranks = [(0, -height, n) for n, height in enumerate(heights)]
     whole = _Scheduler(machine, nodes, edges, ranks, {x.name: len(items) + x.count for x in machine.files})
     shortest = max(whole.run(), default=0)
+    turns = iter(range(max(2, MOST_WORK // max(1, len(items)))))
     found: dict[tuple[Instr, ...], int] = {}
+    for gap, enough in ((0, REPEATED_FROM), *((x, CLOSE) for x in RELOADED)):
+        own = reloaded(items, described, gap) if gap else items
+        for length, order in _issued(own, machine, described, CLOSE * shortest, turns):
+            found.setdefault(order, length)
+        if min(found.values(), default=1 << 30) <= enough * shortest:
+            break
+    return sorted(found, key=lambda x: found[x])
+
+
+def reloaded(items: Sequence[Instr], described: Described, gap: int) -> list[Instr]:
+    """The same operations with loads of what nothing stores to repeated before a use that is more than `gap`
+    operations behind the one before."""
+    stored = {y.address.base for x in items for y in described.effects(x).accesses if y.store}
+    loads: dict[StreamRegister, Instr] = {}
+    now: dict[StreamRegister, tuple[StreamRegister, int]] = {}
+    made: list[Instr] = []
+    for n, instr in enumerate(items):
+        effects = described.effects(instr)
+        fresh: dict[StreamRegister, StreamRegister] = {}
+        for x in dict.fromkeys(effects.reads):
+            name, used = now.get(x, (x, n))
+            if x in loads and n - used > gap:
+                name = StreamRegister(x.file, f"{x.name}'{n}")
+                made.append(rename(loads[x], {x: name}))
+            now[x] = (name, n)
+            fresh[x] = name
+        made.append(rename(instr, fresh))
+        bases = {y.address.base for y in effects.accesses}
+        if bases and not bases & stored and len(effects.writes) == 1:
+            loads[effects.writes[0].register] = instr
+            now[effects.writes[0].register] = (effects.writes[0].register, n)
+    return made
+
+
+def _dependences(items: Sequence[Instr], described: Described) -> tuple[list[Effects], list[Edge], list[int]]:
+    """The effects of operations, what waits for what, and the longest chains."""
+    nodes = [described.effects(x) for x in items]
+    edges = [x for x in graph(nodes, False) if x.distance == 0]
+    return nodes, edges, longest_to_end(len(items), edges, [1] * len(items))
+
+
+def _issued(
+    items: Sequence[Instr], machine: VliwMachine, described: Described, enough: float, turns: Iterator[int]
+) -> Iterator[tuple[int, tuple[Instr, ...]]]:
+    """The operations as schedules issue them for which there are registers, with the cycle of the last one; no more
+    of them where one takes no more than `enough`."""
+    nodes, edges, heights = _dependences(items, described)
     for order in _base_orders(nodes, edges, heights):
         places = {x: n for n, x in enumerate(order)}
         moved = [replace(x, first=places[x.first], second=places[x.second]) for x in edges]
+        least = 1 << 30
         for near in NEAR:
+            if next(turns, None) is None:
+                return
             ranks = [(n // near if near else 0, -heights[x], n) for n, x in enumerate(order)]
             cycles = _within(machine, [nodes[x] for x in order], moved, ranks)
             if cycles is not None:
                 issued = sorted(zip(cycles, range(len(items)), strict=True))
-                found.setdefault(tuple(items[order[n]] for _, n in issued), max(cycles, default=0))
-        if min(found.values(), default=len(items) + shortest) <= CLOSE * shortest:
-            break
-    return sorted(found, key=lambda x: found[x])
+                least = min(least, max(cycles, default=0))
+                yield max(cycles, default=0), tuple(items[order[n]] for _, n in issued)
+        if least <= enough:
+            return
 
 
 def _base_orders(nodes: Sequence[Effects], edges: Sequence[Edge], heights: Sequence[int]) -> Iterator[list[int]]:
@@ -212,12 +274,14 @@ class _Scheduler:
             while ready and ready[0][0] <= cycle:
                 insort(near, self.ranks[heappop(ready)[1]])
             full: set[tuple[str, ...]] = set()
+            waits = 0
             for key in list(near):
                 n = key[2]
-                if self.nodes[n].units in full:
+                if self.nodes[n].units in full or waits > MOST_WAITING and n != first:
                     continue
                 found = self._room(n, first)
                 if found is None:
+                    waits += 1
                     continue
                 if not table.place(n, self.nodes[n], cycle):
                     full.add(self.nodes[n].units)

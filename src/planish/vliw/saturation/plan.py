@@ -26,7 +26,7 @@ from planish.vliw.pack.reports import Packed, PackOptions
 from planish.vliw.program import Instr, Item, MemoryAddress, StreamParameter, StreamProgram, StreamRegister
 from planish.vliw.saturation.egraph import ENode
 from planish.vliw.saturation.extraction import Extraction, Extractor, Work
-from planish.vliw.saturation.lanes import lane_moves
+from planish.vliw.saturation.lanes import LaneMoves, lane_moves
 from planish.vliw.saturation.ordering import register_orders
 from planish.vliw.saturation.regions import MOST_SINGLE, stores_of
 from planish.vliw.saturation.rules import RuleSet, Vectoriser
@@ -63,6 +63,9 @@ MOST_HEIGHTS = 200
 PACKED = 3
 """So many extractions become packets: those with the least estimates."""
 
+MOST_NODES = 400
+"""Terms of an extraction; of larger ones only the first becomes packets."""
+
 
 @dataclass(frozen=True, slots=True)
 class Saturated:
@@ -87,12 +90,14 @@ def saturated(
     options: PackOptions | None = None,
 ) -> Saturated:  # fmt: skip
     """The quickest packets of a kernel that is written out; RefusedError where that is not possible."""
-    search = _Saturation(kernel, machine, rules or RuleSet(), reassociate, options or PackOptions())
+    search = Saturation(kernel, machine, rules or RuleSet(), reassociate, options or PackOptions())
     return search.best()
 
 
 @dataclass(slots=True)
-class _Saturation:
+class Saturation:
+    """The steps from a kernel to packets, for some rules."""
+
     kernel: Kernel
     machine: VliwMachine
     rules: RuleSet
@@ -101,6 +106,7 @@ class _Saturation:
     works: dict[object, Work | None] = field(default_factory=dict)
 
     def best(self) -> Saturated:
+        """The quickest packets; RefusedError where there are none."""
         found: list[tuple[float, Extraction, Vectoriser, dict[str, tuple[str, ...]]]] = []
         for scattered in (False, True):
             memories = self.memories(scattered)
@@ -122,13 +128,19 @@ class _Saturation:
             raise RefusedError("the machine has no operations for some of it", self.kernel.span)
         found.sort(key=lambda x: x[0])
         packed: list[Saturated] = []
-        for length, extraction, made, memories in found[:PACKED]:
+        few = PACKED if len(found[0][1].nodes) <= MOST_NODES else 1
+        for length, extraction, made, memories in found[:few]:
             # A list schedule without registers is hardly ever longer than the packets.
             if all(x.cycles >= length for x in packed):
                 packed += [x for x in (self.packed(extraction, made, memories),) if x is not None]
         if not packed:
             raise RefusedError("it wants more registers than there are", self.kernel.span)
         return min(packed, key=lambda x: x.cycles)
+
+    @property
+    def moves(self) -> LaneMoves:
+        """How the machine moves lanes of the kernel's elements."""
+        return lane_moves(self.machine, self.kind())
 
     def kind(self) -> Type:
         """The type of the elements."""
@@ -143,7 +155,7 @@ class _Saturation:
     def memories(self, scattered: bool) -> dict[str, tuple[str, ...]] | None:
         """The memories of arrays: of vectors and, where they are only read, of single elements; or of these alone where
         elements are stored one by one (`scattered`)."""
-        moves = lane_moves(self.machine, self.kind())
+        moves = self.moves
         lanes = 0 if scattered else moves.lanes
         if not scattered and not moves.lanes:
             return None
@@ -159,12 +171,12 @@ class _Saturation:
     def graph(self, scattered: bool, memories: Mapping[str, tuple[str, ...]]) -> tuple[Vectoriser, list[int]]:
         """The saturated e-graph, and the classes of the stores to each array."""
         straight = write_out(self.kernel, self.reassociate)
-        moves = lane_moves(self.machine, self.kind())
+        moves = self.moves
         aligned = max((self.machine.memory(x).alignment for y in memories.values() for x in y), default=1)
         alignment = max(1, min(aligned // moves.type.size, moves.lanes))
         made = Vectoriser(straight, moves, alignment, rules=self.rules)
         unified = len(self.machine.memories) == 1
-        roots = stores_of(made, not scattered or unified, scattered or unified, not self.rules.broadcast)
+        roots = stores_of(made, not scattered or unified, scattered or unified, self.rules.flat)
         made.saturate(roots)
         return made, [made.graph.find(x) for x in roots]
 
@@ -242,6 +254,7 @@ class _Saturation:
         return self.finished(writer, memories)
 
     def finished(self, writer: TermWriter, memories: Mapping[str, tuple[str, ...]]) -> LoweredStream:
+        """The stream with the registers that it is given."""
         items = tuple(writer.stream.root.items)
         used = set(_registers(items))
         slot = Pointers().address_slot(writer.stream)

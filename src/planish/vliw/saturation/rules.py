@@ -46,6 +46,9 @@ from planish.vliw.saturation.vector_terms import VectorTerms
 PARTS = (1, 2, 4)
 """In so many sums the terms of one are added up, before those are added."""
 
+GROWTH, GROWTH_OF_EACH = 6_000, 8
+"""So many nodes vectors may add to a graph of scalars, and so many for each node of it."""
+
 MOST_KINDS = 4
 """Kinds of scalars in a vector that are made apart."""
 
@@ -57,13 +60,15 @@ FUSED = ("x + y * z", "x - y * z", "y * z - x")
 class RuleSet:
     """Which rules are used. `broadcast`: a scalar goes to all lanes; `fold`: halves of a vector are added, and all its
     lanes; `scalars`: values are computed one by one beside vectors; `contract`: products and sums are rounded once;
-    `width`: so many lanes of a vector are used (0: all)."""
+    `width`: so many lanes of a vector are used (0: all); `flat`: vectors are filled with what follows in memory,
+    whatever the rows are."""
 
     broadcast: bool = True
     fold: bool = True
     scalars: bool = True
     contract: bool = True
     width: int = 0
+    flat: bool = False
 
 
 _Rule = Callable[[int, ENode], Iterator[int]]
@@ -89,11 +94,11 @@ class Vectoriser(VectorTerms):
         sums = (self.scalar_sum, self.reduction) if self.rules.scalars else ()
         scalars: dict[type, tuple[_Rule, ...]] = dict.fromkeys((ApplyTerm, ElementTerm), (self.extract,))
         scalars[SumTerm] = (*sums, self.extract)
-        self.graph.saturate(roots, _phase({**vectors, **scalars}))
+        self.graph.saturate(roots, phase({**vectors, **scalars}), GROWTH + GROWTH_OF_EACH * len(self.graph))
         if self.rules.scalars and self.moves.insert:
-            self.graph.saturate(roots, _phase({LanesTerm: (self.insert,), **scalars}))
+            self.graph.saturate(roots, phase({LanesTerm: (self.insert,), **scalars}))
         if self.rules.contract:
-            self.graph.saturate(roots, _phase({ApplyTerm: (self.fused,)}))
+            self.graph.saturate(roots, phase({ApplyTerm: (self.fused,)}))
 
     def taken(self, rule: _Rule) -> _Rule:
         """A rule whose vectors may hold more than is asked for: they are equal in the lanes that are."""
@@ -407,7 +412,7 @@ def _kinds(terms: Sequence[Addend]) -> tuple[int, int]:
     return products, len(terms) - products
 
 
-def _phase(rules: Mapping[type, Sequence[_Rule]]) -> _Rule:
+def phase(rules: Mapping[type, Sequence[_Rule]]) -> _Rule:
     """Rules that are applied together, by the kind of term that they are for."""
 
     def apply(number: int, node: ENode) -> Iterator[int]:

@@ -172,7 +172,7 @@ class VectorTerms:
         for source in (first, first + width) if single else (first,):
             for x in known.get((lane, source), ()):
                 own = x.lanes
-                if all([own[n] == y or single and own[n] == y + width for n, y in wanted]):
+                if all(own[n] == y or single and own[n] == y + width for n, y in wanted):
                     yield x
 
     def permuted(self, asked: Sequence[int], sources: Sequence[int]) -> Iterator[int]:

@@ -73,6 +73,9 @@ MOST_OPERATIONS = 220
 MOST_PLACES = 5000
 """Operations by cycles of an innermost loop: with more of them it is not packed."""
 
+MOST_BESIDE = 150
+"""Operations of a stream that is packed although it cannot be the quickest."""
+
 MOST_PACKED = 6
 """So many are tried to be packed at most."""
 
@@ -208,11 +211,12 @@ def plain_vectors(planned: Planned, machine: VliwMachine, contract: bool, option
 
 def plan(
     kernel: Kernel, machine: VliwMachine, sizes: Mapping[str, int] | None = None, contract: bool = True,
-    reassociate: bool = True, options: PackOptions | None = None, grid: Grid | None = None,
+    reassociate: bool = True, options: PackOptions | None = None, grid: Grid | None = None, within: float = 0.0,
 ) -> Planned:  # fmt: skip
     """The quickest of the tiles that are tried, for some sizes; one by one where there is none such. `grid`: the tiles
-    to be tried, of which the first one that becomes packets is taken. RefusedError where the machine cannot do it at
-    all."""
+    to be tried, of which the first one that becomes packets is taken. `within`: where no tile can take fewer cycles
+    (0: not known), one that is soon packed is, for comparison. RefusedError where the machine cannot do it
+    at all."""
     search = _Search(machine, sizes or {}, contract, reassociate, options or PackOptions())
     probed: list[tuple[float, _Form]] = []
     drafts: list[_Draft] = []
@@ -225,11 +229,15 @@ def plan(
     for _, form in sorted(probed, key=lambda x: x[0])[: 0 if grid else FORMS]:
         drafts += _drafts(form, search, tuple(x for x in GRID if x not in PROBES))
     drafts.sort(key=lambda x: x.least)
+    hopeless = bool(within and drafts and drafts[0].least >= within)
+    if hopeless:
+        sized = [(sum(len(y.body) for y in innermost(x.lowered.program.body)), x) for x in drafts]
+        drafts = [x for _, x in sorted(sized, key=lambda x: max(0, x[0] - MOST_BESIDE))]
     packed: list[Planned] = []
     for draft in drafts[:MOST_PACKED]:
         made = search.packed(draft)
         packed += [made] if made is not None else []
-        if len(packed) >= (1 if grid else PACKED):
+        if len(packed) >= (1 if grid or hopeless else PACKED):
             break
     if not packed:
         plain = next((x for x in drafts if not x.tiles), None)
