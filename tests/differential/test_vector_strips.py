@@ -47,6 +47,7 @@ LINES |= {
     "apart": ("a: u16[n], c: u16[n], b: u16[n]", "b[i] = select(a[i] > c[i], a[i] - c[i], c[i] - a[i])"),
     "turned": ("x: u16; a: u16[n], b: u16[n]", "b[i] = a[i] >> (x & 15:u16)"),
     "rounded": ("a: i16[n], b: i16[n]", "b[i] = i16(i32(a[i]) + 8:i32 >> 4:i32)"),
+    "bounded": ("x: i16; a: i16[n], b: i16[n]", "b[i] = max(a[i], i16(1:i32 << (i32(x) & 7:i32)))"),
     "cut": ("a: u16[n], b: u8[n]", "b[i] = u8(a[i] >> 8:u16)"),
 }
 LINES |= {

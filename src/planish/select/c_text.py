@@ -220,7 +220,7 @@ class _Writer:
             number = _packed(width, lanes, width * len(lanes))
             return str(number) if number < 1 << 31 else f"{number:#x}{'ull' if number >= 1 << 32 else 'u'}"
         if len(lanes) == 1 and isinstance(lanes[0], Node):
-            return self.term(lanes[0])
+            return self.term(lanes[0], modulo=True)
         wide = "uint64_t" if width * len(lanes) > 32 else "uint32_t"
         given = [(at, x) for at, x in enumerate(lanes) if isinstance(x, Node) and x.constant != 0]
         return " | ".join(f"({wide})(uint{width}_t){self.term(x)} << {at * width}" for at, x in given)
@@ -232,9 +232,9 @@ class _Writer:
             return str(lanes[0].constant)
         return f"(int)({self.packed(width, lanes)})"
 
-    def term(self, x: Node) -> str:
-        """A value that does not vary, as C of 64 bits."""
-        if x.low < -(1 << 63) or x.high >= 1 << 63:
+    def term(self, x: Node, modulo: bool = False) -> str:
+        """A value that does not vary, as C of 64 bits; `modulo`: where only these are wanted of more."""
+        if (x.low < -(1 << 63) or x.high >= 1 << 63) and not (modulo and x.op in ("bits", "select")):
             raise NoCover("a scalar of more than 64 bits")
         match x.op:
             case "const":
@@ -251,13 +251,15 @@ class _Writer:
                 return f"({' + '.join(map(self.term, x.args))})"
             case op if op in _INFIX:
                 return f"({self.term(x.args[0])} {_INFIX[op]} {self.term(x.args[1])})"
+            case "shl":
+                return f"((int64_t)((uint64_t){self.term(x.args[0])} << {self.term(x.args[1])}))"
             case "invert":
                 return f"(~{self.term(x.args[0])})"
             case "min" | "max":
                 a, b = map(self.term, x.args)
                 return f"({a} {'<' if x.op == 'min' else '>'} {b} ? {a} : {b})"
             case "select":
-                a, b, c = map(self.term, x.args)
+                a, b, c = self.term(x.args[0]), *(self.term(y, modulo) for y in x.args[1:])
                 return f"({a} ? {b} : {c})"
             case op:
                 raise NoCover(f"a scalar made by `{op}`")
