@@ -16,7 +16,7 @@ void fill_holes(uint8_t *mask, size_t stride, size_t width, size_t height, uint8
 {
     for (size_t y = 0; y < height; y++)
         for (size_t x = 0; x < width; x++)
-            mask[y * stride + x] = mask[y * stride + x] != index ? index : mask[y * stride + x];
+            mask[y * stride + x] = mask[y * stride + x] == 0 ? index : mask[y * stride + x];
 }
 
 /* Where a parent is an object, and the difference large enough, children are, too. */
