@@ -10,11 +10,14 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from bench.guards import build_time, reported
-from bench.harness.contest import compiler_state
-from bench.harness.places import ROOT
+from bench.harness.contest import compiler_state, digest
+from bench.harness.journal import Journal
+from bench.harness.places import RESULTS, ROOT
 from bench.promises.claim import Claim, Note, at_least, at_most
 from bench.races.polybench import POLYBENCH
 from bench.sweeps import elementwise, fuzz
@@ -35,38 +38,47 @@ from tests.property.run import check_program
 MODES: tuple[Floats, ...] = ("strict", "reassociate")
 MEANING = ("-ffast-math", "-Ofast", "-funsafe", "-ffinite", "-fassociative", "-freciprocal", "-fno-signed", "-fno-math")
 """What begins a flag that changes what a program means."""
-LISTINGS, FEW_LISTINGS = 10_000, 3
-PROGRAMS, FEW_PROGRAMS = 10_000, 20
-FEW_LOOPS, FEW_CASES, FEW_FILES = 30, 3, 3
+LISTINGS, FEW_LISTINGS = 10_000, 2
+PROGRAMS, FEW_PROGRAMS = 10_000, 4
+FEW_LOOPS, FEW_CASES, FEW_FILES = 30, 2, 2
 SEED = 45
 LEAST, OFF = 0.97, 0.15
 
 
 def examine(quick: bool, stored: bool) -> Iterator[Claim | Note]:
-    """All claims; `quick` takes a sample and says so in notes, `stored` runs no loops and no files again."""
-    yield from examine_cases(quick)
+    """All claims; `quick` takes a sample and says so in notes, `stored` runs nothing again but the clock. What was run
+    by this very planish is kept, so that the same command goes on where it was stopped."""
+    yield from examine_cases(quick, stored)
     yield from examine_loops(quick, stored)
     yield from examine_listings(quick, stored)
     yield from examine_programs(quick, stored)
     yield from examine_budgets(quick, stored)
-    yield from examine_reports(quick)
+    yield from examine_reports(quick, stored)
     yield from examine_times(quick)
 
 
-def examine_cases(quick: bool) -> Iterator[Claim | Note]:
+def examine_cases(quick: bool, stored: bool) -> Iterator[Claim | Note]:
     """Programs that were not handled well once, in every setting, with the clock where they ask for it."""
     names = NAMES[:: len(NAMES) // FEW_CASES] if quick else NAMES
-    failed = 0
+    work = {}
     for name in names:
         path = FOLDER / f"{name}.c"
-        settings = [*SETTINGS.values(), *([()] if read_demands(path.read_text()).measured and not quick else [])]
-        for options in settings:
-            with tempfile.TemporaryDirectory(prefix="planish-case-") as folder:
-                faults = judge(path, path.with_suffix(".expected").read_text(), options, Path(folder))
-            yield from (Note(f"{name} {' '.join(options)}: {x}") for x in faults)
-            failed += bool(faults)
-    yield Note(f"{len(names)} of {len(NAMES)} cases")
+        measured = read_demands(path.read_text()).measured and not quick
+        for options in [*SETTINGS.values(), *([()] if measured else [])]:
+            key = f"{name} {' '.join(options)}".rstrip()
+            work[f"{key}, {digest(path.read_text())[:12]}"] = partial(_judge_case, path, options)
+    failed = run = 0
+    for key, faults in Journal(RESULTS / "cases.jsonl").run(work, not stored):
+        yield from (Note(f"{key}: {x}") for x in faults)
+        failed, run = failed + bool(faults), run + 1
+    yield Note(f"{run} of {len(work)} builds of {len(names)} of {len(NAMES)} cases")
+    yield at_least("soundness.cases_run", run, len(work))
     yield at_most("soundness.cases_failed", failed, 0)
+
+
+def _judge_case(path: Path, options: Sequence[str]) -> list[str]:
+    with tempfile.TemporaryDirectory(prefix="planish-case-") as folder:
+        return judge(path, path.with_suffix(".expected").read_text(), options, Path(folder))
 
 
 def examine_loops(quick: bool, stored: bool) -> Iterator[Claim | Note]:
@@ -91,9 +103,9 @@ def examine_loops(quick: bool, stored: bool) -> Iterator[Claim | Note]:
 
 
 def examine_listings(quick: bool, stored: bool) -> Iterator[Claim | Note]:
-    """Random C files as people write them, in four settings each."""
+    """Random C files as people write them, in four settings each; a sample in two that are built without checks."""
     count = FEW_LISTINGS if quick else LISTINGS
-    asked = ["--count", str(count), "--settings", "strict,default,clang,measured"]
+    asked = ["--count", str(count), "--settings", "any,any-strict" if quick else "strict,default,clang,measured"]
     options = fuzz.parse(asked)
     if not stored:
         fuzz.main(asked)
@@ -111,23 +123,24 @@ def examine_listings(quick: bool, stored: bool) -> Iterator[Claim | Note]:
 
 def examine_programs(quick: bool, stored: bool) -> Iterator[Claim | Note]:
     """Random affine programs through every check (`python -m tests.property.run` does them in several processes)."""
-    if stored:
-        yield Note("random affine programs are not stored: python -m tests.property.run --count 10000")
-        return
-    count: Counter[str] = Counter()
     seeds = range(FEW_PROGRAMS if quick else PROGRAMS)
-    faults = [x for seed in seeds for x in check_program(seed, tuple(CHECKS), count)]
+    work = {str(seed): partial(check_program, seed, tuple(CHECKS), Counter[str]()) for seed in seeds}
+    found = dict(Journal(RESULTS / "programs.jsonl").run(work, not stored))
+    faults = [x for told in found.values() for x in told]
     yield from (Note(x.splitlines()[0]) for x in faults[:3])
+    yield at_least("soundness.programs_run", len(found), len(work))
     yield at_most("soundness.programs_wrong", len(faults), 0)
 
 
 def examine_budgets(quick: bool, stored: bool) -> Iterator[Claim | Note]:
     """What builds cost in the processor's time, without the clock and with it."""
     files = _some(build_time.find_files(), quick)
-    plain, timed = (list(build_time.builds_of(files, x, stored=stored)) for x in (False, True))
+    plain = list(build_time.builds_of(files, False, stored=stored))
+    # A sample has no time for the clock.
+    timed = [] if quick else list(build_time.builds_of(files, True, stored=stored))
     large = list(build_time.build_large(False, stored=stored or quick))
     yield Note(f"{len(plain)} of {len(files)} files are built without the clock, {len(timed)} with it")
-    yield at_least("soundness.files_built", min(len(plain), len(timed)), len(files))
+    yield at_least("soundness.files_built", len(plain) if quick else min(len(plain), len(timed)), len(files))
     yield at_most("soundness.builds_failed", sum(x.code != 0 for x in (*plain, *timed, *(x for x, _ in large))), 0)
     if plain:
         costs = build_time.weigh(plain, build_time.UNMEASURED)
@@ -142,25 +155,34 @@ def examine_budgets(quick: bool, stored: bool) -> Iterator[Claim | Note]:
         yield at_most(f"soundness.build_seconds.{build.file}", build.cpu_seconds, budget.worst)
 
 
-def examine_reports(quick: bool) -> Iterator[Claim | Note]:
+def examine_reports(quick: bool, stored: bool) -> Iterator[Claim | Note]:
     """What builds without the clock say: a reason for each function that is left as it is, and no flag that changes
     what a program means."""
-    silent, harmful, told, failed = 0, 0, 0, 0
-    for path in _some(reported.files(), quick):
-        for fp in MODES:
-            account = _build(path, fp)
-            if isinstance(account, PlanishError):
-                yield Note(f"{path.name} --fp {fp}: {account.diagnostic.message}")
-                failed += account.diagnostic.code != reported.NO_LOOP
-                continue
-            left = [x for x in account.functions if not x.replaced and not x.reasons]
-            yield from (Note(f"{path.name} --fp {fp}: no reason is given for `{x.function}`") for x in left)
-            silent, told = silent + len(left), told + len(account.functions)
-            harmful += any(x.startswith(MEANING) for x in account.compile.split())
-    yield Note(f"{told} functions of {len(_some(reported.files(), quick))} files")
-    yield at_most("soundness.files_not_built", failed, 0)
-    yield at_most("soundness.reports_without_reason", silent, 0)
-    yield at_most("soundness.commands_that_change_meaning", harmful, 0)
+    files = _some(reported.files(), quick)
+    work = {
+        f"{path.name} --fp {fp}, {digest(path.read_text())[:12]}": partial(_report_of, path, fp)
+        for path in files for fp in MODES
+    }  # fmt: skip
+    found = dict(Journal(RESULTS / "reports.jsonl").run(work, not stored))
+    for key, said in found.items():
+        yield from (Note(f"{key}: {x}") for x in (said["error"], *said["silent"]) if x)
+    yield Note(f"{sum(x['functions'] for x in found.values())} functions of {len(files)} files")
+    yield at_least("soundness.reports_made", len(found), len(work))
+    yield at_most("soundness.files_not_built", sum(bool(x["error"]) for x in found.values()), 0)
+    yield at_most("soundness.reports_without_reason", sum(len(x["silent"]) for x in found.values()), 0)
+    yield at_most("soundness.commands_that_change_meaning", sum(x["harmful"] for x in found.values()), 0)
+
+
+def _report_of(path: Path, fp: Floats) -> dict[str, Any]:
+    """What a build without the clock says: the error, the functions without a reason, whether the command changes what
+    a program means, and how many functions there are."""
+    account = _build(path, fp)
+    if isinstance(account, PlanishError):
+        known = account.diagnostic.code == reported.NO_LOOP
+        return {"error": "" if known else account.diagnostic.message, "silent": [], "harmful": False, "functions": 0}
+    silent = [f"no reason is given for `{x.function}`" for x in account.functions if not x.replaced and not x.reasons]
+    harmful = any(x.startswith(MEANING) for x in account.compile.split())
+    return {"error": "", "silent": silent, "harmful": harmful, "functions": len(account.functions)}
 
 
 def _build(path: Path, fp: Floats) -> FileAccount | PlanishError:

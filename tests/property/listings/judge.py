@@ -66,7 +66,7 @@ int e(int n, const int *x) { int s = 0; for (int i = 0; i < n; i++) s += x[i] * 
 """
 """Functions for which tables are made that all builds of a process share."""
 
-PATIENCE = 6.0
+PATIENCE = 30.0
 """A build is ended after so many times its limit: that is of processor time, and others may use the machine, too."""
 TIMED = 2.0
 """A build that times versions may take so many times as long, for each function of the file."""
