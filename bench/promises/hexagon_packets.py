@@ -13,7 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench.promises.claim import Claim, Note, at_least
-from bench.promises.hvx_packets import TARGET, missing_tools, run_counted
+from bench.promises.hvx_packets import TARGET, Packets, missing_tools, run_counted
+from bench.promises.hvx_packets import count_packets as count_strips
 from planish.build.called_packets import build_called
 from planish.core.span import Source
 from planish.options import Options
@@ -33,6 +34,10 @@ CALLS: Mapping[str, str] = {
     "biquad": "1000, b, a, c, d",
 }  # fmt: skip
 """What functions are called with: arrays a to d of 4096 numbers each."""
+SELECTED = (
+    "gaussian3x3", "dilate3x3", "conv3x3a16", "median3x3", "sobel3x3", "gaussian5x5", "dilate5x5",
+)  # fmt: skip
+"""Kernels of `kernels33` whose strips are selected and become packets."""
 QUICK = ("saxpy", "window_16", "largest", "xor_32")
 PACKETS_BAR, KERNELS_BAR = 0.9, 10
 _LIMITS = Limits(seconds=120)
@@ -100,6 +105,27 @@ def examine_hexagon(quick: bool) -> Iterator[Claim | Note]:
     logs = [log(x.ratio) for x in found if x.ours]
     if logs:
         yield Note(f"packets beside the better one of clang's: {exp(sum(logs) / len(logs)):.2f}x (geometric mean)")
+
+
+def examine_selected(quick: bool) -> Iterator[Claim | Note]:
+    """Packets of strips in selected instructions, for 128 bytes of output: beside those that clang makes of the same
+    instructions out of C with intrinsics, and of the plain C."""
+    if missing_tools():
+        return
+    found: list[Packets] = []
+    for name in SELECTED[:1] if quick else SELECTED:
+        x = count_strips(name, packs=True)
+        found.append(x)
+        yield Note(
+            f"{name}: {x.packed:.2f} packets for 128 bytes, {x.ours:.2f} where clang packs the instructions "
+            f"({x.beside_packer:.2f}x), clang {x.clang:.1f}, autohvx {x.autohvx:.1f} ({x.beside_compiler:.2f}x); "
+            f"{x.described}"
+        )
+    yield at_least("vliw.hexagon.strips_right", sum(x.packed > 0 for x in found), len(found))
+    fewer = sum(x.beside_compiler <= PACKETS_BAR for x in found)
+    yield at_least("vliw.hexagon.strips_fewer_packets", fewer, len(found))
+    packed = sum(x.beside_packer <= 1.0 for x in found)
+    yield at_least("vliw.hexagon.strips_beside_packer", packed, len(found))
 
 
 def count_all(names: tuple[str, ...] = ()) -> Iterator[FunctionPackets]:

@@ -78,6 +78,17 @@ class Packets:
     version: str
     described: str
 
+    @property
+    def beside_packer(self) -> float:
+        """Our packets over clang's of the same instructions."""
+        return self.packed / self.ours if self.packed and self.ours else float("inf")
+
+    @property
+    def beside_compiler(self) -> float:
+        """Our packets over the better one of what clang makes of the plain C, with its vectoriser and without."""
+        rivals = [x for x in (self.clang, self.autohvx) if x]
+        return self.packed / min(rivals) if self.packed and rivals else float("inf")
+
 
 def missing_tools() -> str:
     """Why nothing can be counted; "" where it can."""
@@ -85,16 +96,17 @@ def missing_tools() -> str:
     return emulator if isinstance(emulator, str) else ""
 
 
-def count_packets(name: str) -> Packets:
-    """What a kernel takes; PlanishError where there is no compiler."""
+def count_packets(name: str, packs: bool = False) -> Packets:
+    """What a kernel takes; `packs`: in packets of our own as well. PlanishError where there is no compiler."""
     path = FOLDER / f"{name}.c"
     source = Source(path.name, path.read_text())
     made = build_file(source, Options(target=TARGET, measure=False))
     (function,) = made.functions
     version = function.selection.version.label if function.selection and function.selection.version else "as written"
-    called = build_called(source, Options(), load_machine(MACHINE))
-    planned = called.results[0].planned if called.results else None
-    texts = {"ours": made.text, "packed": called.file.text if called.file is not None and planned else ""}
+    called = build_called(source, Options(target=MACHINE), load_machine(MACHINE)) if packs else None
+    planned = called.results[0].planned if called is not None and called.results else None
+    packets = called.file.text if called is not None and called.file is not None and planned else ""
+    texts = {"ours": made.text, "packed": packets}
     found = {variant: _run(texts.get(variant, source.text), name, flags) for variant, flags in _VARIANTS.items()}
     wanted = found["clang"][1]
     counts = {x: count if output == wanted else 0.0 for x, (count, output) in found.items()}
@@ -104,8 +116,10 @@ def count_packets(name: str) -> Packets:
     )  # fmt: skip
 
 
-def _refused(called: CalledPackets) -> str:
+def _refused(called: CalledPackets | None) -> str:
     """Why there are no packets."""
+    if called is None:
+        return "not asked for"
     remarks = [x.message for result in called.results for x in result.remarks if x.kind == "refused"]
     wrong = [x.message for x in called.results if x.message]
     return f"refused: {next(iter([*wrong, *remarks]), 'no nest')}"

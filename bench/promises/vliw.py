@@ -13,7 +13,7 @@ from statistics import median
 from time import process_time
 
 from bench.promises.claim import Claim, Note, at_least, at_most
-from bench.promises.hexagon_packets import examine_hexagon
+from bench.promises.hexagon_packets import examine_hexagon, examine_selected
 from bench.promises.vliw_baselines import naive_vector, unpipelined, untiled
 from bench.promises.vliw_library import examine_library
 from bench.promises.vliw_small import examine_small
@@ -86,6 +86,7 @@ def examine(quick: bool, stored: bool) -> Iterator[Claim | Note]:
             yield at_most(f"vliw.{label}.worst_seconds", max(times), bar)
             yield Note(f"{label}: median {median(times):.1f} s, with all checks")
     yield from examine_hexagon(quick)
+    yield from examine_selected(quick)
 
 
 def ablation(built: Sequence[Built]) -> Iterator[Note]:
