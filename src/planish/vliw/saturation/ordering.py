@@ -118,6 +118,8 @@ def _issued(
         places = {x: n for n, x in enumerate(order)}
         moved = [replace(x, first=places[x.first], second=places[x.second]) for x in edges]
         least = 1 << 30
+        if not _may_fit(machine, [nodes[x] for x in order]):
+            continue
         for near in NEAR:
             if next(turns, None) is None:
                 return
@@ -129,6 +131,13 @@ def _issued(
                 yield max(cycles, default=0), tuple(items[order[n]] for _, n in issued)
         if least <= enough:
             return
+
+
+def _may_fit(machine: VliwMachine, nodes: Sequence[Effects]) -> bool:
+    """Whether operations one after the other take no more registers than there are and may be under way."""
+    flying = _flying(nodes)
+    lives = _lives(nodes, {x.name: x.count + flying.get(x.name, 0) for x in machine.files})
+    return all(int(x.taken.max()) <= x.limit for x in lives.values())
 
 
 def _base_orders(nodes: Sequence[Effects], edges: Sequence[Edge], heights: Sequence[int]) -> Iterator[list[int]]:
