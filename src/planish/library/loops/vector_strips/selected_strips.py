@@ -23,7 +23,7 @@ from planish.core.pickles import read_pickle, write_pickle
 from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, Stmt
 from planish.ir.passes.vector_loops import longest
 from planish.ir.text.printer import print_kernel, print_stmt
-from planish.ir.traverse import arrays_in, expressions, loads, map_block, variables, walk, with_stmts
+from planish.ir.traverse import arrays_in, expressions, loads, map_block, stored_arrays, variables, walk, with_stmts
 from planish.ir.types import Type
 from planish.isa.instruction import Catalogue
 from planish.isa.select.lane_values import NoCover
@@ -174,9 +174,12 @@ def elements_of(x: LaneReduction, kernel: Kernel, registers: VectorExtension) ->
     return 2 * registers.widths[0] // min(y.type.bits for y in kernel.arrays if y.name in read)
 
 
-def strip_versions(prepared: Prepared, target: Target, cache: Cache | None = None) -> Iterator[Version | Remark]:
+def strip_versions(
+    prepared: Prepared, target: Target, cache: Cache | None = None, conditional: Container[str] = ()
+) -> Iterator[Version | Remark]:
     """The versions of a kernel with its nests in strips: several rows at a time where these share what they read, and
-    one; a remark where no instructions are found."""
+    one; a remark where no instructions are found. Strips store in any case: nests that store to arrays that are
+    `conditional` stay as they are."""
     kernel, registers = with_channel_sizes(prepared.kernel), extension_of(target)
     nests = [_Sized(x, lanes_of(x, kernel, registers), rows_of(x)) for x in fitting_strips(kernel, registers)]
     for x in fitting_reductions(kernel, registers):
@@ -185,6 +188,7 @@ def strip_versions(prepared: Prepared, target: Target, cache: Cache | None = Non
         nests.append(_Sized(x, lanes, rows))
     nests += [_Sized(y, lanes_of_terms(y, kernel, registers), 1) for y in find_narrow_accumulated(kernel, registers)]
     nests += [_Sized(z, elements_of(z, kernel, registers), 1) for z in fitting_in_lanes(kernel, registers)]
+    nests = [x for x in nests if not any(y in conditional for y in stored_arrays(x.stmt))]
     strips = StripSelection(kernel, registers, {}, cache)
     refused: dict[str, None] = {}
     for several in (True, False) if any(x.rows > 1 for x in nests) else (False,):

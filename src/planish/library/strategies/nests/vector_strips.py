@@ -40,7 +40,8 @@ def _match(cx: Context) -> tuple[_Nests, ...]:
 
 
 def _apply(cx: Context, found: _Nests) -> Made:
-    return strip_versions(cx.prepared, cx.target, cx.maker.cache)
+    conditional = () if cx.region is None else cx.region.conditional_stores
+    return strip_versions(cx.prepared, cx.target, cx.maker.cache, conditional)
 
 
 VECTOR_STRIPS = Strategy(
