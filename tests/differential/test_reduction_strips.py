@@ -121,3 +121,9 @@ def test_cells_that_iterations_share_are_refused() -> None:
     text = f"kernel k(n, m; a: u8[m, n] distinct, b: i32[n] distinct) {{ alloc s: i32[] distinct s[] = 0:i32 {body} }}"
     made = list(strip_versions(prepare(parse_kernel(text)), load_target("x86-avx2")))
     assert all(isinstance(x, Remark) for x in made)
+
+
+@pytest.mark.parametrize("value", ["7:i32", "i32(x)", "i32(i)"])
+def test_a_sum_that_reads_no_array_is_no_strip(value: str) -> None:
+    text = f"kernel k(n; x: i8; s: i32[]) {{ for i in 0 .. n {{ s[] += {value} }} }}"
+    assert not [*strip_versions(prepare(parse_kernel(text)), load_target("x86-avx512"))]

@@ -97,6 +97,8 @@ def _reduction_of(kernel: Kernel, loop: For, local: set[str]) -> LaneReduction |
     stored = {x.array for x in others if isinstance(x, Assign)}
     if update.array in stored or any(y.array == update.array for y in touched):
         return None
+    if not {y.array for y in touched} & {x.name for x in kernel.arrays}:
+        return None  # no elements for lanes, as in `s += 7`
     own = frozenset(x for x in local if x != update.array and is_only_in(kernel, loop, x))
     plain = [x for x in others if isinstance(x, Let) or (isinstance(x, Assign) and x.array not in own)]
     if not is_independent([x for x in plain if isinstance(x, Let | Assign)], [loop.var]):
