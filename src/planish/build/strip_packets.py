@@ -27,6 +27,9 @@ from planish.vliw.streams.stream import RefusedError
 POINTERS = (6, 1)
 """So many addresses move in a loop: with more of them less is added up in it, and there are fewer registers."""
 
+_TIGHT = 1.2
+"""Intervals of so many times the least that there can be leave nothing to forms with fewer rows."""
+
 TYPICAL = 300
 """What sizes are near for which cycles are estimated."""
 
@@ -57,13 +60,14 @@ def plan_strips(kernel: Kernel, machine: VliwMachine, contract: bool = True) -> 
         needed = replace(prepared, assumptions=(*prepared.assumptions, *strips.needs))
         sizes = next(sizes_for(needed, (TYPICAL,)), {})
         form = _StripForm(strips, machine, contract, sizes)
-        best = StripPlan(form.quickest(remarks), sizes, needed)
-        if best.planned is not None:
-            # With fewer rows at a time less is shared.
-            aligned = form.quickest(remarks, aligned=True)
-            better = aligned is not None and aligned.estimate < best.planned.estimate
-            best = replace(best, planned=replace(best.planned, aligned=aligned)) if better else best
-            break
+        made = form.quickest(remarks)
+        if made is None or (best.planned is not None and made.estimate >= best.planned.estimate):
+            continue
+        aligned = form.quickest(remarks, aligned=True)
+        better = aligned is not None and aligned.estimate < made.estimate
+        best = StripPlan(replace(made, aligned=aligned) if better else made, sizes, needed)
+        if all(x.interval <= _TIGHT * x.least for x in made.packed.loops):
+            break  # with fewer rows at a time less is shared
     return replace(best, remarks=tuple(dict.fromkeys(remarks)))
 
 
