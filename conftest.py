@@ -2,4 +2,6 @@
 
 from importlib.util import find_spec
 
-collect_ignore = [] if find_spec("ortools") else ["src/planish/vliw/pack/modulo/exact_model.py"]
+_OPTIONAL = {"ortools": "src/planish/vliw/pack/modulo/exact_model.py", "optuna": "src/planish/tuning/searches/tpe.py"}
+
+collect_ignore = [module for package, module in _OPTIONAL.items() if find_spec(package) is None]

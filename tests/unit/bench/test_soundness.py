@@ -24,6 +24,8 @@ from planish.options import Options
 from planish.run.timing.clock import ClockError, Timing
 
 FOUR = ("strict", "default", "clang", "measured")
+SAMPLED = ("any", "any-strict")
+"""The settings of a sample."""
 
 
 def record(seed: int, *settings: str, state: str | None = None, kinds: tuple[str, ...] = ()) -> str:
@@ -40,7 +42,8 @@ def test_random_files_count_in_all_settings_and_of_this_planish_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = [
-        record(0, *FOUR, kinds=("late",)), record(1, *FOUR, state="another", kinds=("crash",)), record(2, "default"),
+        record(0, *FOUR, *SAMPLED, kinds=("late",)), record(1, *FOUR, *SAMPLED, state="another", kinds=("crash",)),
+        record(2, "default"),
         record(3, *FOUR), record(3, *FOUR, state="another"),
     ]  # fmt: skip
     (tmp_path / "judged.jsonl").write_text("".join(lines))
