@@ -71,7 +71,7 @@ def _examine_store(kills: int) -> Iterator[Claim | Note]:
 
 def _fill_disk(store: TrialStore) -> tuple[bool, int]:
     """Whether a writer whose file may not grow any more is told so, and how many committed trials are lost."""
-    trial = TuningTrial(TASK, Point(), "ok", 1.0, 2.0, message="x" * 4000)
+    trial = TuningTrial("ok", 1.0, 2.0, message="x" * 4000, task=TASK, point=Point())
     notes = store.path.with_suffix(".notes")
     pid = os.fork()
     if pid == 0:

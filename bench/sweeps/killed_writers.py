@@ -69,7 +69,7 @@ def _start(store: TrialStore, notes: Path, writer: int) -> int:
 
 def _write(store: TrialStore, notes: Path, writer: int) -> None:
     out = os.open(notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    plain = TuningTrial(TASK, Point(), "ok", 1.0, 2.0, tuple(float(x) for x in range(50)), session=str(writer))
+    plain = TuningTrial("ok", 1.0, 2.0, tuple(map(float, range(50))), task=TASK, point=Point(), session=str(writer))
     for number in range(1 << 30):
         trial = replace(plain, seed=number)
         store.add(trial)

@@ -3,7 +3,8 @@
 >>> from planish.schedule.arguments import Point
 >>> from planish.tuning.trial import TuningTask
 >>> task = TuningTask("kernel nest(; )\\n{\\n}\\n", "native", "0f", "gcc 12.2")
->>> describe_score(TuningTrial(task, Point(), "ok", 1.0, 2.0)), describe_score(TuningTrial(task, Point(), "crash"))
+>>> ok = TuningTrial("ok", 1.0, 2.0, task=task, point=Point())
+>>> describe_score(ok), describe_score(TuningTrial("crash", task=task, point=Point()))
 ('2.00x', 'crash')
 """
 

@@ -23,7 +23,7 @@ from math import prod
 
 from planish.isa.collection import load_collection
 from planish.isa.select.lane_values import NoCover
-from planish.isa.semantics import build
+from planish.isa.semantics import bit_parts, build
 from planish.isa.semantics.definition import Definition
 from planish.isa.semantics.node import Node, const, rebuild, scaled, terms_of, var, walk
 from planish.isa.semantics.scalarised import ordered, puts_of, specialise
@@ -154,7 +154,7 @@ def substitute(x: Node, operands: Mapping[str, Segments]) -> Node:
 def read(segments: Segments, offset: int, width: int, signed: bool = False) -> Node:
     """Some bits of a register."""
     parts = list(_inside(segments, offset, width))
-    whole = parts[0][2] if len(parts) == 1 and parts[0][0] == 0 else build.join(parts)
+    whole = parts[0][2] if len(parts) == 1 and parts[0][0] == 0 else bit_parts.join(parts)
     return build.wrap(whole, width, signed)
 
 

@@ -32,10 +32,9 @@ from planish.run.sizes.workloads import clock_cases, require_sizes
 from planish.run.timing.clock import ClockError, Timing, measure, measure_first
 from planish.run.workbench import DropIn
 from planish.schedule.arguments import Point
-from planish.tuning.measurement import Measurement
+from planish.tuning.measurement import Measurement, TrialOutcome
 from planish.tuning.spaces.script_space import HoledScript
 from planish.tuning.tasks import TunedNest
-from planish.tuning.trial import TrialOutcome
 
 MAKING = Bounds(cpu=60.0, wall=300.0)
 """For the analysis of one point."""

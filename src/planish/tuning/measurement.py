@@ -9,14 +9,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
+from typing import Literal, get_args
 
 from planish.schedule.arguments import Point
-from planish.tuning.trial import TrialOutcome, TuningTrial
+
+TrialOutcome = Literal["ok", "stopped", "illegal", "compile", "wrong", "crash", "timeout", "died"]
+"""`ok`: verified and measured; `stopped`: measuring ended, since it could not win; `illegal`: no legal schedule, or the
+strategy makes nothing of it; `compile`: the compiler refuses it; `wrong`: it computes something else; `crash`: it
+leaves its arrays or is killed by a signal; `timeout`: it did not end in time; `died`: the process that worked on it
+died, which says nothing of the point."""
+OUTCOMES: tuple[TrialOutcome, ...] = get_args(TrialOutcome)
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What became of a point; the fields are those of `TuningTrial`."""
+    """What became of a point.
+
+    `value` is what was measured (the median; lower is better) and `reference` the same of the default in the same race,
+    both in `metric` (seconds or cycles); `samples` are all measurements in their order. `calls` are those that verified
+    it, `worst` the largest relative difference in them. `script`: the schedule, where the point is one of a script with
+    holes. `message`: of a failure. `code`: the digest of the C text.
+    """
 
     outcome: TrialOutcome
     value: float | None = None
@@ -32,17 +45,13 @@ class Measurement:
     @property
     def ratio(self) -> float:
         """What it takes of what the default takes, also where measuring was stopped; infinite where nothing was
-        measured."""
+        measured. What takes no time that a clock could tell is no failure: beside a default that takes none either, it
+        is as good as that."""
         if self.outcome not in ("ok", "stopped") or self.value is None:
             return inf
         if not self.reference:
             return 1.0 if not self.value else inf
         return self.value / self.reference
-
-
-def ratio_of(trial: TuningTrial) -> float:
-    """The ratio of a trial, also of one that was stopped."""
-    return Measurement(trial.outcome, trial.value, trial.reference).ratio
 
 
 Evaluate = Callable[[Point, float], Measurement]

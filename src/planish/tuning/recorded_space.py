@@ -19,7 +19,6 @@ from math import inf
 from statistics import median
 
 from planish.schedule.arguments import Point
-from planish.tuning.measurement import ratio_of
 from planish.tuning.searches.search import TuningSearch
 from planish.tuning.spaces.search_space import SearchSpace
 from planish.tuning.store.trial_store import TrialStore
@@ -44,7 +43,7 @@ class RecordedSpace:
         ratios: dict[Point, float] = {}
         for trial in store.trials(task):
             if trial.outcome != "died" and space.complete(trial.point.as_dict()) == trial.point:
-                ratios[trial.point] = min(ratio_of(trial), ratios.get(trial.point, inf))
+                ratios[trial.point] = min(trial.ratio, ratios.get(trial.point, inf))
         return cls(space, ratios)
 
     @property

@@ -2,7 +2,7 @@
 
 >>> from planish.schedule.arguments import Point
 >>> task = TuningTask("kernel nest() { }", "native", "0f", "gcc 12.2", "--fp reassociate")
->>> trial = TuningTrial(task, Point.of({"rows": 8}), "ok", value=2.0, reference=3.0, samples=(2.0, 2.5))
+>>> trial = TuningTrial("ok", 2.0, 3.0, (2.0, 2.5), task=task, point=Point.of({"rows": 8}))
 >>> trial.score < 1, parse_trial(print_trial(trial)) == trial
 (True, True)
 """
@@ -13,17 +13,12 @@ import json
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from math import inf, isfinite
-from typing import Any, Literal, get_args
+from typing import Any
 
 from planish.core.cache import key
 from planish.schedule.arguments import Point, Value
+from planish.tuning.measurement import OUTCOMES, Measurement
 
-TrialOutcome = Literal["ok", "stopped", "illegal", "compile", "wrong", "crash", "timeout", "died"]
-"""`ok`: verified and measured; `stopped`: measuring ended, since it could not win; `illegal`: no legal schedule, or the
-strategy makes nothing of it; `compile`: the compiler refuses it; `wrong`: it computes something else; `crash`: it
-leaves its arrays or is killed by a signal; `timeout`: it did not end in time; `died`: the process that worked on it
-died, which says nothing of the point."""
-OUTCOMES: tuple[TrialOutcome, ...] = get_args(TrialOutcome)
 FORMAT = 1
 """The number of the format of a line that is exported."""
 
@@ -45,30 +40,14 @@ class TuningTask:
         return key("task", self.kernel, self.machine, self.fingerprint, self.compiler, self.options)
 
 
-@dataclass(frozen=True)
-class TuningTrial:
-    """One point and what became of it.
-
-    `value` is what was measured (the median; lower is better) and `reference` the same of the default in the same race,
-    both in `metric` (seconds or cycles); `samples` are all measurements in their order. `calls` are those that verified
-    it, `worst` the largest relative difference in them. `script`: the schedule, where the point is one of a script with
-    holes. `message`: of a failure. `code`: the digest of the C text. `label`: where the nest stood, for people. The
-    rest says where the trial comes from: Planish's `version`, the `search` with its `seed`, the `session`, the
-    trial's `number` in it, the time (UTC).
+@dataclass(frozen=True, kw_only=True)  # not slotted, as above
+class TuningTrial(Measurement):
+    """One point and what became of it. `label`: where the nest stood, for people. The rest says where the trial comes
+    from: Planish's `version`, the `search` with its `seed`, the `session`, the trial's `number` in it, the time (UTC).
     """
 
     task: TuningTask
     point: Point
-    outcome: TrialOutcome
-    value: float | None = None
-    reference: float | None = None
-    samples: tuple[float, ...] = ()
-    metric: str = "seconds"
-    calls: int = 0
-    worst: float = 0.0
-    script: str = ""
-    message: str = ""
-    code: str = ""
     label: str = ""
     version: str = ""
     search: str = ""
@@ -79,13 +58,8 @@ class TuningTrial:
 
     @property
     def score(self) -> float:
-        """What it takes of what the default takes; infinite where it is not to be used. What takes no time that a clock
-        could tell is no failure: beside a default that takes none either, it is as good as that."""
-        if self.outcome != "ok" or self.value is None:
-            return inf
-        if not self.reference:
-            return 1.0 if not self.value else inf
-        return self.value / self.reference
+        """What it takes of what the default takes; infinite where it is not to be used."""
+        return self.ratio if self.outcome == "ok" else inf
 
     @cached_property
     def digest(self) -> str:
@@ -115,7 +89,7 @@ def parse_trial(text: str) -> TuningTrial:
     try:
         task = TuningTask(**data.pop("task"))
         point = Point.of(data.pop("point"))
-        trial = TuningTrial(task, point, **{**data, "samples": tuple(data.get("samples", ()))})
+        trial = TuningTrial(**{**data, "samples": tuple(data.get("samples", ()))}, task=task, point=point)
     except (TypeError, KeyError, AttributeError) as error:
         raise ValueError(f"a field is missing, or another one: {error}") from error
     _check(trial)

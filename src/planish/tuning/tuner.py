@@ -20,13 +20,13 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from math import inf
 
 from planish.core.progress import Progress, keep_quiet
 from planish.schedule.arguments import Point
-from planish.tuning.measurement import Evaluate, Measurement, ratio_of
+from planish.tuning.measurement import Evaluate, Measurement
 from planish.tuning.searches.search import TuningSearch
 from planish.tuning.spaces.search_space import SearchSpace
 from planish.tuning.store.trial_store import TrialStore
@@ -93,7 +93,7 @@ class Tuner:
         began = self.clock()
         self._recall(search)
         default = self._try(self.space.default, search.name)
-        search.hear(default.point, ratio_of(default))
+        search.hear(default.point, default.ratio)
         reason, repeats = "", 0
         try:
             while not reason:
@@ -111,7 +111,7 @@ class Tuner:
                         continue
                     repeats = 0
                     trial = self._try(point, search.name)
-                    search.hear(point, ratio_of(trial))
+                    search.hear(point, trial.ratio)
         except KeyboardInterrupt:
             reason = INTERRUPTED
         if reason != INTERRUPTED:
@@ -122,8 +122,8 @@ class Tuner:
         """Tells the search what the store knows of the space. A trial whose process died says nothing of its point."""
         for trial in () if self.fresh else self.store.trials(self.task):
             if trial.outcome != "died" and self.space.complete(trial.point.as_dict()) == trial.point:
-                self.known[trial.point] = ratio_of(trial)
-                search.hear(trial.point, ratio_of(trial))
+                self.known[trial.point] = trial.ratio
+                search.hear(trial.point, trial.ratio)
 
     def _confirm(self, search: str) -> None:
         """Measures what is the best once more, since of many that are alike the luckiest is that."""
@@ -149,9 +149,8 @@ class Tuner:
 
     def _trial(self, point: Point, found: Measurement, search: str) -> TuningTrial:
         return TuningTrial(
-            self.task, point, found.outcome, found.value, found.reference, found.samples, found.metric, found.calls,
-            found.worst, found.script, found.message, found.code, self.label, PLANISH, search, self.seed, self.session,
-            self.made, self.now(),
+            **asdict(found), task=self.task, point=point, label=self.label, version=PLANISH, search=search,
+            seed=self.seed, session=self.session, number=self.made, made=self.now(),
         )  # fmt: skip
 
     def _best(self, default: TuningTrial) -> TuningTrial | None:

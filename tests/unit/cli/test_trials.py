@@ -12,8 +12,12 @@ from planish.tuning.store.trial_store import TrialStore
 from planish.tuning.trial import TuningTask, TuningTrial
 
 TASK = TuningTask("kernel nest(v0; )\n{\n}\n", "native", "0f" * 32, "gcc 12.2", "--fp reassociate")
-BEST = TuningTrial(TASK, Point.of({"rows": 8}), "ok", 1e-3, 2e-3, (1e-3,), label="f.c: f", calls=12, made="2030-01-01")
-FAILED = TuningTrial(TASK, Point.of({"rows": 4}), "wrong", message="y[3] differs", label="f.c: f", made="2020-01-01")
+BEST = TuningTrial(
+    "ok", 1e-3, 2e-3, (1e-3,), calls=12, task=TASK, point=Point.of({"rows": 8}), label="f.c: f", made="2030-01-01"
+)
+FAILED = TuningTrial(
+    "wrong", message="y[3] differs", task=TASK, point=Point.of({"rows": 4}), label="f.c: f", made="2020-01-01"
+)
 
 
 @pytest.fixture

@@ -51,7 +51,9 @@ def task(options: Options) -> TuningTask:
 
 
 def keep(point: Point, ratio: float, options: Options | None = None) -> TuningTrial:
-    trial = TuningTrial(task(options or Options()), point, "ok", ratio, 1.0, (ratio,), label="mv.c: matvec, line 3")
+    trial = TuningTrial(
+        "ok", ratio, 1.0, (ratio,), task=task(options or Options()), point=point, label="mv.c: matvec, line 3"
+    )
     TrialStore(default_store()).add(trial)
     return trial
 
@@ -92,7 +94,7 @@ def test_what_gains_nothing_or_is_of_another_machine_is_not_taken(capsys: pytest
 
 def test_a_point_of_another_machine_is_only_tried_beside_the_clock() -> None:
     store = TrialStore(default_store())
-    store.add(TuningTrial(replace(task(Options()), fingerprint="12" * 8), FOUR_ROWS, "ok", 0.5, 1.0))
+    store.add(TuningTrial("ok", 0.5, 1.0, task=replace(task(Options()), fingerprint="12" * 8), point=FOUR_ROWS))
     source = Source("mv.c", MATVEC)
     (choice,) = with_known_choices(source, Options(), store).choices
     assert choice.point == FOUR_ROWS and " of native (121212)" in choice.source

@@ -28,7 +28,7 @@ TASK = TuningTask("kernel nest() { }", "native", "0f", "gcc 12.2", "--fp reassoc
 
 
 def trial(number: int, score: float = 1.0, task: TuningTask = TASK) -> TuningTrial:
-    return TuningTrial(task, Point.of({"rows": number}), "ok", score, 1.0, (score,), seed=number)
+    return TuningTrial("ok", score, 1.0, (score,), task=task, point=Point.of({"rows": number}), seed=number)
 
 
 @pytest.fixture

@@ -37,7 +37,7 @@ from planish.isa.exports.integers import (
     write_number,
 )
 from planish.isa.exports.words import is_within, step_of, word_of
-from planish.isa.semantics import build
+from planish.isa.semantics import bit_parts, build
 from planish.isa.semantics.definition import Definition, LaneLoop, Put, Statement
 from planish.isa.semantics.node import Node, const, scaled, terms_of, walk
 
@@ -224,7 +224,7 @@ class _Writer:
             kind = type_of(x)  # what it is made of is longer than it is itself: only its own bits are computed
             return f"({kind.name})({self.low(x, kind.bits)})"
         if x.op == "shr" and x.args[1].op == "const" and room_for(x) is None and x.args[0].op in _IN_WORDS:
-            return self.value(word_of(x.args[0], x.args[1].low, build.needed_width(x)))
+            return self.value(word_of(x.args[0], x.args[1].low, bit_parts.needed_width(x)))
         match x.op:
             case "const":
                 return write_number(x.low)
@@ -240,7 +240,7 @@ class _Writer:
                 return self.cut(x)
             case "eq" if x.args[1].constant == 0 and best_type(x.args[0]) is None:
                 wide = x.args[0]
-                words = [word_of(wide, at, 64) for at in range(0, build.needed_width(wide), 64)]
+                words = [word_of(wide, at, 64) for at in range(0, bit_parts.needed_width(wide), 64)]
                 return f"(({' | '.join(f'(uint64_t)({self.value(y)})' for y in words)}) == 0)"
             case "add" | "mul" | "and" | "or" | "xor" | "eq" | "lt" | "le":
                 return self.infix(x)
@@ -347,7 +347,7 @@ class _Writer:
 
     def laid_out(self, x: Node) -> tuple[str, int]:
         """The name of bytes that hold a long number, and its bits."""
-        room = -(-build.needed_width(x) // 64) * 64
+        room = -(-bit_parts.needed_width(x) // 64) * 64
         if id(x) not in self.known:
             name = self.known[id(x)] = f"t{self.names}"
             self.kept.append(x)
@@ -357,8 +357,8 @@ class _Writer:
                 self.line(f"static const unsigned char {name}[{room // 8}] = {{{told}}};")
                 return name, room
             self.line(f"unsigned char {name}[{room // 8}] = {{0}};")
-            for offset, width, part in build.parts_of(x, room):
-                self.store(name, room, const(offset), min(width, build.needed_width(part)), part)
+            for offset, width, part in bit_parts.parts_of(x, room):
+                self.store(name, room, const(offset), min(width, bit_parts.needed_width(part)), part)
         return self.known[id(x)], room
 
     def infix(self, x: Node) -> str:
@@ -454,4 +454,4 @@ class _Writer:
 
 def _is_side_by_side(x: Node) -> bool:
     """Whether a long number is made of others that lie side by side."""
-    return x.op in (*_IN_WORDS, "const") or len(build.parts_of(x, build.needed_width(x))) > 1
+    return x.op in (*_IN_WORDS, "const") or len(bit_parts.parts_of(x, bit_parts.needed_width(x))) > 1

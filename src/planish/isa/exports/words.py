@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from math import gcd
 
-from planish.isa.semantics import build
+from planish.isa.semantics import bit_parts, build
 from planish.isa.semantics.node import Node, const, node, scaled, terms_of
 
 
@@ -33,7 +33,7 @@ def word_of(x: Node, at: int, width: int) -> Node:
         case "shr":
             return build.wrap(build.shift_right(x.args[0], build.add(x.args[1], const(at))), width)
         case _:
-            return build.piece(x, at, width)
+            return bit_parts.piece(x, at, width)
 
 
 def is_within(offset: Node, width: int, bits: int) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from planish.isa.semantics import build
+from planish.isa.semantics import bit_parts, build
 from planish.isa.semantics.node import Node, const, node
 
 _POLYNOMIAL = 0x11B
@@ -81,15 +81,15 @@ def field_product(a: Node, b: Node) -> Node:
 def _linear(x: Node, images: list[int], width: int) -> Node:
     """The sum, without carries, of the images of the bits of x: each bit of it is a parity."""
     rows = [sum((image >> bit & 1) << place for place, image in enumerate(images)) for bit in range(width)]
-    return build.join([(bit, 1, node("parity", (build.conjoin(x, const(row)),))) for bit, row in enumerate(rows)])
+    return bit_parts.join([(bit, 1, node("parity", (build.conjoin(x, const(row)),))) for bit, row in enumerate(rows)])
 
 
 def _bytes(x: Node, count: int) -> list[Node]:
-    return [build.piece(x, 8 * place, 8) for place in range(count)]
+    return [bit_parts.piece(x, 8 * place, 8) for place in range(count)]
 
 
 def _together(parts: list[Node]) -> Node:
-    return build.join([(8 * place, 8, part) for place, part in enumerate(parts)])
+    return bit_parts.join([(8 * place, 8, part) for place, part in enumerate(parts)])
 
 
 def _each(table: list[int], count: int) -> Callable[[Node], Node]:
@@ -113,7 +113,7 @@ def _times(x: Node, factor: int) -> Node:
         if factor & 1:
             total = build.exclude(total, power)
         doubled = build.wrap(build.shift_left(power, const(1)), 8)
-        top = build.piece(power, 7, 1)
+        top = bit_parts.piece(power, 7, 1)
         power = build.exclude(doubled, build.select(top, const(_POLYNOMIAL & 0xFF), const(0)))
         factor >>= 1
     return total
@@ -137,7 +137,7 @@ def _columns(factors: tuple[int, int, int, int]) -> Callable[[Node], Node]:
 CIPHERS: dict[str, Callable[[Node], Node]] = {
     "ShiftRows": _rows(1), "InvShiftRows": _rows(-1),
     "SubBytes": _each(_BOX, 16), "InvSubBytes": _each(_UNBOX, 16), "SubWord": _each(_BOX, 4),
-    "RotWord": lambda x: build.join([(0, 24, build.piece(x, 8, 24)), (24, 8, build.piece(x, 0, 8))]),
+    "RotWord": lambda x: bit_parts.join([(0, 24, bit_parts.piece(x, 8, 24)), (24, 8, bit_parts.piece(x, 0, 8))]),
     "MixColumns": _columns((2, 3, 1, 1)), "InvMixColumns": _columns((14, 11, 13, 9)),
     "inverse": inverse_of,
 }  # fmt: skip

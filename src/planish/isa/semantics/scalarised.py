@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from planish.isa.semantics import build
+from planish.isa.semantics import bit_parts, build
 from planish.isa.semantics.definition import Definition, LaneLoop, Put, Statement
 from planish.isa.semantics.node import COMMUTE, Node, const, node, rebuild
 
@@ -111,7 +111,7 @@ def _piece(x: Node, offset: int, width: int) -> Node:
         case "wrap" if x.args[0].op in ("and", "or", "xor", "invert") and offset + width <= int(x.attr[0]):
             return _piece(x.args[0], offset, width)
         case _:
-            return build.piece(x, offset, width)
+            return bit_parts.piece(x, offset, width)
 
 
 def puts_of(definition: Definition) -> tuple[Put, ...]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
 
-from planish.isa.semantics import build
+from planish.isa.semantics import bit_parts, build
 from planish.isa.semantics.definition import Operand, Put
 from planish.isa.semantics.floats import FORMATS
 from planish.isa.semantics.node import Node, const
@@ -113,7 +113,7 @@ class Register:
         for at, (size, value) in self.pieces.items():
             first, last = max(at, low), min(at + size, low + width)
             if first < last:
-                inner = build.piece(value.node, first - at, last - first)
+                inner = bit_parts.piece(value.node, first - at, last - first)
                 parts.append((first - low, last - first, inner))
                 covered.append((first, last))
                 element = value.element
@@ -125,7 +125,7 @@ class Register:
                 value = cut(self.background, first, last - first)
                 parts.append((first - low, last - first, build.wrap(value.node, last - first)))
                 element = self.background.element
-        return SymbolicValue(build.join(parts), width, element=element)
+        return SymbolicValue(bit_parts.join(parts), width, element=element)
 
     def holds(self, low: int, width: int) -> bool:
         """Whether all of some bits are one piece's, or the background's."""
@@ -172,7 +172,7 @@ def put_register(register: Register, result: Operand) -> list[Put]:
         if register.background is not None and at > covered:
             puts.append(Put(result.name, const(covered), at - covered, register.read(covered, at - covered).node))
         kept = min(width, result.bits - at)
-        for low, size, part in build.parts_of(build.wrap(value.node, kept), kept):
+        for low, size, part in bit_parts.parts_of(build.wrap(value.node, kept), kept):
             puts.append(Put(result.name, const(at + low), size, roll_sums(part)))
         covered = at + kept
     if register.background is not None and covered < min(result.bits, register.background.width or 0):

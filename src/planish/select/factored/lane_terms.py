@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from planish.isa.semantics import build
+from planish.isa.semantics import bit_parts, build
 from planish.isa.semantics.build import ONE, ZERO
 from planish.isa.semantics.node import COMMUTE, Node, const, node, scaled, terms_of, walk
 
@@ -123,15 +123,15 @@ def cut(x: Node, offset: int, width: int) -> Node:
             shift = x.args[1].low.bit_length() - 1
             if offset >= shift:
                 return cut(x.args[0], offset - shift, width)
-            return ZERO if offset + width <= shift else build.piece(x, offset, width)
+            return ZERO if offset + width <= shift else bit_parts.piece(x, offset, width)
         case "mul" if x.args[1].op == "const":
             return _cut_sum(x, offset, width)
         case "add" if x.low >= 0:
-            for start, size, part in build.parts_of(x, max(x.high.bit_length(), offset + width)):
+            for start, size, part in bit_parts.parts_of(x, max(x.high.bit_length(), offset + width)):
                 if part is not x and start <= offset and offset + width <= start + size:
                     return cut(part, offset - start, width)
             return _cut_sum(x, offset, width)
-    return build.piece(x, offset, width)
+    return bit_parts.piece(x, offset, width)
 
 
 def _cut_sum(x: Node, offset: int, width: int) -> Node:
@@ -140,12 +140,12 @@ def _cut_sum(x: Node, offset: int, width: int) -> Node:
     for term in terms_of(x):
         base, factor = (ONE, term.low) if term.op == "const" else scaled(term)
         if factor < 0:
-            return build.piece(x, offset, width)
+            return bit_parts.piece(x, offset, width)
         below.append(build.multiply(base, const(factor & ((1 << offset) - 1))))
         inside.append(build.multiply(base, const(factor >> offset & ((1 << width) - 1))))
     rest = build.add(*below)
     if rest.low < 0 or rest.high >> offset:
-        return build.piece(x, offset, width)
+        return bit_parts.piece(x, offset, width)
     return build.wrap(build.add(*inside), width)
 
 

@@ -6,7 +6,7 @@
 >>> from planish.tuning.trial import TuningTask
 >>> folder = Path(tempfile.mkdtemp())
 >>> task = TuningTask("kernel nest() { }", "native", "0f", "gcc 12.2")
->>> _ = TrialStore(folder / "a").add(TuningTrial(task, Point.of({"rows": 8}), "ok", 1.0, 2.0))
+>>> _ = TrialStore(folder / "a").add(TuningTrial("ok", 1.0, 2.0, task=task, point=Point.of({"rows": 8})))
 >>> lines = "".join(export_lines(TrialStore(folder / "a")))
 >>> import_lines(TrialStore(folder / "b"), Source("a.jsonl", lines))
 (1, 0)

@@ -4,7 +4,7 @@
 >>> from planish.schedule.arguments import Point
 >>> task = TuningTask("kernel nest() { }", "native", "0f", "gcc 12.2")
 >>> store = TrialStore(Path(tempfile.mkdtemp()) / "trials.sqlite")
->>> trials = [TuningTrial(task, Point.of({"rows": n}), "ok", 1.0 / n, 1.0) for n in (1, 4)]
+>>> trials = [TuningTrial("ok", 1.0 / n, 1.0, task=task, point=Point.of({"rows": n})) for n in (1, 4)]
 >>> store.add_all(trials), store.add_all(trials)
 (2, 0)
 >>> str(store.best(task).point)

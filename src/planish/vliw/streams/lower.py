@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
@@ -25,20 +25,15 @@ from planish.ir.passes.update_idioms import updated
 from planish.ir.traverse import (
     WORK,
     bindings,
-    blocks_of,
-    children,
     expressions,
     loads,
     map_block,
-    map_expr,
     map_exprs,
     stored_arrays,
     substitute,
     variables,
     walk,
     walk_expr,
-    with_blocks,
-    with_children,
 )
 from planish.ir.types import BOOL, INDEX, Type
 from planish.select.c_text import Store
@@ -46,6 +41,7 @@ from planish.vliw.machine import VliwMachine
 from planish.vliw.program import Loop, StreamParameter, StreamProgram, StreamRegister
 from planish.vliw.streams.addresses import Pointers, base_name
 from planish.vliw.streams.moves import write_transfer
+from planish.vliw.streams.named_values import derive_sizes, without_names
 from planish.vliw.streams.patterns import LANE, OperationPattern, PatternSet, SumPattern, read_patterns
 from planish.vliw.streams.placement import LANES, place_arrays
 from planish.vliw.streams.selected import Alignment, write_selected
@@ -100,62 +96,11 @@ def lower(
 
     RefusedError where no operation does what is needed.
     """
-    kernel = _without_names(kernel, (programs or {}).keys())
-    kernel, derived = _derived_sizes(kernel)
+    kernel = without_names(kernel, (programs or {}).keys())
+    kernel, derived = derive_sizes(kernel)
     patterns = patterns_of(machine)
     writer = _Writer(kernel, Stream(patterns, Pointers(pointers), contract), derived, programs or {}, alignment)
     return replace(writer.written(), sizes=sizes or {}, plain=plain or {})
-
-
-def _without_names(kernel: Kernel, programs: Collection[str] = ()) -> Kernel:
-    """The kernel with a scalar cell for each named value, but for those in loops that are done by programs."""
-    lets: dict[str, Type] = {}
-
-    def celled(stmt: Stmt) -> tuple[Stmt, ...]:
-        if isinstance(stmt, Let):
-            lets[stmt.var] = type_of(stmt.value)
-            cell = Array(stmt.var, lets[stmt.var], (), True, "register")
-            return Alloc(cell, stmt.span), Assign(stmt.var, (), stmt.value, stmt.span)
-        if isinstance(stmt, For) and stmt.facts.instruction in programs:
-            return (stmt,)
-        return (with_blocks(stmt, [with_cells(x) for x in blocks_of(stmt)]),)
-
-    def with_cells(block: Block) -> Block:
-        return replace(block, body=tuple(y for x in block.body for y in celled(x)))
-
-    def loaded(stmt: Stmt, own: frozenset[str]) -> Stmt:
-        if isinstance(stmt, For) and stmt.facts.instruction in programs:
-            own = frozenset(x.var for x in walk(stmt) if isinstance(x, Let))
-
-        def load(x: Expr) -> Expr:
-            known = isinstance(x, Var) and x.name in lets and x.name not in own
-            return Load(x.name, (), lets[x.name]) if known and isinstance(x, Var) else x
-
-        blocks = [replace(x, body=tuple(loaded(y, own) for y in x.body)) for x in blocks_of(stmt)]
-        return map_exprs(lambda e: map_expr(load, e), with_blocks(stmt, blocks))
-
-    body = with_cells(kernel.body)
-    if not lets:
-        return kernel
-    return replace(kernel, body=replace(body, body=tuple(loaded(x, frozenset()) for x in body.body)))
-
-
-def _derived_sizes(kernel: Kernel) -> tuple[Kernel, dict[str, Expr]]:
-    """The kernel with a size for what takes more than sums and products of sizes, which its caller computes once."""
-    found: dict[Expr, str] = {}
-    sizes = set(kernel.sizes)
-
-    def visit(x: Expr) -> Expr:
-        own = variables(x)
-        is_work = isinstance(x, Binary | Select) and type_of(x) == INDEX and own and own <= sizes and not loads(x)
-        if is_work and any(isinstance(y, Select) or isinstance(y, Binary) and y.op in WORK for y in walk_expr(x)):
-            name = found.setdefault(x, f"size.{len(found)}")
-            return Var(name, INDEX)
-        return with_children(x, tuple(visit(y) for y in children(x)))
-
-    body = map_block(lambda s: map_exprs(visit, s), kernel.body)
-    fresh = tuple(found.values())
-    return replace(kernel, sizes=(*kernel.sizes, *fresh), body=body), {name: x for x, name in found.items()}
 
 
 @dataclass(slots=True)

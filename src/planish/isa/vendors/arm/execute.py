@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from planish.isa.semantics import build
+from planish.isa.semantics import bit_parts, build
 from planish.isa.semantics.node import Node, const
 from planish.isa.vendors.arm import syntax as s
 from planish.isa.vendors.arm.functions import call
@@ -320,7 +320,7 @@ def _binary(op: str, a: SymbolicValue, b: SymbolicValue) -> SymbolicValue:
     if op == ":":
         if a.width is None or b.width is None:
             raise Unreadable("bits without a width are put together")
-        return SymbolicValue(build.join([(0, b.width, b.node), (b.width, a.width, a.node)]), a.width + b.width)
+        return SymbolicValue(bit_parts.join([(0, b.width, b.node), (b.width, a.width, a.node)]), a.width + b.width)
     if op in ("<<", ">>"):
         return SymbolicValue(_moved(a.node, b.node if op == "<<" else build.negate(b.node)))
     made = _OPERATORS[op](a.node, b.node)

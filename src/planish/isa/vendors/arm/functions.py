@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from planish.isa.semantics import build
+from planish.isa.semantics import bit_parts, build
 from planish.isa.semantics.floats import FORMATS, Format
 from planish.isa.semantics.galois import CIPHERS, crc
 from planish.isa.semantics.node import FLOAT_BITS, Node, const, node
@@ -68,8 +68,8 @@ def rotated(x: SymbolicValue, by: SymbolicValue, left: bool) -> SymbolicValue:
     """Bits that leave on one side come in on the other."""
     width = _width(x)
     step = _known(by) % width if left else (width - _known(by)) % width
-    top, low = build.piece(x.node, width - step, step), build.piece(x.node, 0, width - step)
-    return SymbolicValue(build.join([(0, step, top), (step, width - step, low)]) if step else x.node, width)
+    top, low = bit_parts.piece(x.node, width - step, step), bit_parts.piece(x.node, 0, width - step)
+    return SymbolicValue(bit_parts.join([(0, step, top), (step, width - step, low)]) if step else x.node, width)
 
 
 def _sign_bits(x: SymbolicValue) -> SymbolicValue:
@@ -115,7 +115,7 @@ def _extreme(a: SymbolicValue, b: SymbolicValue, least: bool) -> SymbolicValue:
 
 def _extreme_number(a: SymbolicValue, b: SymbolicValue, least: bool) -> SymbolicValue:
     # A quiet NaN counts for nothing beside a number.
-    quiet = [build.conjoin(_apart(x), build.piece(x.node, _form(x).fraction - 1, 1)) for x in (a, b)]
+    quiet = [build.conjoin(_apart(x), bit_parts.piece(x.node, _form(x).fraction - 1, 1)) for x in (a, b)]
     first = build.conjoin(quiet[0], build.negation(_apart(b)))
     second = build.conjoin(quiet[1], build.negation(_apart(a)))
     chosen = _extreme(a, b, least).node
@@ -200,7 +200,7 @@ def to_whole(x: SymbolicValue, unsigned: bool, mode: int) -> SymbolicValue:
 def _reduced(op: SymbolicValue, x: SymbolicValue, size: SymbolicValue) -> SymbolicValue:
     del op
     width = _known(size)
-    parts = [build.piece(x.node, at, width) for at in range(0, _width(x), width)]
+    parts = [bit_parts.piece(x.node, at, width) for at in range(0, _width(x), width)]
     return SymbolicValue(build.wrap(build.add(*parts), width), width)
 
 

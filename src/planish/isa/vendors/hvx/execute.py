@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pycparser import c_ast, c_parser
 from pycparser.c_parser import ParseError
 
-from planish.isa.semantics import build
+from planish.isa.semantics import bit_parts, build
 from planish.isa.semantics.node import Node, const
 from planish.isa.vendors.hvx.functions import call
 from planish.isa.vendors.symbolic_state import Register, SymbolicValue, Unreadable, cut, merge_registers
@@ -293,9 +293,9 @@ def _chosen(machine: _Machine, width: int, given: list[c_ast.Node]) -> Node:
     for byte in range(width // 8):
         at = build.add(build.multiply(index, const(width // 8)), const(byte))
         bit = _read(machine, _Place(register, at, 1, False))
-        one, other = (build.piece(build.wrap(x, width), 8 * byte, 8) for x in (yes, no))
+        one, other = (bit_parts.piece(build.wrap(x, width), 8 * byte, 8) for x in (yes, no))
         parts.append((8 * byte, 8, build.select(bit, one, other)))
-    return build.join(parts)
+    return bit_parts.join(parts)
 
 
 _OPERATORS: dict[str, Callable[[Node, Node], Node]] = {

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable
 from fractions import Fraction
 
-from planish.isa.semantics import build
+from planish.isa.semantics import bit_parts, build
 from planish.isa.semantics.floats import FORMATS
 from planish.isa.semantics.galois import CIPHERS, crc, field_product
 from planish.isa.semantics.node import FLOAT_BITS, Node, const, node
@@ -182,7 +182,7 @@ def _in_field(arguments: tuple[Operand, ...], _: Rounding) -> SymbolicValue:
 def _is_signalling(arguments: tuple[Operand, ...], _: Rounding) -> SymbolicValue:
     (x,) = _values(arguments)
     apart = node("funord", (x.node, x.node), (x.kind,))
-    loud = build.negation(build.piece(x.node, FORMATS[x.kind].fraction - 1, 1))
+    loud = build.negation(bit_parts.piece(x.node, FORMATS[x.kind].fraction - 1, 1))
     return SymbolicValue(build.conjoin(apart, loud), 1)
 
 
