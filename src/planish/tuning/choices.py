@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -20,7 +21,7 @@ from planish.options import Options
 from planish.run.toolchains.cross import compiler_for
 from planish.schedule.arguments import NestChoice, Point, Value
 from planish.target.load import load_target
-from planish.tuning.store.trial_store import TrialStore
+from planish.tuning.store.trial_store import TrialStore, default_store
 from planish.tuning.tasks import task_of
 from planish.tuning.trial import TuningTask, TuningTrial
 from planish.version import VERSION
@@ -30,10 +31,14 @@ GAIN = 0.98
 """Of the default's time, what a point has to be below to take its place: less is what the clock's noise may be."""
 
 
+class TrialStoreWarning(UserWarning):
+    """The user's trial store cannot be read; builds go on without it."""
+
+
 def with_known_choices(source: Source, options: Options, store: TrialStore) -> Options:
     """The options with the best points that a store has of a file's nests on this machine, or where versions are timed
     on another one; as they are where a script, or a record, says what is to be done, or there is no store. PlanishError
-    as of `read_file`."""
+    as of `read_file`, and where a store that was asked for cannot be read; the user's own is only warned of."""
     if not _is_asked(options, store):
         return options
     return choose_for(read_file(source, options).functions, options, store)
@@ -48,17 +53,27 @@ def choose_for(functions: Iterable[CFunction], options: Options, store: TrialSto
         compiler = compiler_for(target, options.compiler)
     except PlanishError:
         return options  # a build says so; what is only shown needs none
-    found: dict[str, NestChoice] = {}
-    for function in functions:
-        for region in function.regions if options.function in (None, function.name) else ():
-            task = task_of(region, options, target, compiler)
-            best = store.best(task)
-            # What another machine found may be slower on this one: only a clock says so.
-            if best is None and options.measure:
-                best = store.best_elsewhere(task)
-            if best is not None and best.score < GAIN:
-                found[task.kernel] = choice_of(best, task)
+    named = (x for x in functions if options.function in (None, x.name))
+    tasks = [task_of(region, options, target, compiler) for x in named for region in x.regions]
+    try:
+        found = {x.kernel: best for x in tasks if (best := _best_choice(store, x, options.measure)) is not None}
+    except PlanishError as error:
+        if store.path != default_store():
+            raise
+        advice = "what is built goes on without it: delete or move the file, or give `planish build` --no-trials"
+        told = replace(error.diagnostic, severity="warning", help=advice)
+        warnings.warn(TrialStoreWarning(told.render()), stacklevel=2)
+        return options
     return replace(options, choices=tuple(found[x] for x in sorted(found)))
+
+
+def _best_choice(store: TrialStore, task: TuningTask, measured: bool) -> NestChoice | None:
+    """The best point of a nest, if it is any better than the default."""
+    best = store.best(task)
+    # What another machine found may be slower on this one: only a clock says so.
+    if best is None and measured:
+        best = store.best_elsewhere(task)
+    return choice_of(best, task) if best is not None and best.score < GAIN else None
 
 
 def _is_asked(options: Options, store: TrialStore) -> bool:
