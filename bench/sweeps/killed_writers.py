@@ -8,6 +8,7 @@ A writer notes the digest of each trial behind `add`; what is noted has to be in
 
 from __future__ import annotations
 
+import argparse
 import os
 import random
 import signal
@@ -83,10 +84,13 @@ def _end(pid: int) -> None:
 
 def main() -> int:
     """0 where nothing is lost."""
-    kills, writers = (*map(int, sys.argv[1:]), 1000, 4)[:2] if len(sys.argv) != 2 else (int(sys.argv[1]), 4)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("kills", nargs="?", type=int, default=1000)
+    parser.add_argument("writers", nargs="?", type=int, default=4)
+    asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="planish-kills-") as folder:
-        found = kill_writers(kills, writers, Path(folder))
-    print(f"{found.kills} kills of {writers} writers on {usable_cores()} cores in {found.seconds:.0f} s")
+        found = kill_writers(asked.kills, asked.writers, Path(folder))
+    print(f"{found.kills} kills of {asked.writers} writers on {usable_cores()} cores in {found.seconds:.0f} s")
     print(f"{found.committed} trials were committed, {found.lost} of them are lost; damage: {found.damage or 'none'}")
     return 1 if found.lost or found.damage else 0
 
