@@ -15,7 +15,7 @@ from planish.ir.types import F64, I32
 from planish.run.calls.signature import CallCase, Parameter, Signature
 from planish.run.processes.sandbox import Limits
 from planish.run.timing import clock, stopwatch
-from planish.run.timing.clock import CHILDREN, ClockError, measure, measure_afresh, measure_first
+from planish.run.timing.clock import CHILDREN, ClockError, measure, measure_afresh, measure_bounded, measure_first
 
 Build = Callable[[str, Signature], Path]
 
@@ -129,3 +129,12 @@ def test_long_calls_are_not_the_difference_of_longer_times(
     runner = stopwatch._prepare(library, given, drawn, stopwatch.SHORT)
     assert runner.looped is repeated
     assert stopwatch._sample(runner, drawn) == pytest.approx(call, rel=1e-6)
+
+
+def test_a_race_that_cannot_be_won_is_stopped(build: Build) -> None:
+    fast, slow = ("fast", build(FAST, SCALE)), ("slow", build(SLOW, SCALE))
+    case = CallCase({"n": 20_000}, {"x": 20_000})
+    before, after, stopped = measure_bounded(fast, slow, SCALE, case, 1.5, budget_seconds=0.5)
+    assert stopped and before.rounds == after.rounds <= 3
+    *_, stopped = measure_bounded(slow, fast, SCALE, case, 1.5, budget_seconds=0.05)
+    assert not stopped

@@ -87,9 +87,9 @@ class Arguments:
         self.fill(drawn.arrays)
 
     def fill(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Copies the arrays in, and clears the place of the result."""
-        for name, view in self.views.items():
-            view[:] = arrays[name]
+        """Copies arrays in, others stay as they are; and clears the place of the result."""
+        for name, values in arrays.items():
+            self.views[name][:] = values
         self._result[:] = 0
 
     def result(self) -> npt.NDArray[Any] | None:

@@ -82,12 +82,31 @@ def measure(
     made only once. Raises ClockError (E0806) where a contestant crashes or does not end, or where its first call takes
     longer than `patience`, seconds of each core's time (0: any).
     """
+    return _measure(libraries, signature, case, budget_seconds, min_rounds, cores, limits, patience, 0.0)[0]
+
+
+def measure_bounded(
+    rival: tuple[str, Path], own: tuple[str, Path], signature: Signature, case: CallCase, bound: float,
+    budget_seconds: float = 0.5, min_rounds: int = 5, cores: int = 1,
+) -> tuple[Timing, Timing, bool]:  # fmt: skip
+    """As `measure`, for a contestant beside its rival: the race is stopped after few rounds where the fastest of its
+    samples is not within `bound` times the rival's time. The times of both, and whether the race was stopped."""
+    (before, after), stopped = _measure(
+        (rival, own), signature, case, budget_seconds, min_rounds, cores, None, 0.0, bound
+    )  # fmt: skip
+    return before, after, stopped
+
+
+def _measure(
+    libraries: Sequence[tuple[str, Path]], signature: Signature, case: CallCase, budget_seconds: float,
+    min_rounds: int, cores: int, limits: Limits | None, patience: float, bound: float,
+) -> tuple[tuple[Timing, ...], bool]:  # fmt: skip
     if not libraries:
-        return ()
+        return (), False
     contestants = tuple((label, str(path)) for label, path in libraries)
     # Against the front guard every array starts on a page: the alignment that benchmark programs ask for.
     placed = replace(case, placement="start")
-    request = TimingRequest(contestants, signature, placed, budget_seconds, min_rounds, cores, patience)
+    request = TimingRequest(contestants, signature, placed, budget_seconds, min_rounds, cores, patience, bound)
     bounds = limits or Limits(seconds=DEFAULT_SECONDS + 8 * budget_seconds)
     child = run_child("planish.run.timing.stopwatch:measure_rounds", request, bounds)
     label = child.progress or contestants[0][0]
@@ -96,7 +115,8 @@ def measure(
         case "ok" if "error" in child.value:
             reason = str(child.value["error"])
         case "ok":
-            return tuple(timing_of(label, s) for (label, _), s in zip(contestants, child.value["samples"], strict=True))
+            found = zip(contestants, child.value["samples"], strict=True)
+            return tuple(timing_of(label, s) for (label, _), s in found), bool(child.value["stopped"])
         case "timeout":
             seconds = patience if child.signal == signal.SIGPROF.name else bounds.seconds
             reason = f"{where} did not end within {seconds:g} s"

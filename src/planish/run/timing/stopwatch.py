@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -32,13 +33,16 @@ the difference of two long times, which may come out as nothing; reading the clo
 _CALLS = 5  # a sample takes at least so many times as long as the longest call that is repeated
 _MOST_REPEATS = 1 << 22
 _LONG = 0.5  # seconds: a call that takes more needs no warm-up, and the first one is a sample
+_BEYOND_CACHES = 1 << 26  # bytes of arrays, of which no cache of a core's own keeps anything
+_LOOKED_AT = (1, 3, 8)  # rounds after which a race may be stopped
 _OVERRUN = 4.0  # the budget may be overrun by this factor to reach the least number of rounds
 
 
 @dataclass(frozen=True, slots=True)
 class TimingRequest:
-    """The request: labelled libraries, what to call, the seconds to spend, the least rounds, the cores to run on; and
-    the seconds of each core that a first call may take before SIGPROF ends the child, 0 for any."""
+    """The request: labelled libraries, what to call, the seconds to spend, the least rounds, the cores to run on; the
+    seconds of each core that a first call may take before SIGPROF ends the child, 0 for any; and the part of the first
+    contestant's time that the last one has to reach, or else the race is stopped early, 0 for any."""
 
     contestants: tuple[tuple[str, str], ...]
     signature: Signature
@@ -47,6 +51,7 @@ class TimingRequest:
     min_rounds: int
     cores: int
     patience: float = 0.0
+    bound: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,26 +63,28 @@ class _Runner:
     looped: bool
     first: float | None
     """The seconds of the first call where that is a sample already."""
+    changed: tuple[str, ...] | None
+    """The arrays that a call changes; None where that was not looked at."""
 
 
 def measure_rounds(request: TimingRequest, report: Report) -> dict[str, Any]:
-    """Samples in seconds per call, a list for each contestant: {"samples": [...]}, or {"error": text}."""
+    """Samples in seconds per call, a list for each contestant: {"samples": [...], "stopped": whether the race was
+    stopped early}, or {"error": text}."""
     pin(request.cores)
     try:
         libraries = [Library(path, request.signature) for _, path in request.contestants]
     except LibraryError as error:
         return {"error": str(error)}
-    drawn = _settle(request, libraries[0], report)
+    drawn, arguments = _settle(request, libraries[0], report)
     deadline = time.perf_counter() + request.budget_seconds
     hard = deadline + (_OVERRUN - 1) * request.budget_seconds
-    arguments = Arguments(request.signature, drawn, request.case.placement)
     runners = []
     for (label, _), library in zip(request.contestants, libraries, strict=True):
         report(label)
         short = SHORT if request.cores == 1 else SHORT_OF_THREADS
         runners.append(_prepare(library, arguments, drawn, short, request.patience * request.cores))
     samples: list[list[float]] = [[] if r.first is None else [r.first] for r in runners]
-    rounds = 0
+    rounds, restored = 0, _list_restored(drawn, (x.changed for x in runners))
     while not all(samples) or time.perf_counter() < (hard if rounds < request.min_rounds else deadline):
         # Each round starts with another contestant, so that no one always runs after the same neighbour.
         for turn in range(len(runners)):
@@ -85,9 +92,17 @@ def measure_rounds(request: TimingRequest, report: Report) -> dict[str, Any]:
             if samples[number] and time.perf_counter() >= hard:
                 continue
             report(request.contestants[number][0])
-            samples[number].append(_sample(runners[number], drawn))
+            samples[number].append(_sample(runners[number], restored))
         rounds += 1
-    return {"samples": samples}
+        if rounds in _LOOKED_AT and request.bound and _is_hopeless(samples, request.bound):
+            return {"samples": samples, "stopped": True}
+    return {"samples": samples, "stopped": False}
+
+
+def _is_hopeless(samples: Sequence[Sequence[float]], bound: float) -> bool:
+    """Whether the last contestant is out of reach of a part of the first one's time: with its fastest sample, since
+    what else runs on a machine only ever adds to a time."""
+    return min(samples[-1]) > bound * median(samples[0])
 
 
 def pin(cores: int) -> None:
@@ -97,21 +112,23 @@ def pin(cores: int) -> None:
         os.sched_setaffinity(0, allowed[-cores:])
 
 
-def _settle(request: TimingRequest, library: Library, report: Report) -> Drawn:
-    """The first distribution on which the first contestant gives finite results, as the oracle would choose."""
-    chosen = request.case.distribution
+def _settle(request: TimingRequest, library: Library, report: Report) -> tuple[Drawn, Arguments]:
+    """The first distribution on which the first contestant gives finite results, as the oracle would choose, with
+    memory for its arrays."""
+    chosen, placement = request.case.distribution, request.case.placement
     if chosen != "auto":
-        return draw(request.signature, request.case, chosen)
+        drawn = draw(request.signature, request.case, chosen)
+        return drawn, Arguments(request.signature, drawn, placement)
     report(request.contestants[0][0])
-    first: Drawn | None = None
+    first: tuple[Drawn, Arguments] | None = None
     for distribution in AUTO:
         drawn = draw(request.signature, request.case, distribution)
-        first = first or drawn
-        arguments = Arguments(request.signature, drawn, request.case.placement)
+        arguments = Arguments(request.signature, drawn, placement)
+        first = first or (drawn, arguments)
         with _limited(request.patience * request.cores):
             library.call(arguments)
         if all(finite(arguments.views[p.name], p.type) for p in request.signature.arrays):
-            return drawn
+            return drawn, arguments
         if distribution == AUTO[-1]:
             break
     assert first is not None
@@ -140,13 +157,13 @@ def _prepare(library: Library, arguments: Arguments, drawn: Drawn, short: float,
         library.call(arguments)
     first = time.perf_counter() - started
     if first >= _LONG:
-        return _Runner(library, arguments, nothing, 1, False, first)
+        return _Runner(library, arguments, nothing, 1, False, first, None)
     # Never called on its own result: that may be no valid input, and its values may leave the range of floats.
     changed = tuple(name for name, view in arguments.views.items() if not _same(view, drawn.arrays[name]))
-    arguments.fill(drawn.arrays)
+    arguments.fill(_list_restored(drawn, [changed]))
     alone = seconds = _timed(library, arguments, 1, nothing)
     if seconds >= short:
-        return _Runner(library, arguments, nothing, 1, False, None)
+        return _Runner(library, arguments, nothing, 1, False, None, changed)
     restore = Restore(arguments, drawn.arrays, changed)
     repeats, sample = 4, _CALLS * short
     while repeats < _MOST_REPEATS:
@@ -155,14 +172,24 @@ def _prepare(library: Library, arguments: Arguments, drawn: Drawn, short: float,
             break
         repeats *= 2
     if alone >= _ALONE and _restoring(library, arguments, repeats, restore) > seconds / 2:
-        return _Runner(library, arguments, nothing, 1, False, None)
+        return _Runner(library, arguments, nothing, 1, False, None, changed)
     times = max(1, round(repeats * sample / max(seconds, 1e-9)))
-    return _Runner(library, arguments, restore, times, True, None)
+    return _Runner(library, arguments, restore, times, True, None, changed)
 
 
-def _sample(runner: _Runner, drawn: Drawn) -> float:
+def _list_restored(drawn: Drawn, changed: Iterable[Sequence[str] | None]) -> dict[str, npt.NDArray[Any]]:
+    """The arrays that are restored before a sample: all, which so are in the caches as far as they fit; of those that
+    do not by far the ones that some contestant changes, since copying the others would take most of the time."""
+    names: set[str] = set()
+    for some in changed:
+        names |= {*(drawn.arrays if some is None else some)}
+    small = sum(x.nbytes for x in drawn.arrays.values()) <= _BEYOND_CACHES
+    return {name: x for name, x in drawn.arrays.items() if small or name in names}
+
+
+def _sample(runner: _Runner, restored: Mapping[str, npt.NDArray[Any]]) -> float:
     """Seconds per call."""
-    runner.arguments.fill(drawn.arrays)
+    runner.arguments.fill(restored)
     clear_environment()
     if not runner.looped:
         return max(1e-9, _timed(runner.library, runner.arguments, 1, runner.restore))
@@ -185,4 +212,5 @@ def _restoring(library: Library, arguments: Arguments, times: int, restore: Rest
 
 
 def _same(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> bool:
-    return bool(np.array_equal(a.view(np.uint8), b.view(np.uint8)))
+    words = np.uint64 if a.nbytes % 8 == 0 else np.uint8
+    return bool(np.array_equal(a.view(words), b.view(words)))
