@@ -23,6 +23,7 @@ from planish.run.toolchains.missing_headers import pointing_at_headers
 from planish.target.load import load_target
 from planish.tuning.evaluator import NestEvaluator
 from planish.tuning.measurement import Evaluate
+from planish.tuning.points.builder import PointBuilder
 from planish.tuning.searches.registry import make_search
 from planish.tuning.spaces.script_space import HoledScript, read_holes
 from planish.tuning.spaces.search_space import SearchSpace
@@ -102,7 +103,7 @@ def _check(nests: tuple[TunedNest, ...], script: HoledScript | None, source: Sou
 
 def _measure_here(wishes: TuningWishes) -> MakeEvaluate:
     def make(nest: TunedNest, job: Job, script: HoledScript | None) -> Evaluate:
-        return NestEvaluator.of(nest, job, wishes.seconds, script).evaluate
+        return NestEvaluator(PointBuilder.of(nest, job, script), job.bench.folder, wishes.seconds).evaluate
 
     return make
 

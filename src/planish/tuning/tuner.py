@@ -23,6 +23,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from math import inf
+from typing import Literal
 
 from planish.core.progress import Progress, keep_quiet
 from planish.schedule.arguments import Point
@@ -68,10 +69,27 @@ class TuningResult:
     reason: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class TrialRequest:
+    """A point that is to be measured: its number in the run, and the ratio that it has to come near to."""
+
+    number: int
+    point: Point
+    bound: float
+
+
+Stage = Literal["default", "search", "confirm", "done"]
+
+
 @dataclass(slots=True)
 class Tuner:
-    """Tunes one task. `clock` says the seconds that have gone by, `now` the time of day, for tests. `tell` hears what
-    is being done. What is known of the store's trials counts unless `fresh`."""
+    """Tunes one task: says which point is next and hears what came of it. `clock` says the seconds that have gone by,
+    `now` the time of day, for tests. `tell` hears what is being done. What is known of the store's trials counts unless
+    `fresh`.
+
+    Up to `ahead` points are asked for before what came of the first of them is heard. The search hears of points in
+    their order, and of the one `ahead` places before each that it suggests: which points it suggests depends on the
+    ratios alone, not on how many machines measure, and how fast."""
 
     task: TuningTask
     space: SearchSpace
@@ -84,74 +102,148 @@ class Tuner:
     clock: Callable[[], float] = time.monotonic
     now: Callable[[], str] = lambda: datetime.now(UTC).isoformat(timespec="seconds")
     session: str = field(default_factory=lambda: uuid.uuid4().hex)
+    ahead: int = 1
     known: dict[Point, float] = field(default_factory=dict)
     made: int = 0
+    _search: TuningSearch | None = None
+    _budget: TuningBudget = field(default_factory=TuningBudget)
+    _began: float = 0.0
+    _stage: Stage = "default"
+    _reason: str = ""
+    _issued: dict[int, TrialRequest] = field(default_factory=dict)
+    _arrived: dict[int, TuningTrial] = field(default_factory=dict)
+    _count: int = 0
+    _confirmed: int = 0
+    _needed: int = -1
+    _default: TuningTrial | None = None
 
     def run(self, search: TuningSearch, budget: TuningBudget) -> TuningResult:
         """Goes on until the budget is spent, the search is at its end, or the user interrupts; the best trial is one of
         the store's, and never worse than the default, which is measured first."""
-        began = self.clock()
-        self._recall(search)
-        default = self._try(self.space.default, search.name)
-        search.hear(default.point, default.ratio)
-        reason, repeats = "", 0
+        self.begin(search, budget)
         try:
-            while not reason:
-                if budget.trials is not None and self.made >= budget.trials:
-                    reason = f"the budget of {budget} is spent"
-                elif budget.seconds is not None and self.clock() - began >= budget.seconds:
-                    reason = f"the budget of {budget} is spent"
-                else:
-                    point = search.suggest()
-                    if point is None or repeats >= REPEATS:
-                        break
-                    if point in self.known:
-                        search.hear(point, self.known[point])
-                        repeats += 1
-                        continue
-                    repeats = 0
-                    trial = self._try(point, search.name)
-                    search.hear(point, trial.ratio)
+            while (request := self.next_request()) is not None:
+                found = self.evaluate(request.point, request.bound)
+                if found.outcome == "died":
+                    found = self.evaluate(request.point, request.bound)
+                self.hear(request, found)
         except KeyboardInterrupt:
-            reason = INTERRUPTED
-        if reason != INTERRUPTED:
-            self._confirm(search.name)
-        return TuningResult(default, self._best(default), self.made, len(self.known), not reason, reason)
+            return self.result(INTERRUPTED)
+        return self.result()
 
-    def _recall(self, search: TuningSearch) -> None:
+    def begin(self, search: TuningSearch, budget: TuningBudget) -> None:
         """Tells the search what the store knows of the space. A trial whose process died says nothing of its point."""
+        self._search, self._budget, self._began = search, budget, self.clock()
         for trial in () if self.fresh else self.store.trials(self.task):
             if trial.outcome != "died" and self.space.complete(trial.point.as_dict()) == trial.point:
                 self.known[trial.point] = trial.ratio
                 search.hear(trial.point, trial.ratio)
 
-    def _confirm(self, search: str) -> None:
-        """Measures what is the best once more, since of many that are alike the luckiest is that."""
-        for _ in range(CONFIRMED):
-            best = self.store.best(self.task)
-            if best is None or best.point == self.space.default or self.store.count(self.task, best.point) > 1:
-                return
-            self._try(best.point, search, inf)
+    @property
+    def done(self) -> bool:
+        """Whether nothing is left to be measured."""
+        return self._stage == "done"
 
-    def _try(self, point: Point, search: str, bound: float | None = None) -> TuningTrial:
-        least = min((x for x in self.known.values()), default=inf)
-        best = f", best so far {1 / least:.2f}x" if 0 < least < inf else ""
-        self.tell(f"{self.label}: trial {len(self.known) + 1}{best}")
-        bound = least if bound is None else bound
-        found = self.evaluate(point, bound)
-        if found.outcome == "died":
-            found = self.evaluate(point, bound)
+    def next_request(self) -> TrialRequest | None:
+        """What is to be measured next; None while what is under way has to be heard first, and when all is done."""
+        if self._stage == "default":
+            if self._count == 0:
+                return self._request(self.space.default, self._least())
+            if not self._take_up(0):
+                return None
+            self._stage = "search"
+        while self._stage == "search":
+            if not self._take_up(max(self._count - self.ahead, self._needed)):
+                return None
+            if (request := self._suggested()) is not None:
+                return request
+        if self._stage == "confirm":
+            return self._confirmation()
+        return None
+
+    def hear(self, request: TrialRequest, found: Measurement) -> TuningTrial:
+        """Keeps what came of a request."""
         self.made += 1
-        trial = self._trial(point, found, search)
+        trial = TuningTrial(
+            **asdict(found), task=self.task, point=request.point, label=self.label, version=PLANISH,
+            search=self._search.name if self._search is not None else "", seed=self.seed, session=self.session,
+            number=request.number + 1, made=self.now(),
+        )  # fmt: skip
         self.store.add(trial)
-        self.known[point] = found.ratio
+        self._arrived[request.number] = trial
+        if request.number == 0:
+            self._default = trial
         return trial
 
-    def _trial(self, point: Point, found: Measurement, search: str) -> TuningTrial:
-        return TuningTrial(
-            **asdict(found), task=self.task, point=point, label=self.label, version=PLANISH, search=search,
-            seed=self.seed, session=self.session, number=self.made, made=self.now(),
-        )  # fmt: skip
+    def result(self, reason: str = "") -> TuningResult:
+        """What was found so far; `reason`: why it has to end."""
+        self._take_up(self._count, forced=True)
+        reason = reason or self._reason
+        best = None if self._default is None else self._best(self._default)
+        return TuningResult(self._default, best, self.made, len(self.known), not reason, reason)
+
+    def _request(self, point: Point, bound: float) -> TrialRequest:
+        least = self._least()
+        best = f", best so far {1 / least:.2f}x" if 0 < least < inf else ""
+        self.tell(f"{self.label}: trial {len(self.known) + len(self._issued) + 1}{best}")
+        made = self._issued[self._count] = TrialRequest(self._count, point, bound)
+        self._count += 1
+        return made
+
+    def _take_up(self, last: int, forced: bool = False) -> bool:
+        """Lets the search hear of all requests up to a number, in their order; False where one is still measured."""
+        assert self._search is not None
+        for number in sorted(x for x in self._issued if x <= last):
+            trial = self._arrived.pop(number, None)
+            if trial is None and forced:
+                continue
+            if trial is None:
+                return False
+            del self._issued[number]
+            self.known[trial.point] = trial.ratio
+            self._search.hear(trial.point, trial.ratio)
+        return True
+
+    def _suggested(self) -> TrialRequest | None:
+        """The search's next point; None where what is under way is `_needed` first, or the `_stage` is another one."""
+        assert self._search is not None
+        budget = self._budget
+        spent = budget.trials is not None and self._count >= budget.trials
+        if spent or (budget.seconds is not None and self.clock() - self._began >= budget.seconds):
+            self._reason, self._stage = f"the budget of {budget} is spent", "confirm"
+            return None
+        measured = {x.point for x in self._issued.values()}
+        for _ in range(REPEATS):
+            point = self._search.suggest()
+            if point is None:
+                break
+            if point in self.known:
+                self._search.hear(point, self.known[point])
+            elif point not in measured:
+                self._search.expect(point)
+                return self._request(point, self._least())
+        if measured:
+            # What is under way may lead the search elsewhere.
+            self._needed = min(self._issued)
+        else:
+            self._stage = "confirm"
+        return None
+
+    def _confirmation(self) -> TrialRequest | None:
+        """What is the best once more, since of many that are alike the luckiest is that."""
+        if not self._take_up(self._count):
+            return None
+        if self._confirmed < CONFIRMED:
+            self._confirmed += 1
+            best = self.store.best(self.task)
+            tried = 2 if best is None else self.store.count(self.task, best.point)
+            if best is not None and best.point != self.space.default and tried < 2:
+                return self._request(best.point, inf)
+        self._stage = "done"
+        return None
+
+    def _least(self) -> float:
+        return min(self.known.values(), default=inf)
 
     def _best(self, default: TuningTrial) -> TuningTrial | None:
         best = self.store.best(self.task)

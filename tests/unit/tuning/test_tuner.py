@@ -7,6 +7,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from math import inf, log2
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -19,7 +20,7 @@ from planish.tuning.searches.search import TuningSearch
 from planish.tuning.spaces.search_space import SearchSpace
 from planish.tuning.store.trial_store import TrialStore
 from planish.tuning.trial import TuningTask
-from planish.tuning.tuner import Tuner, TuningBudget
+from planish.tuning.tuner import TrialRequest, Tuner, TuningBudget
 
 TASK = TuningTask("kernel nest(; )", "native", "0f", "gcc 12")
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
@@ -205,3 +206,28 @@ def test_a_search_may_be_another_one() -> None:
 
     search: TuningSearch = Fixed()
     assert replace(TuningBudget(), trials=3).trials == 3 and search.suggest() is None
+
+
+@pytest.mark.parametrize("name", HERE)
+@pytest.mark.parametrize("order", ["first", "last", "any"])
+def test_points_that_are_measured_side_by_side_do_not_depend_on_which_comes_first(
+    name: str, order: str, tmp_path: Path
+) -> None:
+    def points(file: str, choose: Callable[[int], int], most: int) -> list[tuple[int, Point]]:
+        one = tuner(TrialStore(tmp_path / file), ahead=4)
+        one.begin(make_search(name, SPACE, 7), TuningBudget(trials=25))
+        waiting: list[TrialRequest] = []
+        while not one.done:
+            while len(waiting) < most and (request := one.next_request()) is not None:
+                waiting.append(request)
+            if waiting:
+                request = waiting.pop(choose(len(waiting)))
+                one.hear(request, measure(request.point, request.bound))
+        assert one.result().trials == one.made >= 25
+        return sorted((x.number, x.point) for x in one.store.trials())
+
+    rng = Random(5)
+    choose = {"first": lambda n: 0, "last": lambda n: n - 1, "any": rng.randrange}[order]
+    found = points("a", choose, 4)
+    assert found == points("b", lambda n: 0, 1), "as of one machine"
+    assert len({x for _, x in found}) >= 24, "no point is measured twice, but the best"

@@ -34,6 +34,7 @@ class EvolutionarySearch:
         self._space, self._rng = space, Random(seed)
         self._firsts = [space.default_of(x) for x in space.alternatives]
         self.heard: dict[Point, float] = {}
+        self._expected: set[Point] = set()
 
     @property
     def population(self) -> list[Point]:
@@ -50,12 +51,17 @@ class EvolutionarySearch:
         population = self.population
         for _ in range(50):
             made = self._breed(population)
-            if made not in self.heard:
+            if made not in self.heard and made not in self._expected:
                 return made
         return self._space.sample(self._rng)
 
+    def expect(self, point: Point) -> None:
+        """A point that is not suggested again."""
+        self._expected.add(point)
+
     def hear(self, point: Point, ratio: float) -> None:
         """A point that others may come of."""
+        self._expected.discard(point)
         self.heard[point] = min(ratio, self.heard.get(point, inf))
 
     def _breed(self, population: list[Point]) -> Point:

@@ -27,5 +27,8 @@ class ExhaustiveSearch:
         """The next point."""
         return next(self._left, None)
 
+    def expect(self, point: Point) -> None:
+        """Nothing depends on it."""
+
     def hear(self, point: Point, ratio: float) -> None:
         """Nothing depends on it."""

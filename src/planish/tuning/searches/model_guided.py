@@ -44,6 +44,7 @@ class ModelGuidedSearch:
         self._features = FeatureMap(space)
         self._firsts = [space.default_of(x) for x in space.alternatives]
         self.heard: dict[Point, float] = {}
+        self._expected: set[Point] = set()
 
     def suggest(self) -> Point | None:
         """The most promising point that was not heard of."""
@@ -61,8 +62,13 @@ class ModelGuidedSearch:
         scored = [(_improvement(best, *forest.predict(self._features.of(x))), x) for x in candidates]
         return max(scored, key=lambda x: x[0])[1]
 
+    def expect(self, point: Point) -> None:
+        """A point that is no candidate any more."""
+        self._expected.add(point)
+
     def hear(self, point: Point, ratio: float) -> None:
         """A point for the model to learn from."""
+        self._expected.discard(point)
         self.heard[point] = min(ratio, self.heard.get(point, inf))
 
     def _candidates(self) -> list[Point]:
@@ -74,7 +80,7 @@ class ModelGuidedSearch:
             )
         for _ in range(CANDIDATES // 2):
             found[self._space.sample(self._rng)] = None
-        return [x for x in found if x not in self.heard]
+        return [x for x in found if x not in self.heard and x not in self._expected]
 
 
 def _improvement(best: float, mean: float, spread: float) -> float:

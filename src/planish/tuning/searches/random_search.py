@@ -28,5 +28,8 @@ class RandomSearch:
         """Any point."""
         return self._firsts.pop(0) if self._firsts else self._space.sample(self._rng)
 
+    def expect(self, point: Point) -> None:
+        """Nothing depends on it."""
+
     def hear(self, point: Point, ratio: float) -> None:
         """Nothing depends on it."""

@@ -4,6 +4,7 @@
 >>> class Constant:
 ...     name = "constant"
 ...     def suggest(self): return Point()
+...     def expect(self, point): pass
 ...     def hear(self, point, ratio): pass
 >>> isinstance(Constant(), TuningSearch)
 True
@@ -24,6 +25,9 @@ class TuningSearch(Protocol):
 
     def suggest(self) -> Point | None:
         """The next point, which may be one that is known; None at the end of the space."""
+
+    def expect(self, point: Point) -> None:
+        """A point that is being measured, of which it may hear after others are suggested: another one is more use."""
 
     def hear(self, point: Point, ratio: float) -> None:
         """What came of a point: its time over the default's; infinite where it failed."""

@@ -48,6 +48,9 @@ class TpeSearch:
             self._study.tell(trial, FAILED)
         return None
 
+    def expect(self, point: Point) -> None:
+        """The study knows what it has asked for."""
+
     def hear(self, point: Point, ratio: float) -> None:
         """A point of its own; of others the study hears nothing."""
         trial = self._asked.pop(point, None)
