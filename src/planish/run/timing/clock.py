@@ -75,7 +75,8 @@ def measure(
 ) -> tuple[Timing, ...]:
     """Times the libraries (built with `entry_text` in them) on the same data, one sample each per round.
 
-    The child is bound to `cores` cores. Arrays are restored before every sample, in the default floating environment;
+    The child is bound to `cores` cores; on one it is the processor's time that is measured, so that what else runs
+    beside it costs none of it. Arrays are restored before every sample, in the default floating environment;
     calls below 200 µs (1 ms on several cores, whose threads have to be awake) are repeated by a loop in C, which
     restores what the function changes before every call, and what the copies alone cost is subtracted. Rounds go on
     until the budget is spent, and until `min_rounds` unless that takes four times the budget; a call of seconds may be

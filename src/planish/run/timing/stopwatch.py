@@ -1,5 +1,8 @@
 """The child's side of the clock: contestants take turns on one core, with data restored for each of them.
 
+On one core the processor's time is measured: what else runs on the machine is no part of it. Where several share the
+work, it is the time on the wall.
+
     value = measure_rounds(Race((("before", a), ("after", b)), signature, case, 2.0, 5, 1), report)
 """
 
@@ -8,7 +11,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from statistics import median
@@ -63,6 +66,7 @@ class _Runner:
     looped: bool
     first: float | None
     """The seconds of the first call where that is a sample already."""
+    now: Callable[[], float]
     changed: tuple[str, ...] | None
     """The arrays that a call changes; None where that was not looked at."""
 
@@ -82,7 +86,8 @@ def measure_rounds(request: TimingRequest, report: Report) -> dict[str, Any]:
     for (label, _), library in zip(request.contestants, libraries, strict=True):
         report(label)
         short = SHORT if request.cores == 1 else SHORT_OF_THREADS
-        runners.append(_prepare(library, arguments, drawn, short, request.patience * request.cores))
+        now = time.process_time if request.cores == 1 else time.perf_counter
+        runners.append(_prepare(library, arguments, drawn, short, now, request.patience * request.cores))
     samples: list[list[float]] = [[] if r.first is None else [r.first] for r in runners]
     rounds, restored = 0, _list_restored(drawn, (x.changed for x in runners))
     while not all(samples) or time.perf_counter() < (hard if rounds < request.min_rounds else deadline):
@@ -146,35 +151,37 @@ def _limited(seconds: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_PROF, 0.0)
 
 
-def _prepare(library: Library, arguments: Arguments, drawn: Drawn, short: float, patience: float = 0.0) -> _Runner:
+def _prepare(
+    library: Library, arguments: Arguments, drawn: Drawn, short: float, now: Callable[[], float], patience: float = 0.0
+) -> _Runner:  # fmt: skip
     """Warms a contestant up, finds which arrays it changes, and how many calls make a sample: one, unless they are
     short."""
     nothing = Restore(arguments, {}, ())
     arguments.fill(drawn.arrays)
     clear_environment()
-    started = time.perf_counter()
+    started = now()
     with _limited(patience):
         library.call(arguments)
-    first = time.perf_counter() - started
+    first = now() - started
     if first >= _LONG:
-        return _Runner(library, arguments, nothing, 1, False, first, None)
+        return _Runner(library, arguments, nothing, 1, False, first, now, None)
     # Never called on its own result: that may be no valid input, and its values may leave the range of floats.
     changed = tuple(name for name, view in arguments.views.items() if not _same(view, drawn.arrays[name]))
     arguments.fill(_list_restored(drawn, [changed]))
-    alone = seconds = _timed(library, arguments, 1, nothing)
+    alone = seconds = _timed(library, arguments, 1, nothing, now)
     if seconds >= short:
-        return _Runner(library, arguments, nothing, 1, False, None, changed)
+        return _Runner(library, arguments, nothing, 1, False, None, now, changed)
     restore = Restore(arguments, drawn.arrays, changed)
     repeats, sample = 4, _CALLS * short
     while repeats < _MOST_REPEATS:
-        seconds = _timed(library, arguments, repeats, restore)
+        seconds = _timed(library, arguments, repeats, restore, now)
         if seconds >= sample / 2:
             break
         repeats *= 2
-    if alone >= _ALONE and _restoring(library, arguments, repeats, restore) > seconds / 2:
-        return _Runner(library, arguments, nothing, 1, False, None, changed)
+    if alone >= _ALONE and _restoring(library, arguments, repeats, restore, now) > seconds / 2:
+        return _Runner(library, arguments, nothing, 1, False, None, now, changed)
     times = max(1, round(repeats * sample / max(seconds, 1e-9)))
-    return _Runner(library, arguments, restore, times, True, None, changed)
+    return _Runner(library, arguments, restore, times, True, None, now, changed)
 
 
 def _list_restored(drawn: Drawn, changed: Iterable[Sequence[str] | None]) -> dict[str, npt.NDArray[Any]]:
@@ -191,24 +198,29 @@ def _sample(runner: _Runner, restored: Mapping[str, npt.NDArray[Any]]) -> float:
     """Seconds per call."""
     runner.arguments.fill(restored)
     clear_environment()
+    library, arguments, restore, now = runner.library, runner.arguments, runner.restore, runner.now
     if not runner.looped:
-        return max(1e-9, _timed(runner.library, runner.arguments, 1, runner.restore))
-    total = _timed(runner.library, runner.arguments, runner.repeats, runner.restore)
-    empty = _restoring(runner.library, runner.arguments, runner.repeats, runner.restore)
+        return max(1e-9, _timed(library, arguments, 1, restore, now))
+    total = _timed(library, arguments, runner.repeats, restore, now)
+    empty = _restoring(library, arguments, runner.repeats, restore, now)
     return max(1e-12, (total - empty) / runner.repeats)
 
 
-def _timed(library: Library, arguments: Arguments, times: int, restore: Restore) -> float:
-    started = time.perf_counter()
+def _timed(
+    library: Library, arguments: Arguments, times: int, restore: Restore, now: Callable[[], float]
+) -> float:  # fmt: skip
+    started = now()
     library.repeat(arguments, times, True, restore)
-    return time.perf_counter() - started
+    return now() - started
 
 
-def _restoring(library: Library, arguments: Arguments, times: int, restore: Restore) -> float:
+def _restoring(
+    library: Library, arguments: Arguments, times: int, restore: Restore, now: Callable[[], float]
+) -> float:  # fmt: skip
     """Seconds of a sample in which the arrays are restored and nothing is called."""
-    started = time.perf_counter()
+    started = now()
     library.repeat(arguments, times, False, restore)
-    return time.perf_counter() - started
+    return now() - started
 
 
 def _same(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> bool:
