@@ -767,3 +767,20 @@ void f(int n, int lda, int *restrict a, const int *b) { for (int i = 0; i < n; i
 /// table_elements regions=1
 static const int w[5] = {1, 4, -6}; static const short g[2][3] = {{1, 2}, {7, 8, 9}}; const unsigned char *const no = 0; static int m[2] = {3, 4};
 void f(int n, int lda, int *restrict a, const int *b) { for (int i = 0; i < n; i++) a[i] = w[0] * b[i] + w[2] * b[i + 1] + w[4] + g[0][2] + g[1][0] * m[1]; }
+
+/// rows_of_half_a_size regions=1
+void f(int n, int lda, int *restrict a, const int *b) { for (int i = 0; i < n / 2; i++) for (int j = 0; j < lda / 4; j++) a[i * (lda / 4) + j] = b[2 * i * (lda / 4) + 4 * j] + n / 2; }
+
+/// rows_of_a_named_half regions=1
+void f(int n, int lda, int *restrict a, const int *b) { int w = (lda + 1) >> 1; for (int i = 0; i < n; i += 2) for (int j = 0; j < lda; j += 3) a[(i / 2) * w + j / 3] = b[i * w + j]; }
+
+/// rows_of_half_a_half regions=1
+void f(int n, int lda, int *restrict a, const int *b) { int w = lda / 2; for (int i = 0; i < n; i++) for (int j = 0; j < w / 2; j++) a[i * (w / 2) + j] = b[w * i + 2 * j]; }
+
+/// infinities regions=1
+#include <math.h>
+void f(int n, int lda, double *restrict a, const double *b) { double m = -INFINITY, l = HUGE_VAL; for (int i = 0; i < n; i++) { if (b[i] > m) m = b[i]; l = b[i] < l ? b[i] : l; } a[0] = m; a[1] = l; }
+
+/// not_a_number regions=1
+#include <math.h>
+void f(int n, int lda, float *restrict a, const float *b) { for (int i = 0; i < n; i++) a[i] = b[i] > lda ? NAN : b[i] < -lda ? -HUGE_VALF : b[i]; }

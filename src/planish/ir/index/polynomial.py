@@ -42,11 +42,19 @@ def neg(a: Expr) -> Expr:
 
 
 def floordiv(a: Expr, b: Expr) -> Expr:
-    """a / b rounded down; exact multiples of a constant divisor are carried out."""
+    """a / b rounded down; exact multiples of a constant divisor are carried out, and a quotient of a quotient is one.
+
+    >>> n = Var("n", INDEX)
+    >>> show(floordiv(floordiv(n, index(2)), index(3)))
+    'n/6'
+    """
     if isinstance(b, Const) and b.value:
         terms, divisor = polynomial(a), int(b.value)
         if all(c % divisor == 0 for c in terms.values()):
             return build({m: c // divisor for m, c in terms.items()})
+        match a:
+            case Binary(op="floordiv", left=inner, right=Const(value=value)) if value > 0 and divisor > 0:
+                return floordiv(inner, index(int(value) * divisor))
     return Binary("floordiv", a, b)
 
 

@@ -14,8 +14,11 @@ from pycparser import c_ast
 from planish.frontend.c.idioms.collapsed_loops import carried_out, take_apart
 from planish.frontend.c.idioms.modular_subscripts import choose_index, may_choose, wrapped
 from planish.frontend.c.translate.state import CTranslation, NotIndex
-from planish.ir.expr import Compare, Expr, index
-from planish.ir.index.polynomial import add, constant, extremum, floordiv, mod, mul, neg, sub
+from planish.frontend.c.translate.trip_counts import Quotient, is_of_sizes
+from planish.ir.expr import Binary, Compare, Const, Expr, Var, index
+from planish.ir.index.polynomial import add, constant, extremum, floordiv, mod, mul, neg, normal, sub
+from planish.ir.traverse import map_expr
+from planish.ir.types import INDEX
 
 _MOST_TURNS = 2
 """A dividend that may be negative is looked at from so many divisors further on."""
@@ -55,6 +58,35 @@ def cycle(a: Expr, b: Expr, node: c_ast.Node, cx: CTranslation) -> Expr:
             return divide("%", ahead, b, node, cx)
     number = constant(b)
     return mod(a, b) if number is not None and number > 0 else divide("%", a, b, node, cx)
+
+
+def multiply(a: Expr, b: Expr, cx: CTranslation) -> Expr:
+    """`a * b`. In a product that is no multiple of a number, the length `w / 2` of rows is a size of its own: a product
+    of sizes is a stride, one of their quotients fits no model."""
+    if constant(a) is not None or constant(b) is not None:
+        return mul(a, b)
+    return mul(_with_named_quotients(a, cx), _with_named_quotients(b, cx))
+
+
+def _with_named_quotients(expr: Expr, cx: CTranslation) -> Expr:
+    """An expression whose quotients of sizes by numbers are sizes; what defines these is granted."""
+    around = {it.name for it in cx.iterators}
+
+    def named(x: Expr) -> Expr:
+        match x:
+            case Binary(op="floordiv", left=dividend, right=Const(value=value)) if is_of_sizes(dividend, around):
+                by = int(value)
+                stem = f"{dividend.name}_by_{by}" if isinstance(dividend, Var) else f"quotient_by_{by}"
+                # What is rounded up is asked for: for a dividend that is never negative, the floor of this one.
+                size = Var(cx.name_quotient(stem, Quotient(sub(dividend, index(by - 1)), index(by), False)), INDEX)
+                rest = sub(dividend, mul(index(by), size))
+                cx.assume(rest)
+                cx.assume(sub(index(by - 1), rest))
+                return size
+            case _:
+                return x
+
+    return normal(map_expr(named, expr))
 
 
 def _signed(op: str, a: Expr, by: int, cx: CTranslation) -> Expr:

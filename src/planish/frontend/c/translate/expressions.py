@@ -9,6 +9,7 @@ Cast(operand=Var(name='i', type=Type(kind='int', bits=64)), type=Type(kind='int'
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from pycparser import c_ast
@@ -68,6 +69,12 @@ _ARITHMETIC: dict[str, BinaryOp] = {
 }  # fmt: skip
 _COMPARISON: dict[str, CompareOp] = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 _INTEGER_ABS = {"abs": I32, "labs": I64, "llabs": I64}
+_NAMED_NUMBERS = {
+    "__builtin_inff": Const(math.inf, F32), "__builtin_inf": Const(math.inf, F64),
+    "__builtin_huge_valf": Const(math.inf, F32), "__builtin_huge_val": Const(math.inf, F64),
+    "__builtin_nanf": Const(math.nan, F32), "__builtin_nan": Const(math.nan, F64),
+}  # fmt: skip
+"""What `INFINITY`, `HUGE_VAL` and `NAN` of math.h stand for."""
 
 
 def as_data(expr: Expr, type: Type) -> Expr:
@@ -436,6 +443,8 @@ def _call(node: c_ast.FuncCall, cx: CTranslation) -> Expr:
         return cx.inline(node, cx, _returned(node, cx))
     if name in _INTEGER_ABS and len(arguments) == 1:
         return Call("abs", (convert(value_of(arguments[0], cx), _INTEGER_ABS[name]),))
+    if name in _NAMED_NUMBERS:
+        return _NAMED_NUMBERS[name]
     type = F64
     if name not in PURE_FUNCTIONS and name.endswith("f"):
         name, type = name[:-1], F32

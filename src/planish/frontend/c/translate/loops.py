@@ -36,7 +36,7 @@ from planish.frontend.c.translate.state import (
     Value,
 )
 from planish.frontend.c.translate.subscripts import address_of, fitted, index_of
-from planish.frontend.c.translate.trip_counts import Quotient
+from planish.frontend.c.translate.trip_counts import Quotient, is_of_sizes
 from planish.frontend.c.types.constants import fold, walk_tree
 from planish.ir.expr import CompareOp, Expr, Var, index
 from planish.ir.index.polynomial import (
@@ -322,23 +322,16 @@ def count_steps(distance: Expr, step: Expr, stem: str, cx: CTranslation) -> Expr
     whole number of steps: then all take as many.
     """
     around = {it.name for it in cx.iterators}
-    if not _is_of_sizes(step, around) or not cx.never_negative(sub(step, index(1))):
+    if not is_of_sizes(step, around) or not cx.never_negative(sub(step, index(1))):
         return None
     terms = polynomial(distance)
-    fixed = build({m: c for m, c in terms.items() if _is_of_sizes(build({m: c}), around)})
+    fixed = build({m: c for m, c in terms.items() if is_of_sizes(build({m: c}), around)})
     passed = sub(fixed, distance)
     moves = constant(passed) != 0
     if moves and not (cx.never_negative(passed) and cx.never_negative(sub(sub(step, index(1)), passed))):
         return None
     count = Var(cx.name_quotient(f"{stem}_steps", Quotient(fixed, step, whole=moves)), INDEX)
     return count if not moves or cx.assume(count) else None
-
-
-def _is_of_sizes(expr: Expr, around: set[str]) -> bool:
-    """Whether an expression is a sum of products of sizes."""
-    used = names(expr)
-    plain = all(isinstance(x, Var) for m in polynomial(expr) for x in m)
-    return plain and not used & around and not any("@" in x for x in used)
 
 
 def _trips(node: c_ast.Node, parts: LoopParts, walk: Walk, cx: CTranslation) -> Expr:

@@ -20,7 +20,7 @@ from planish.frontend.c.analysis.scope import Symbol, is_integer, is_pointer
 from planish.frontend.c.idioms.modular_subscripts import choose_index, chooses_affine, may_choose, note_range, where
 from planish.frontend.c.translate.addresses import call_name, distance, is_address, moved, row
 from planish.frontend.c.translate.arithmetic import common, fits, literal, promoted
-from planish.frontend.c.translate.divisions import cycle, divide
+from planish.frontend.c.translate.divisions import cycle, divide, multiply
 from planish.frontend.c.translate.state import (
     Address,
     Again,
@@ -301,7 +301,7 @@ def _combined(
         case "-":
             return _result(sub(a.expr, b.expr), type, node, cx)
         case "*":
-            return _result(mul(a.expr, b.expr), type, node, cx)
+            return _result(multiply(a.expr, b.expr, cx), type, node, cx)
         case "/" | "%":
             made = cycle(a.expr, b.expr, node, cx) if goes_round else divide(op, a.expr, b.expr, node, cx)
             return Indexed(made, type)

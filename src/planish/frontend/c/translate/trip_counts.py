@@ -1,4 +1,5 @@
-"""Trip counts that C computes where the kernel is called, such as that of `for (i = j; i < n; i += len)`.
+"""Quotients of sizes that C computes where the kernel is called: the trip count of `for (i = j; i < n; i += len)`, the
+length `w / 2` of the rows of `p[y * (w / 2) + x]`.
 
 >>> from planish.ir.expr import index
 >>> Quotient(Var("n", INDEX), Var("len", INDEX), whole=True).spell({"n": "n", "len": "len"})
@@ -11,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from planish.ir.expr import Expr, Var, index
-from planish.ir.index.polynomial import add, constant, place, show, sub
+from planish.ir.index.polynomial import add, constant, names, place, polynomial, show, sub
 from planish.ir.types import INDEX
 
 
@@ -35,3 +36,14 @@ class Quotient:
         if self.whole:
             return f"({b} > 0 && ({a}) % ({b}) == 0 ? ({a}) / ({b}) : -1)"
         return f"({b} > 0 ? ({c}) / ({b}) : 0)"
+
+
+def is_of_sizes(expr: Expr, around: set[str]) -> bool:
+    """Whether an expression is a sum of products of sizes, and of no iterator of the loops around.
+
+    >>> is_of_sizes(Var("w", INDEX), {"x"}), is_of_sizes(Var("x", INDEX), {"x"})
+    (True, False)
+    """
+    used = names(expr)
+    plain = all(isinstance(x, Var) for m in polynomial(expr) for x in m)
+    return plain and not used & around and not any("@" in x for x in used)
