@@ -27,6 +27,12 @@ CELLS = {
     "turned": ("a: u8, b: i8", "s: u64", "s[] += u64(i32(a[y, x]) * i32(b[y, x]))"),
     "least": ("a: i16, b: i16", "s: i16", "s[] = i16(min(i32(s[]), i32(max(a[y, x], b[y, x]))))"),
     "greatest": ("a: u8", "s: i32", "s[] = max(i32(a[y, x]), s[])"),
+    "narrow": ("a: u8, b: i8", "s: u8, t: i16", "s[] += a[y, x] t[] += i16(i32(b[y, x]) * i32(a[y, x]))"),
+    "kept": ("a: u8, b: u8", "s: u32", "b[y, x] = u8(i32(a[y, x]) + 3:i32 >> 1:i32) s[] += u32(b[y, x])"),
+    "in place": (
+        "a: i16", "s: i16, t: i64",
+        "a[y, x] = i16(i32(a[y, x]) - 9:i32) s[] = i16(max(i32(s[]), i32(a[y, x]))) t[] += i64(a[y, x])",
+    ),
     "both": ("a: u8", "s: u8, t: u64", "s[] = u8(min(i32(a[y, x]), i32(s[]))) t[] += u64(a[y, x])"),
 }
 
@@ -69,6 +75,8 @@ def test_reductions_are_the_same(name: str, target: str, tmp_path: Path, guarded
 
 ROWS = "for x in 0 .. w { r[y] += u32(a[y, x]) * u32(a[y, x]) }"
 
+STORED = "for x in 0 .. w { r[y] += u32(a[y, x]) b[y, x] = u16(a[y, x]) + 1:u16 }"
+
 SIGNED = "for x in 0 .. w { r[y] += (i32(a[y, x]) - 200:i32) * 7:i32 }"
 
 
@@ -77,10 +85,14 @@ SIGNED = "for x in 0 .. w { r[y] += (i32(a[y, x]) - 200:i32) * 7:i32 }"
     [
         (f"alloc r: u32[max(h, 0)] for y in 0 .. h {{ r[y] = 0:u32 {ROWS} s[] += u64(r[y]) }}", "s: u64[] distinct"),
         (f"alloc r: i32[max(h, 0)] for y in 0 .. h {{ r[y] = 0:i32 {SIGNED} s[] += u64(r[y]) }}", "s: u64[] distinct"),
+        (
+            f"alloc r: u32[max(h, 0)] for y in 0 .. h {{ r[y] = 0:u32 {STORED} s[] += u64(r[y]) }}",
+            "b: u16[h, w] distinct, s: u64[] distinct",
+        ),
         (f"for y in 0 .. h {{ {ROWS} }}", "r: u32[h] distinct"),
         ("for y in 0 .. h { m[y] = 0:u8 for x in 0 .. w { m[y] max= a[y, x] } }", "m: u8[h] distinct"),
     ],
-    ids=["sums of rows are added", "with a sign", "a sum for each row", "the greatest of each row"],
+    ids=["sums of rows are added", "with a sign", "beside stores", "a sum for each row", "the greatest of each row"],
 )
 def test_rows_are_the_same(body: str, cells: str, tmp_path: Path, guarded: Any) -> None:
     """The squares of 255 in a row of 70,000 do not fit 32 bits."""
@@ -89,10 +101,16 @@ def test_rows_are_the_same(body: str, cells: str, tmp_path: Path, guarded: Any) 
 
 
 @pytest.mark.parametrize(
-    ("cell", "body"), [("u32", "s[] += u32(a[i]) b[i] = s[]"), ("u64", "s[] += u64(a[i]) * u64(b[i])")],
-    ids=["cells that are read on the way", "terms that do not fit 32 bits"],
+    ("cell", "body"),
+    [
+        ("u32", "s[] += u32(a[i]) b[i] = s[]"), ("u64", "s[] += u64(a[i]) * u64(b[i])"),
+        ("u32", "b[i + 1] = u32(a[i]) s[] += b[i]"),
+        ("u32", "alloc v: u8[] register v[] = a[i] a[i] = v[] + 1:u8 b[i] = u32(v[]) s[] += b[i] * u32(v[])"),
+    ],
+    ids=["cells that are read on the way", "terms that do not fit 32 bits", "elements that others store",
+         "what was there before and what is there now"],
 )  # fmt: skip
 def test_what_is_left_to_compilers(cell: str, body: str) -> None:
-    text = f"kernel f(n; a: u8[n], b: u32[n], s: {cell}[] distinct) {{ for i in 0 .. n {{ {body} }} }}"
+    text = f"kernel f(n; a: u8[n], b: u32[n + 1], s: {cell}[] distinct) {{ for i in 0 .. n {{ {body} }} }}"
     found = list(strip_versions(prepare(parse_kernel(text)), load_target("x86-avx512")))
     assert all(isinstance(x, Remark) for x in found)

@@ -10,29 +10,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from planish.ir.expr import Binary, Cast, Const, Expr, Load, Var, type_of
-from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Reduce, ReduceOp, Stmt
-from planish.ir.traverse import arrays_in, blocks_of, expressions, loads, used_names, variables, walk
+from planish.core.names import take_name
+from planish.ir.expr import Binary, Cast, Const, Expr, Load, Var, index, type_of
+from planish.ir.index.polynomial import add
+from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, LoopFacts, Reduce, ReduceOp, Stmt
+from planish.ir.traverse import arrays_in, blocks_of, expressions, loads, map_expr, used_names, variables, walk
 from planish.ir.types import INDEX, Type
 from planish.library.loops.vector_strips.straight_line import NotStraight, straight_line
-from planish.library.loops.vector_strips.strip_nest import StripNest
-
-_LEAST_SUM = 32
-"""The bits of cells that are added to: narrower sums would wrap around."""
+from planish.library.loops.vector_strips.strip_nest import StripNest, copies, is_independent, is_only_in
 
 
 @dataclass(frozen=True, slots=True)
 class AccumulatedCell:
-    """A cell that each iteration updates. `terms`: the array in which the nest's body puts what it is updated with."""
+    """A cell that each iteration updates. `terms`: the array in which the nest's body puts what it is updated with;
+    `behind`: that is read of what the iteration has stored before."""
 
     array: str
     index: tuple[Expr, ...]
     op: ReduceOp
     type: Type
     terms: Array
+    behind: bool
 
     @property
     def cell(self) -> Load:
@@ -42,8 +43,9 @@ class AccumulatedCell:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AccumulatedLoop:
-    """A loop whose iterations do nothing but update cells; `around` is the outermost loop around it in which nothing
-    else touches these. `nest`: its iterations as those of a strip that stores what the cells are updated with.
+    """A loop whose iterations update cells, and store to elements of their own; `around` is the outermost loop around
+    it in which nothing else touches the cells. `nest`: its iterations as those of a strip that stores what the cells
+    are updated with as well.
 
     A loop may add up cells of its own that are added to others behind it: then `loop` updates the latter, which is the
     same as long as the former hold the sums. It stands for `origin`, `gone` are the statements around that, and
@@ -58,6 +60,24 @@ class AccumulatedLoop:
     locals: tuple[Array, ...] = ()
 
     @property
+    def stmt(self) -> For:
+        """What it stands for."""
+        return self.origin
+
+    @property
+    def stored(self) -> frozenset[str]:
+        """The arrays that are stored to beside the cells."""
+        return frozenset(x.array for x in self.nest.assigned) - {x.terms.name for x in self.updates}
+
+    def lane_loop(self, stored: Collection[str], first: Expr, lanes: int, instruction: str = "") -> For:
+        """The loop over so many lanes, from an iteration on, that stores to some arrays only."""
+        lane = self.nest.fresh(f"{self.loop.var}_lane")
+        made = copies(self.nest, [{self.loop.var: add(first, Var(lane, INDEX))}])
+        stores = [x for x in made if isinstance(x, Assign) and x.array in stored]
+        body = Block((*used_lets(made, [y for x in stores for y in expressions(x)]), *stores))
+        return For(lane, index(0), index(lanes), 1, body, LoopFacts(instruction=instruction))
+
+    @property
     def plain(self) -> tuple[Stmt, ...]:
         """The loop as it was written."""
         if not self.locals:
@@ -65,11 +85,13 @@ class AccumulatedLoop:
         made: list[Stmt] = []
         for x in self.locals:
             made += [Alloc(x), Assign(x.name, (), Const(0, x.type))]
-        cells = {x.terms.name: y for x, y in zip(self.updates, self.locals, strict=True)}
-        stores = [x for x in self.nest.body if isinstance(x, Assign)]
-        sums = [Reduce(cells[x.array].name, (), "add", as_type(x.value, cells[x.array].type)) for x in stores]
-        names = [x for x in self.nest.body if isinstance(x, Let)]
-        made.append(replace(self.loop, body=Block((*names, *sums))))
+        cells = {x.array: y for x, y in zip(self.updates, self.locals, strict=True)}
+        body = [
+            Reduce(cells[x.array].name, (), "add", as_type(x.value, cells[x.array].type))
+            if isinstance(x, Reduce) and x.array in cells else x
+            for x in self.loop.body.body
+        ]  # fmt: skip
+        made.append(replace(self.loop, body=Block(tuple(body))))
         for update, y in zip(self.updates, self.locals, strict=True):
             made.append(Reduce(update.array, update.index, "add", as_type(Load(y.name, (), y.type), update.type)))
         return tuple(made)
@@ -99,17 +121,27 @@ def _reduction_of(kernel: Kernel, loop: For, outer: Sequence[For]) -> Accumulate
     if loop.step != 1 or loads(loop.lower) or loads(loop.upper):
         return None
     taken = set(used_names(kernel))
+    local = {x.array.name for x in walk(kernel.body) if isinstance(x, Alloc)}
+    scratch = frozenset(x for x in local if is_only_in(kernel, loop, x))
     updates: list[AccumulatedCell] = []
     plain: list[Stmt] = []
-    for x in loop.body.body:
+    memory: dict[str, str] = {}
+    for at, x in enumerate(loop.body.body):
         known = _update(x)
         if known is None:
             plain.append(x)
             continue
         op, array, place, type, value = known
-        name = next(y for at in range(len(taken)) if (y := f"terms_{at}") not in taken)
+        name = next(y for number in range(len(taken)) if (y := f"terms_{number}") not in taken)
         taken.add(name)
-        updates.append(AccumulatedCell(array, place, op, type, Array(name, type, (loop.upper,))))
+        while op == "add" and isinstance(value, Cast) and _is_cut(value):
+            value = value.operand  # the same, modulo the bits of the cell
+        terms = Array(name, type_of(value), (loop.upper,))
+        behind = _stored_before(loop.body.body, at, value) - scratch
+        for y in behind - {*memory}:
+            memory[y] = take_name(y, taken)
+        updates.append(AccumulatedCell(array, place, op, type, terms, bool(behind)))
+        value = _read_from(value, {y: memory[y] for y in behind})
         plain.append(Assign(name, (Var(loop.var, INDEX),), value))
     cells = [x.array for x in updates]
     if not updates or len(set(cells)) < len(cells) or any(_touches(x, cells) for x in plain):
@@ -118,12 +150,20 @@ def _reduction_of(kernel: Kernel, loop: For, outer: Sequence[For]) -> Accumulate
     if any(own & variables(y) for x in updates for y in x.index):
         return None
     stored = {x.array for x in plain if isinstance(x, Assign)}
-    if not all(isinstance(x, Let | Assign) for x in plain) or not stored <= {x.terms.name for x in updates}:
+    if not all(isinstance(x, Let | Assign) for x in plain) or stored & set(cells):
         return None
     try:
-        body = straight_line(Block(tuple(plain)), (), taken, {x.name: x for x in kernel.arrays if x.values})
+        body = straight_line(Block(tuple(plain)), scratch, taken, {x.name: x for x in kernel.arrays if x.values})
     except NotStraight:
         return None
+    if not is_independent(body, [loop.var]):
+        return None
+    late = {x.terms.name for x in updates if x.behind}
+    values = [x.value for x in body if isinstance(x, Assign) and x.array in late]
+    if any(y.array in stored for x in (*values, *(z.value for z in used_lets(body, values))) for y in loads(x)):
+        return None  # what is read behind the stores is to be what was there before
+    back = {y: x for x, y in memory.items()}
+    body = tuple(replace(x, value=_read_from(x.value, back)) for x in body)
     names = frozenset(taken | {x.var for x in body if isinstance(x, Let)})
     around = loop
     for x in reversed(outer):
@@ -133,6 +173,26 @@ def _reduction_of(kernel: Kernel, loop: For, outer: Sequence[For]) -> Accumulate
         around = x
     nest = StripNest(loop, None, loop, body, frozenset(), names, False)
     return AccumulatedLoop(loop, around, tuple(updates), nest, loop)
+
+
+def _stored_before(body: Sequence[Stmt], at: int, value: Expr) -> frozenset[str]:
+    """The arrays of which the statement number `at` reads, in its value, what the ones before have stored last; none
+    where it reads other elements that an iteration stores."""
+    found = set()
+    read = list(loads(value))
+    for number, x in enumerate(body):
+        places = [y.index for y in read if isinstance(x, Assign) and y.array == x.array]
+        if not places or not isinstance(x, Assign):
+            continue
+        if number > at or any(y != x.index for y in places):
+            return frozenset()
+        found.add(x.array)
+    return frozenset(found)
+
+
+def _read_from(x: Expr, names: Mapping[str, str]) -> Expr:
+    """An expression that reads arrays under other names."""
+    return map_expr(lambda y: replace(y, array=names[y.array]) if isinstance(y, Load) and y.array in names else y, x)
 
 
 def _promoted(kernel: Kernel, body: Sequence[Stmt], outer: tuple[For, ...]) -> AccumulatedLoop | None:
@@ -192,6 +252,17 @@ def _uses(kernel: Kernel, array: str) -> int:
     return sum(not isinstance(x, Alloc | For | If | Block) and array in arrays_in(x) for x in walk(kernel.body))
 
 
+def used_lets(made: Iterable[Stmt], values: Iterable[Expr]) -> list[Let]:
+    """The names among some statements that values need."""
+    used = {y for x in values for y in variables(x)}
+    kept = []
+    for x in reversed([x for x in made if isinstance(x, Let)]):
+        if x.var in used:
+            used |= variables(x.value)
+            kept.append(x)
+    return kept[::-1]
+
+
 def as_type(x: Expr, type: Type) -> Expr:
     """A value as one of a type."""
     return x if type_of(x) == type else Cast(x, type)
@@ -200,11 +271,7 @@ def as_type(x: Expr, type: Type) -> Expr:
 def _update(x: Stmt) -> tuple[ReduceOp, str, tuple[Expr, ...], Type, Expr] | None:
     """The operation, the cell, its type, and what it is updated with."""
     match x:
-        case Reduce(array=array, index=place, op="add" as op, value=value):
-            type = type_of(value)
-            good = type.is_int and type.bits >= _LEAST_SUM and not any(loads(y) for y in place)
-            return (op, array, place, type, value) if good else None
-        case Reduce(array=array, index=place, op="min" | "max" as op, value=value):
+        case Reduce(array=array, index=place, op="add" | "min" | "max" as op, value=value):
             type = type_of(value)
             return (op, array, place, type, value) if type.is_int and not any(loads(y) for y in place) else None
         case Assign(array=array, index=place, value=value):
@@ -239,6 +306,12 @@ def _unwidened(x: Expr) -> Expr:
     while isinstance(x, Cast) and _fits(type_of(x.operand), x.type):
         x = x.operand
     return x
+
+
+def _is_cut(x: Cast) -> bool:
+    """Whether a value is the low bits of a wider integer."""
+    wide = type_of(x.operand)
+    return wide.is_int and x.type.bits < wide.bits
 
 
 def _fits(type: Type, wide: Type) -> bool:

@@ -6,7 +6,7 @@
 >>> text = '''kernel k(m, n; A: u8[m, n], s: u32[] distinct) {
 ...   for y in 0 .. m { for x in 0 .. n { s[] += u32(A[y, x]) } } }'''
 >>> (found,) = find_accumulated(parse_kernel(text))
->>> lanes = Accumulator(found.updates[0], (Array("s_lanes", U32, (index(4),)),), ((0, 1),), "dot")
+>>> lanes = Accumulator(found.updates[0], (Array("s_lanes", found.updates[0].type, (index(4),)),), ((0, 1),), "dot")
 >>> print(print_stmt(lanes.strip(found, index("i"), 0)), end="")
 for x_lane in 0 .. 4 as dot {
   let terms_0_1 = u32(A[y, i + 2 * x_lane])
@@ -26,10 +26,10 @@ from functools import reduce
 from planish.ir.expr import Binary, Cast, Compare, Const, Expr, Load, Var, index
 from planish.ir.index.polynomial import add, extremum, floordiv, mul, sub
 from planish.ir.index.simplify import simplify
-from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Let, LoopFacts, Reduce, Stmt
-from planish.ir.traverse import variables, with_stmts
-from planish.ir.types import INDEX, U32, U64, Type
-from planish.library.loops.vector_strips.accumulated_loops import AccumulatedCell, AccumulatedLoop, as_type
+from planish.ir.nest import Alloc, Array, Assign, Block, For, If, LoopFacts, Reduce, Stmt
+from planish.ir.traverse import with_stmts
+from planish.ir.types import INDEX, Type
+from planish.library.loops.vector_strips.accumulated_loops import AccumulatedCell, AccumulatedLoop, as_type, used_lets
 from planish.library.loops.vector_strips.strip_nest import copies
 
 _NARROW = 32
@@ -75,8 +75,7 @@ class Accumulator:
         assert len(values) == len(places)
         array = self.arrays[turn]
         total = self.joined([Load(array.name, (at,), array.type), *(as_type(x, array.type) for x in values)])
-        names = _used([x for x in made if isinstance(x, Let)], total)
-        body = Block((*names, Assign(array.name, (at,), total)))
+        body = Block((*used_lets(made, [total]), Assign(array.name, (at,), total)))
         return For(lane, index(0), index(self.lanes), 1, body, LoopFacts(instruction=self.instruction))
 
     def join(self, lane: str) -> For:
@@ -109,19 +108,12 @@ def range_of(type: Type) -> tuple[int, int]:
     return low, low + (1 << type.bits) - 1
 
 
-def _used(names: Sequence[Let], total: Expr) -> list[Let]:
-    used = set(variables(total))
-    kept = []
-    for x in reversed(names):
-        if x.var in used:
-            used |= variables(x.value)
-            kept.append(x)
-    return kept[::-1]
-
-
-def reduce_strips(found: AccumulatedLoop, lanes: int, updates: Sequence[Accumulator]) -> tuple[Stmt, ...]:
-    """The statements that stand for `found.around`; strips have so many lanes."""
-    return tuple(_Reduction(found, lanes, updates).stmts())
+def reduce_strips(
+    found: AccumulatedLoop, lanes: int, updates: Sequence[Accumulator], storing: str = ""
+) -> tuple[Stmt, ...]:
+    """The statements that stand for `found.around`; strips have so many lanes. `storing`: the instruction that does
+    what a strip stores beside."""
+    return tuple(_Reduction(found, lanes, updates, storing).stmts())
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +121,7 @@ class _Reduction:
     found: AccumulatedLoop
     lanes: int
     updates: Sequence[Accumulator]
+    storing: str
 
     @property
     def jammed(self) -> int:
@@ -205,13 +198,20 @@ class _Reduction:
 
         rounds = simplify(floordiv(self.whole, index(self.jammed)))
         turns = [
-            x.strip(self.found, begin(add(mul(index(self.jammed), at), index(turn))), turn)
-            for turn in range(self.jammed) for x in self.updates
+            x for turn in range(self.jammed)
+            for x in self.strip(begin(add(mul(index(self.jammed), at), index(turn))), turn)
         ]  # fmt: skip
         yield For(strip, index(0), rounds, 1, Block(tuple(turns)))
         if self.jammed > 1:
-            one = [x.strip(self.found, begin(at), 0) for x in self.updates]
-            yield For(strip, simplify(mul(index(self.jammed), rounds)), self.whole, 1, Block(tuple(one)))
+            one = Block(tuple(self.strip(begin(at), 0)))
+            yield For(strip, simplify(mul(index(self.jammed), rounds)), self.whole, 1, one)
+
+    def strip(self, first: Expr, turn: int) -> Iterator[For]:
+        """What a strip does: all is read before anything is stored, but what is read of that."""
+        yield from (x.strip(self.found, first, turn) for x in self.updates if not x.update.behind)
+        if self.storing:
+            yield self.found.lane_loop(self.found.stored, first, self.lanes, self.storing)
+        yield from (x.strip(self.found, first, turn) for x in self.updates if x.update.behind)
 
     def rest(self) -> For:
         """What is left of a row, as it was written."""
@@ -245,6 +245,6 @@ class _Reduction:
         body = Block((Reduce(total.name, (), op, Load(lanes.name, (Var(lane, INDEX),), lanes.type)),))
         yield For(lane, index(0), index(x.lanes), 1, body)
         assert op in ("add", "min", "max")
-        wrapping = {32: U32, 64: U64}.get(cell.type.bits, cell.type) if op == "add" else cell.type
+        wrapping = Type("uint", cell.type.bits) if op == "add" else cell.type
         value = Binary(op, as_type(cell, wrapping), as_type(Load(total.name, (), lanes.type), wrapping))
         yield Assign(cell.array, cell.index, as_type(value, cell.type))

@@ -27,7 +27,7 @@ from planish.library.loops.vector_strips.selected_strips import (
     lanes_of,
     rows_of,
 )
-from planish.library.loops.vector_strips.strip_nest import Give, StripNest, counted_strips, enough
+from planish.library.loops.vector_strips.strip_nest import StripNest, counted_strips, enough
 from planish.select.c_text import Store
 from planish.select.instruction import SelectedProgram, extension_of
 from planish.target.machine import Target
@@ -61,17 +61,13 @@ def packet_strips(kernel: Kernel, target: Target, cache: Cache | None = None) ->
         yield Remark("select-none", "note", f"no instructions are selected: {reason}", kernel.span)
 
 
-def _chooser(strips: StripSelection) -> Give:
-    return lambda part, rows: strips.choose(part, rows)[0]
-
-
 def _strips(kernel: Kernel, nests: tuple[StripNest, ...], strips: StripSelection, limit: int) -> StripProgram:
     body = kernel.body
     needs: list[Expr] = []
     most = 1
     for x in nests:
         lanes, rows = lanes_of(x, kernel, strips.registers), min(rows_of(x), limit)
-        body = with_stmts(body, x.stmt, counted_strips(x, lanes, rows, _chooser(strips)))
+        body = with_stmts(body, x.stmt, counted_strips(x, lanes, rows, strips.give))
         needs.append(enough(x, lanes, rows))
         most = max(most, rows)
     gone = {y for x in nests for y in x.own}

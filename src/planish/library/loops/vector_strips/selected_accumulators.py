@@ -17,12 +17,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from planish.core.names import take_name
-from planish.ir.expr import Var, index
-from planish.ir.index.polynomial import add
-from planish.ir.nest import Array, Assign, Block, For, Kernel
+from planish.ir.expr import index
+from planish.ir.nest import Alloc, Array, For, Kernel
 from planish.ir.passes.vector_loops import longest
-from planish.ir.traverse import loads
-from planish.ir.types import I32, INDEX, U32, Type
+from planish.ir.traverse import loads, walk
+from planish.ir.types import I32, U32, Type
 from planish.isa.instruction import Instruction
 from planish.isa.select.lane_values import NoCover
 from planish.isa.semantics import build
@@ -30,65 +29,77 @@ from planish.isa.semantics.node import Node, const
 from planish.library.loops.vector_strips.accumulated_loops import AccumulatedCell, AccumulatedLoop, find_accumulated
 from planish.library.loops.vector_strips.accumulators import Accumulator, range_of
 from planish.library.loops.vector_strips.grouped_sums import ACCUMULATED, ACCUMULATOR, GroupedSum, cover_sum
-from planish.library.loops.vector_strips.strip_nest import copies
 from planish.poly.match.matcher import MismatchError
 from planish.schedule.match_instruction import match_instruction
-from planish.select.instruction import SelectedProgram, VectorExtension, as_instruction, cover_strip
+from planish.select.instruction import Selected, VectorExtension, as_instruction, select, select_strip
 from planish.select.jam import Renaming, find_renaming, renamed
 from planish.select.program import RegisterProgram
 from planish.select.proof import Proof, same
 from planish.select.strip import Strip, read_strip
 
-_JAMMED = {1: 4, 2: 2}
-"""How many strips are on their way at once, by the cells that are updated: latencies of sums, times units."""
+_CHAINS = 4
+"""How many registers of accumulators are on their way at once: latencies of sums, times units."""
+_NEIGHBOURS = (1, 2, 4)
+"""So many neighbours a lane takes where sums of groups have no instructions: the number that costs least."""
 _WIDEST, _NARROW = 32, 16
 """The widest integers that are read, and the narrowest that one of them has to have."""
 
 
 @dataclass(frozen=True, slots=True)
 class SelectedAccumulation:
-    """A reduction with the instructions for its strips of so many lanes."""
+    """The instructions of a reduction for its strips of so many lanes; `storing`: what a strip stores beside; `inside`:
+    lanes are folded behind the loop itself, whatever is around it."""
 
-    found: AccumulatedLoop
     lanes: int
     updates: tuple[Accumulator, ...]
-    programs: tuple[SelectedProgram, ...]
+    programs: tuple[Selected, ...]
+    storing: str
+    inside: bool
 
 
 def find_narrow_accumulated(kernel: Kernel, registers: VectorExtension) -> Iterator[AccumulatedLoop]:
-    """The reductions of a kernel that strips may be made of: what they read are integers of at most 32 bits, some of
-    them narrower, and there may be as many iterations as a strip has lanes."""
-    kinds = {x.name: x.type for x in kernel.arrays}
+    """The reductions of a kernel that strips may be made of: what they read and store are integers of at most 32 bits,
+    some of them narrower, and there may be as many iterations as a strip has lanes."""
     for x in find_accumulated(kernel):
-        names = {z.array for y in x.nest.body for z in loads(y.value)}
-        widths = [kinds[y].bits if y in kinds and kinds[y].is_int else _WIDEST + 1 for y in names]
-        if not widths or max(widths) > _WIDEST or min(widths) > _NARROW:
+        widths = _widths(x, kernel)
+        if not any(loads(y.value) for y in x.nest.body) or max(widths) > _WIDEST or min(widths) > _NARROW:
             continue
         most = longest(x.loop)
-        if most is None or most >= registers.widths[0] // min(widths):
+        if most is None or most >= lanes_of_terms(x, kernel, registers):
             yield x
 
 
+def _widths(found: AccumulatedLoop, kernel: Kernel) -> list[int]:
+    """The bits of the elements that an iteration reads, and stores beside its cells."""
+    kinds = {x.name: x.type for x in (*kernel.arrays, *(y.array for y in walk(kernel.body) if isinstance(y, Alloc)))}
+    names = {y.array for x in found.nest.body for y in loads(x.value)} | found.stored
+    return [x.bits if x.is_int else _WIDEST + 1 for x in map(kinds.__getitem__, names)]
+
+
 def lanes_of_terms(found: AccumulatedLoop, kernel: Kernel, registers: VectorExtension) -> int:
-    """The lanes of a strip: as many as the narrowest elements that are read fill a register with."""
-    read = {y.array for x in found.nest.body for y in loads(x.value)}
-    return registers.widths[0] // min(x.type.bits for x in kernel.arrays if x.name in read)
+    """The lanes of a strip: as many as the narrowest elements fill a register with."""
+    return registers.widths[0] // min(_widths(found, kernel))
 
 
 def select_accumulation(found: AccumulatedLoop, kernel: Kernel, registers: VectorExtension) -> SelectedAccumulation:
     """The instructions for the strips of a reduction; NoCover where there are none."""
-    arrays = {x.name: x for x in kernel.arrays}
+    arrays = {x.name: x for x in (*kernel.arrays, *(y.array for y in walk(kernel.body) if isinstance(y, Alloc)))}
     lanes = lanes_of_terms(found, kernel, registers)
-    chosen: list[Accumulator] = []
-    made: list[SelectedProgram] = []
-    for x in found.updates:
-        update, programs = _Selection(found, x, arrays, registers, lanes).made()
-        chosen.append(update)
-        made += programs
-    if any(x.array.type != x.update.type for x in chosen if x.update.op != "add"):
-        # Lanes that are narrower than the cell begin with what changes nothing: they are folded where strips were run.
-        found = replace(found, around=found.origin)
-    return SelectedAccumulation(found, lanes, tuple(chosen), tuple(made))
+    updating = [_Selection(found, x, arrays, registers, lanes) for x in found.updates]
+    chosen, made = map(list, zip(*(x.made() for x in updating), strict=True))
+    count = max(1, _CHAINS // sum(x.registers_of(y) for x, y in zip(updating, chosen, strict=True)))
+    for at, (x, y) in enumerate(zip(updating, chosen, strict=True)):
+        chosen[at], joining = x.joined(y, count)
+        made += joining
+    storing = ""
+    if found.stored:
+        loop = found.lane_loop(found.stored, found.loop.lower, lanes)
+        made.append(select_strip(loop, arrays, registers))
+        storing = made[-1].instruction.name
+        _expect(made[-1].instruction, loop, arrays)
+    # Lanes that are narrower than the cell begin with what changes nothing: they are folded where strips were run.
+    inside = any(x.array.type != x.update.type for x in chosen if x.update.op != "add")
+    return SelectedAccumulation(lanes, tuple(chosen), tuple(made), storing, inside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,37 +110,50 @@ class _Selection:
     registers: VectorExtension
     lanes: int
 
-    def made(self) -> tuple[Accumulator, tuple[SelectedProgram, ...]]:
-        strip = read_strip(self.plain(), {**self.arrays, self.update.terms.name: self.update.terms})
+    def made(self) -> tuple[Accumulator, Selected]:
+        """The accumulators of a strip, and the instruction that updates them."""
+        terms = self.update.terms
+        strip = read_strip(self.found.lane_loop({terms.name}, self.found.loop.lower, self.lanes),
+                           {**self.arrays, terms.name: terms})  # fmt: skip
         (output,) = strip.body.outputs
-        if self.update.op == "add":
-            summed, term = cover_sum(strip, self.registers), _signed(output.value, self.update.type)
-            update = self.accumulator(_sum_type(term, self.update), self.registers.widths[0] // ACCUMULATED)
-            update = replace(update, groups=summed.groups)
-            update = replace(update, most=_most(term, update), row=self.row(term))
-            return self.named(update, self.summed(update, strip, summed))
-        type = _type_of(output.value, self.update.type)
-        update = replace(self.accumulator(type, self.lanes), groups=((0,),))
-        whole = self.read(update)
-        return self.named(update, self.covered(whole))
+        if self.update.op != "add":
+            type = _type_of(output.value, self.update.type)
+            return self.named(*self.covered(self.accumulator(type, self.lanes)))
+        term = _signed(output.value, self.update.type)
+        try:
+            summed = cover_sum(strip, self.registers)
+        except NoCover:
+            if self.update.type.bits > ACCUMULATED:
+                raise
+            update, whole = self.neighbours()
+            return self.named(replace(update, row=self.row(term)), whole)
+        update = self.accumulator(_sum_type(term, self.update), self.registers.widths[0] // ACCUMULATED)
+        update = replace(update, groups=summed.groups)
+        update = replace(update, most=_most(term, update), row=self.row(term))
+        return self.named(update, self.summed(update, strip, summed))
 
-    def plain(self) -> For:
-        """The loop over the lanes of a strip that stores what the cell is updated with."""
-        nest, loop = self.found.nest, self.found.loop
-        lane = nest.fresh(f"{loop.var}_lane")
-        own = self.update.terms.name
-        made = copies(nest, [{loop.var: add(loop.lower, Var(lane, INDEX))}])
-        body = [x for x in made if not isinstance(x, Assign) or x.array == own]
-        return For(lane, index(0), index(self.lanes), 1, Block(tuple(body)))
+    def neighbours(self) -> tuple[Accumulator, Selected]:
+        """Accumulators as wide as the cell, each of which takes as many neighbours as cost least."""
+        found: list[tuple[Accumulator, Selected]] = []
+        type = Type("uint", self.update.type.bits)
+        for count in _NEIGHBOURS:
+            update = replace(self.accumulator(type, self.lanes // count), groups=(tuple(range(count)),))
+            try:
+                found.append(self.covered(update))
+            except NoCover as error:
+                reason = error
+        if not found:
+            raise reason
+        return min(found, key=lambda x: x[1].cost)
 
     def accumulator(self, type: Type, lanes: int) -> Accumulator:
         """Accumulators of a type, so many for a strip."""
-        taken = {*self.found.nest.taken}
-        arrays = [
-            Array(take_name(f"{self.update.array}_lanes", taken), type, (index(lanes),), memory="stack")
-            for _ in range(_JAMMED.get(len(self.found.updates), 1))
-        ]
-        return Accumulator(self.update, tuple(arrays), ((0,),))
+        name = take_name(f"{self.update.array}_lanes", {*self.found.nest.taken})
+        return Accumulator(self.update, (Array(name, type, (index(lanes),), memory="stack"),), ((0,),))
+
+    def registers_of(self, update: Accumulator) -> int:
+        """How many registers the accumulators of a strip take."""
+        return -(-update.lanes * update.array.type.bits // self.registers.widths[0])
 
     def row(self, term: Node) -> int:
         """How many terms the cell that a row of them was added to can hold; 0 where there is none, or it is as wide."""
@@ -148,7 +172,7 @@ class _Selection:
         loop = update.strip(self.found, self.found.loop.lower, 0)
         return read_strip(loop, {**self.arrays, update.array.name: update.array})
 
-    def summed(self, update: Accumulator, strip: Strip, found: GroupedSum) -> SelectedProgram:
+    def summed(self, update: Accumulator, strip: Strip, found: GroupedSum) -> Selected:
         """The instruction that adds the terms of a strip to accumulators."""
         whole = self.read(update)
         (output,) = whole.body.outputs
@@ -156,7 +180,7 @@ class _Selection:
         renaming = replace(renaming, rows={**renaming.rows, ACCUMULATOR: (output.row, 0)})
         self.check(update, strip, whole, renaming)
         stores = tuple(renamed([(found.value, ACCUMULATOR, 0)], renaming, RegisterProgram()))
-        return SelectedProgram(as_instruction(whole, stores, self.registers), stores, found.cost)
+        return Selected(as_instruction(whole, stores, self.registers), whole, stores, found.cost)
 
     def check(self, update: Accumulator, part: Strip, whole: Strip, renaming: Renaming) -> None:
         """That what is proven for the terms of a strip is what the accumulators are to get."""
@@ -169,22 +193,28 @@ class _Selection:
             if not same(build.add(before, *terms), of_whole.at(wanted.value, lane), ACCUMULATED):
                 raise NoCover("accumulators do not get what is added up")
 
-    def covered(self, strip: Strip) -> SelectedProgram:
-        """The program of a strip that stores each lane where it was loaded from."""
-        stores, cost = cover_strip(strip, self.registers)
-        return SelectedProgram(as_instruction(strip, stores, self.registers), stores, cost)
+    def covered(self, update: Accumulator) -> tuple[Accumulator, Selected]:
+        """The accumulators, and the program that stores each lane where it was loaded from."""
+        return update, select(self.read(update), self.registers)
 
-    def named(self, update: Accumulator, program: SelectedProgram) -> tuple[Accumulator, tuple[SelectedProgram, ...]]:
-        """The accumulators with the names of the instructions; NoCover where a loop is another."""
-        arrays = {**self.arrays, **{x.name: x for x in update.arrays}}
-        _expect(program.instruction, update.strip(self.found, self.found.loop.lower, 0), arrays)
-        update = replace(update, instruction=program.instruction.name)
-        if len(update.arrays) == 1:
-            return update, (program,)
+    def named(self, update: Accumulator, program: Selected) -> tuple[Accumulator, Selected]:
+        """The accumulators with the name of the instruction; NoCover where the loop is another."""
+        loop = update.strip(self.found, self.found.loop.lower, 0)
+        _expect(program.instruction, loop, {**self.arrays, update.array.name: update.array})
+        return replace(update, instruction=program.instruction.name), program
+
+    def joined(self, update: Accumulator, count: int) -> tuple[Accumulator, tuple[Selected, ...]]:
+        """So many arrays of accumulators, and the instruction that makes one of them."""
+        if count == 1:
+            return update, ()
+        taken = {*self.found.nest.taken, update.array.name}
+        more = (replace(update.array, name=take_name(update.array.name, taken)) for _ in range(count - 1))
+        update = replace(update, arrays=(update.array, *more))
+        arrays = {x.name: x for x in update.arrays}
         loop = update.join(self.found.nest.fresh(f"{self.found.loop.var}_lane"))
-        joining = self.covered(read_strip(loop, arrays))
+        joining = select_strip(loop, arrays, self.registers)
         _expect(joining.instruction, loop, arrays)
-        return replace(update, joining=joining.instruction.name), (program, joining)
+        return replace(update, joining=joining.instruction.name), (joining,)
 
 
 def _expect(instruction: Instruction, loop: For, arrays: Mapping[str, Array]) -> None:
@@ -196,12 +226,12 @@ def _expect(instruction: Instruction, loop: For, arrays: Mapping[str, Array]) ->
 
 def _sum_type(term: Node, update: AccumulatedCell) -> Type:
     """What sums are accumulated in: modulo 2^32, or what is added to 64 bits before it wraps around."""
-    return U32 if update.type.bits == ACCUMULATED or term.low >= 0 else I32
+    return U32 if update.type.bits <= ACCUMULATED or term.low >= 0 else I32
 
 
 def _most(term: Node, update: Accumulator) -> int:
     """How many strips a lane may add up before it wraps around; 0 where it may. NoCover where that is none."""
-    if update.update.type.bits == ACCUMULATED:
+    if update.update.type.bits <= ACCUMULATED:
         return 0
     each = max(abs(term.low), abs(term.high), 1) * sum(map(len, update.groups))
     most = (1 << ACCUMULATED - (update.array.type == I32)) // (each + 1)

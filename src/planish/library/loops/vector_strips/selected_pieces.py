@@ -15,15 +15,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from planish.ir.nest import Array, For, Kernel, Stmt
+from planish.ir.nest import Array, For, Kernel
 from planish.ir.traverse import walk
 from planish.isa.select.lane_values import NoCover
-from planish.library.loops.vector_strips.lane_reductions import LaneReduction, strip_lanes
+from planish.library.loops.vector_strips.accumulated_loops import AccumulatedLoop
 from planish.library.loops.vector_strips.reduction_nests import ReductionNest
 from planish.library.loops.vector_strips.reduction_strips import strip_reduction
+from planish.library.loops.vector_strips.selected_accumulators import (
+    find_narrow_accumulated,
+    lanes_of_terms,
+    select_accumulation,
+)
 from planish.library.loops.vector_strips.selected_strips import (
-    elements_of,
-    find_in_lanes,
     find_reduced,
     find_strips,
     lanes_of,
@@ -46,34 +49,39 @@ class SelectedNest:
 
 def select_nests(kernel: Kernel, registers: VectorExtension) -> Iterator[SelectedNest]:
     """All nests of a kernel that strips are made of."""
-    for x in find_strips(kernel):
-        yield _selected(kernel, registers, x, lanes_of(x, kernel, registers))
-    for y in find_reduced(kernel):
-        yield _selected(kernel, registers, y, lanes_of_reduction(y, kernel, registers))
-    for z in find_in_lanes(kernel):
-        yield _selected(kernel, registers, z, elements_of(z, kernel, registers))
+    taken: set[int] = set()
+    found: tuple[StripNest | ReductionNest | AccumulatedLoop, ...] = (
+        *find_strips(kernel), *find_reduced(kernel), *find_narrow_accumulated(kernel, registers),
+    )  # fmt: skip
+    for x in found:
+        if id(x.stmt) not in taken:
+            taken |= {id(y) for y in walk(x.stmt)}
+            yield _selected(kernel, registers, x)
 
 
 def _selected(
-    kernel: Kernel, registers: VectorExtension, nest: StripNest | ReductionNest | LaneReduction, lanes: int
+    kernel: Kernel, registers: VectorExtension, nest: StripNest | ReductionNest | AccumulatedLoop
 ) -> SelectedNest:  # fmt: skip
     chosen = _Chosen(kernel, registers)
     left: dict[str, None] = {}
-    stmt = nest.loop if isinstance(nest, LaneReduction) else nest.stmt
-    made: Sequence[Stmt] = ()
+    lanes, pieces = 0, tuple[Selected, ...]()
     try:
         match nest:
             case StripNest():
-                name, _ = chosen.choose(lambda first, last: lane_loop(nest, lanes), 1, ())
-                return SelectedNest(stmt, lanes, (chosen.known[name],), ())
+                lanes = lanes_of(nest, kernel, registers)
+                chosen.choose(lambda first, last: lane_loop(nest, lanes), 1, ())
+                pieces = (*chosen.known.values(),)
             case ReductionNest():
+                lanes = lanes_of_reduction(nest, kernel, registers)
                 made = strip_reduction(nest, lanes, 1, chosen.choose, left)
-            case LaneReduction():
-                made = strip_lanes(nest, lanes, chosen.choose)
+                used = dict.fromkeys(y.facts.instruction for x in made for y in walk(x) if isinstance(y, For))
+                pieces = tuple(chosen.known[x] for x in used if x)
+            case AccumulatedLoop():
+                lanes = lanes_of_terms(nest, kernel, registers)
+                pieces = select_accumulation(nest, kernel, registers).programs
     except NoCover as error:
         left[str(error)] = None
-    used = dict.fromkeys(y.facts.instruction for x in made for y in walk(x) if isinstance(y, For))
-    return SelectedNest(stmt, lanes, tuple(chosen.known[x] for x in used if x), tuple(left))
+    return SelectedNest(nest.stmt, lanes, pieces, tuple(left))
 
 
 @dataclass(slots=True)

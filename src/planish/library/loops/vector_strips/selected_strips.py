@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TypeVar
 
 from planish.core.cache import Cache, key
 from planish.core.diagnostic import Remark
@@ -32,7 +33,6 @@ from planish.library.loops.vector_strips.accumulated_loops import AccumulatedLoo
 from planish.library.loops.vector_strips.accumulators import reduce_strips
 from planish.library.loops.vector_strips.channel_sizes import with_channel_sizes
 from planish.library.loops.vector_strips.contraction import contract
-from planish.library.loops.vector_strips.lane_reductions import LaneReduction, find_lane_reductions, strip_lanes
 from planish.library.loops.vector_strips.reduction_nests import ReductionNest, find_reductions
 from planish.library.loops.vector_strips.reduction_strips import rows_of as reduction_rows
 from planish.library.loops.vector_strips.reduction_strips import strip_reduction
@@ -68,7 +68,8 @@ _WIDEST, _NARROW = 32, 16
 """The widest integers that strips are made of, and the narrowest that one of them has to have: wider ones gain nothing
 by other instructions than a C compiler takes."""
 _REFUSED = b"refused: "
-_PLACES = ("planish.ir.", "planish.isa.", "planish.core.", "planish.select.")
+_Found = TypeVar("_Found")
+_PLACES = ("planish.ir.", "planish.isa.", "planish.core.", "planish.select.", "planish.library.loops.vector_strips.")
 """Where the classes are that a program and its instruction consist of."""
 
 
@@ -91,19 +92,6 @@ def find_reduced(kernel: Kernel) -> tuple[ReductionNest, ...]:
     for x in find_reductions(kernel):
         names = set(arrays_in(x.loop)) - x.own
         if _are_narrow([x.cells[y].type if y in x.cells else kinds.get(y) for y in names]):
-            found.append(x)
-    return tuple(found)
-
-
-def find_in_lanes(kernel: Kernel) -> tuple[LaneReduction, ...]:
-    """The same of the loops that reduce to an element, but those of other nests."""
-    around = [*(x.stmt for x in find_strips(kernel)), *(x.stmt for x in find_reduced(kernel))]
-    taken = {id(y) for x in around for y in walk(x)}
-    kinds = _kinds(kernel)
-    found = []
-    for x in find_lane_reductions(kernel):
-        names = set(arrays_in(x.loop)) - x.own
-        if id(x.loop) not in taken and _are_narrow([kinds.get(y) for y in names]):
             found.append(x)
     return tuple(found)
 
@@ -163,17 +151,6 @@ def fitting_reductions(kernel: Kernel, registers: VectorExtension) -> tuple[Redu
     return tuple(x for x in found if _may_have(x.loop, lanes_of_reduction(x, kernel, registers)))
 
 
-def fitting_in_lanes(kernel: Kernel, registers: VectorExtension) -> tuple[LaneReduction, ...]:
-    """The loops of `find_in_lanes` that may have as many iterations as a strip has elements."""
-    return tuple(x for x in find_in_lanes(kernel) if _may_have(x.loop, elements_of(x, kernel, registers)))
-
-
-def elements_of(x: LaneReduction, kernel: Kernel, registers: VectorExtension) -> int:
-    """The elements of a strip: two registers of the narrowest ones that the loop reads, so that sums do not wait."""
-    read = {z.array for y in x.loop.body.body for e in expressions(y) for z in loads(e)}
-    return 2 * registers.widths[0] // min(y.type.bits for y in kernel.arrays if y.name in read)
-
-
 def strip_versions(
     prepared: Prepared, target: Target, cache: Cache | None = None, conditional: Container[str] = ()
 ) -> Iterator[Version | Remark]:
@@ -187,8 +164,7 @@ def strip_versions(
         rows = reduction_rows(x, lanes, registers.widths[0], target.vector_registers)
         nests.append(_Sized(x, lanes, rows))
     nests += [_Sized(y, lanes_of_terms(y, kernel, registers), 1) for y in find_narrow_accumulated(kernel, registers)]
-    nests += [_Sized(z, elements_of(z, kernel, registers), 1) for z in fitting_in_lanes(kernel, registers)]
-    nests = [x for x in nests if not any(y in conditional for y in stored_arrays(x.stmt))]
+    nests = [x for x in nests if not any(y in conditional for y in stored_arrays(x.nest.stmt))]
     strips = StripSelection(kernel, registers, {}, cache)
     refused: dict[str, None] = {}
     for several in (True, False) if any(x.rows > 1 for x in nests) else (False,):
@@ -201,22 +177,11 @@ def strip_versions(
 
 @dataclass(frozen=True, slots=True)
 class _Sized:
-    """A nest with the lanes of a strip, or its elements, and the rows that are done together."""
+    """A nest with the lanes of a strip, and the rows that are done together."""
 
-    nest: StripNest | ReductionNest | AccumulatedLoop | LaneReduction
+    nest: StripNest | ReductionNest | AccumulatedLoop
     lanes: int
     rows: int
-
-    @property
-    def stmt(self) -> For:
-        """What its strips stand for."""
-        match self.nest:
-            case LaneReduction(loop=loop):
-                return loop
-            case AccumulatedLoop(origin=origin):
-                return origin
-            case StripNest(stmt=stmt) | ReductionNest(stmt=stmt):
-                return stmt
 
 
 def _version(
@@ -229,14 +194,17 @@ def _version(
     most = 0
     covered: set[int] = set()
     for x in nests:
-        rows, stmt = x.rows if several else 1, x.stmt
+        rows, stmt = x.rows if several else 1, x.nest.stmt
         if id(stmt) in covered:
             continue
         try:
-            if isinstance(x.nest, AccumulatedLoop):
-                body = _accumulated(x.nest, strips, body)
-            else:
-                body = with_stmts(body, stmt, _in_strips(x.nest, x.lanes, rows, strips, refused))
+            match x.nest:
+                case AccumulatedLoop():
+                    body = _accumulated(x.nest, strips, body)
+                case StripNest():
+                    body = with_stmts(body, stmt, strip_nest(x.nest, x.lanes, rows, strips.give))
+                case ReductionNest():
+                    body = with_stmts(body, stmt, strip_reduction(x.nest, x.lanes, rows, strips.choose, refused))
         except NoCover as error:
             refused[str(error)] = None
             continue
@@ -245,7 +213,7 @@ def _version(
         message = f"strips of {x.lanes} lanes{jammed}, in instructions selected for {strips.registers.isa}"
         remarks.append(Remark(NAME, "done", message, stmt.span or kernel.span))
         most = max(most, rows)
-        if isinstance(x.nest, LaneReduction | AccumulatedLoop):
+        if isinstance(x.nest, AccumulatedLoop):
             continue
         gone = {*x.nest.own, *(x.nest.cells if isinstance(x.nest, ReductionNest) else ())}
         body = map_block(partial(_without, gone), body)
@@ -256,27 +224,16 @@ def _version(
     return Version(name, prepared.scop.schedule, replace(kernel, body=contract(body)), tuple(remarks), 0.0, catalogue)
 
 
-def _in_strips(
-    nest: StripNest | ReductionNest | LaneReduction, lanes: int, rows: int, strips: StripSelection,
-    refused: dict[str, None],
-) -> tuple[Stmt, ...]:  # fmt: skip
-    if isinstance(nest, StripNest):
-        return strip_nest(nest, lanes, rows, lambda part, count: strips.choose(part, count)[0])
-    if isinstance(nest, LaneReduction):
-        return strip_lanes(nest, lanes, strips.choose)
-    return strip_reduction(nest, lanes, rows, strips.choose, refused)
-
-
 def _accumulated(loop: AccumulatedLoop, strips: StripSelection, body: Block) -> Block:
     """The body with a loop whose sums, or extrema, are made in lanes; NoCover where there are no instructions."""
     made = strips.accumulation(loop)
-    found = made.found
+    found = replace(loop, around=loop.origin) if made.inside else loop
     if not any(x is found.around for x in walk(body)):
         # What surrounds the loop is another one by now.
         if found.gone:
             raise NoCover("what is around a sum of rows is another loop by now")
         found = replace(found, around=found.origin)
-    body = with_stmts(body, found.around, reduce_strips(found, made.lanes, made.updates))
+    body = with_stmts(body, found.around, reduce_strips(found, made.lanes, made.updates, made.storing))
     used = {y for x in walk(body) if not isinstance(x, Alloc) for y in arrays_in(x)}
     return map_block(partial(_without, {x.array for x in found.gone if isinstance(x, Assign)} - used), body)
 
@@ -298,8 +255,13 @@ class StripSelection:
     def accumulation(self, loop: AccumulatedLoop) -> SelectedAccumulation:
         """The instructions for a loop that accumulates; NoCover where there are none."""
         if id(loop) not in self.accumulations:
-            made = self.accumulations[id(loop)] = select_accumulation(loop, self.kernel, self.registers)
-            self.known |= {x.instruction.name: x for x in made.programs}
+            text = print_stmt(replace(loop.loop, body=Block(loop.nest.body)))
+            made = self.accumulations[id(loop)] = self.kept(
+                (text, print_kernel(self.kernel), loop.updates, loop.locals), SelectedAccumulation,
+                lambda: select_accumulation(loop, self.kernel, self.registers),
+            )  # fmt: skip
+            for x in made.programs:
+                self.known[x.instruction.name] = SelectedProgram(x.instruction, x.stores, x.cost)
         return self.accumulations[id(loop)]
 
     def arrays(self, locals: Iterable[Array]) -> dict[str, Array]:
@@ -323,6 +285,10 @@ class StripSelection:
         found = self.known[text]
         return found.instruction.name, found.cost
 
+    def give(self, part: Part, rows: int) -> str:
+        """The name of the instruction for a strip of the kernel's own arrays."""
+        return self.choose(part, rows)[0]
+
     def selected(self, part: Part, rows: int, arrays: Mapping[str, Array], rival: bool) -> SelectedProgram:
         """The instruction for a strip, from the cache if it is there."""
 
@@ -330,17 +296,23 @@ class StripSelection:
             return read_strip(part(first, last), arrays)
 
         strip = read(0, rows)
+        return self.kept(
+            (print_kernel(strip.kernel), rival), SelectedProgram, lambda: self.jammed(strip, read, rows, rival)
+        )  # fmt: skip
+
+    def kept(self, parts: tuple[object, ...], kind: type[_Found], make: Callable[[], _Found]) -> _Found:
+        """What is made, or refused, of some parts: from the cache if it is there."""
         if self.cache is None:
-            return self.jammed(strip, read, rows, rival)
-        address = key("selection", stamp_program(), print_kernel(strip.kernel), self.registers, rival)
-        kept = self.cache.get(address)
-        if kept is not None and kept.startswith(_REFUSED):
-            raise NoCover(kept.removeprefix(_REFUSED).decode())
-        known = None if kept is None else read_pickle(kept, _PLACES, (node,))
-        if isinstance(known, SelectedProgram):
+            return make()
+        address = key("selection", stamp_program(), self.registers, *parts)
+        content = self.cache.get(address)
+        if content is not None and content.startswith(_REFUSED):
+            raise NoCover(content.removeprefix(_REFUSED).decode())
+        known = None if content is None else read_pickle(content, _PLACES, (node,))
+        if isinstance(known, kind):
             return known
         try:
-            made = self.jammed(strip, read, rows, rival)
+            made = make()
         except NoCover as error:
             self.cache.put(address, _REFUSED + str(error).encode())
             raise

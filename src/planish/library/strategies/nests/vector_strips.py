@@ -11,12 +11,10 @@ from __future__ import annotations
 
 from planish.library.loops.vector_strips.accumulated_loops import AccumulatedLoop
 from planish.library.loops.vector_strips.channel_sizes import with_channel_sizes
-from planish.library.loops.vector_strips.lane_reductions import LaneReduction
 from planish.library.loops.vector_strips.reduction_nests import ReductionNest
 from planish.library.loops.vector_strips.selected_accumulators import find_narrow_accumulated
 from planish.library.loops.vector_strips.selected_strips import (
     NAME,
-    fitting_in_lanes,
     fitting_reductions,
     fitting_strips,
     strip_versions,
@@ -25,7 +23,7 @@ from planish.library.loops.vector_strips.strip_nest import StripNest
 from planish.library.strategy import Context, Made, Strategy, share
 from planish.select.instruction import extension_of
 
-_Nests = tuple[StripNest | ReductionNest | AccumulatedLoop | LaneReduction, ...]
+_Nests = tuple[StripNest | ReductionNest | AccumulatedLoop, ...]
 
 
 def _match(cx: Context) -> tuple[_Nests, ...]:
@@ -34,7 +32,7 @@ def _match(cx: Context) -> tuple[_Nests, ...]:
     kernel, registers = with_channel_sizes(cx.prepared.kernel), extension_of(cx.target)
     found: _Nests = (
         *fitting_strips(kernel, registers), *fitting_reductions(kernel, registers),
-        *find_narrow_accumulated(kernel, registers), *fitting_in_lanes(kernel, registers),
+        *find_narrow_accumulated(kernel, registers),
     )  # fmt: skip
     return (found,) if found else ()
 
