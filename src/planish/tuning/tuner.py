@@ -4,6 +4,7 @@
 >>> from pathlib import Path
 >>> from planish.schedule.arguments import TuningArgument, TuningArguments
 >>> from planish.tuning.measurement import Measurement
+>>> from planish.tuning.store.trial_store import TrialStore
 >>> from planish.tuning.searches.exhaustive import ExhaustiveSearch
 >>> space = SearchSpace({"gemv-rows": TuningArguments((TuningArgument("gemv-rows.rows", (2, 4, 8), 4),))})
 >>> def evaluate(point, best):
@@ -19,18 +20,17 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from math import inf
-from typing import Literal
+from typing import Literal, Protocol
 
 from planish.core.progress import Progress, keep_quiet
 from planish.schedule.arguments import Point
 from planish.tuning.measurement import Evaluate, Measurement
 from planish.tuning.searches.search import TuningSearch
 from planish.tuning.spaces.search_space import SearchSpace
-from planish.tuning.store.trial_store import TrialStore
 from planish.tuning.trial import TuningTask, TuningTrial
 from planish.version import VERSION as PLANISH
 
@@ -78,6 +78,15 @@ class TrialRequest:
     bound: float
 
 
+class Trials(Protocol):
+    """Where trials are kept and looked up: a `TrialStore`."""
+
+    def add(self, trial: TuningTrial) -> bool: ...
+    def trials(self, task: TuningTask | None = None) -> Iterable[TuningTrial]: ...
+    def best(self, task: TuningTask) -> TuningTrial | None: ...
+    def count(self, task: TuningTask, point: Point) -> int: ...
+
+
 Stage = Literal["default", "search", "confirm", "done"]
 
 
@@ -94,7 +103,7 @@ class Tuner:
     task: TuningTask
     space: SearchSpace
     evaluate: Evaluate
-    store: TrialStore
+    store: Trials
     label: str = ""
     seed: int = 1
     fresh: bool = False
@@ -160,6 +169,11 @@ class Tuner:
         if self._stage == "confirm":
             return self._confirmation()
         return None
+
+    def stop(self, reason: str) -> None:
+        """Nothing more is searched; what is best is still confirmed."""
+        if self._stage in ("default", "search"):
+            self._reason, self._stage = reason, "confirm" if self._count else "done"
 
     def hear(self, request: TrialRequest, found: Measurement) -> TuningTrial:
         """Keeps what came of a request."""

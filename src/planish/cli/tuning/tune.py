@@ -41,7 +41,9 @@ from planish.options import Options
 from planish.report.tuning import describe_result, describe_space
 from planish.schedule.arguments import NestChoice
 from planish.tuning.choices import choice_of, merge_choices, print_record
-from planish.tuning.session import TuningWishes, list_spaces, tune_file
+from planish.tuning.farm.elsewhere import Elsewhere, tune_units
+from planish.tuning.farm.farm_session import AHEAD, FarmWishes, TuningUnit
+from planish.tuning.session import TuningWishes, list_spaces
 from planish.tuning.store.trial_store import TrialStore
 from planish.tuning.tuner import INTERRUPTED as STOPPED
 from planish.tuning.tuner import TuningBudget
@@ -49,6 +51,24 @@ from planish.tuning.tuner import TuningBudget
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
 _BUDGET = re.compile(r"(?P<count>\d{1,9}(?:\.\d{1,3})?)(?P<unit>s|m|h|)")
+
+
+ClusterName = Annotated[
+    str,
+    typer.Option(
+        "--cluster", metavar="ADDRESS|slurm|ssh:FILE|kubernetes",
+        help="Build, verify and time on a Dask cluster, as tcp://host:8786.", show_default=False,
+    ),
+]  # fmt: skip
+Jobs = Annotated[
+    int, typer.Option("--jobs", min=0, metavar="N", help="Build by N processes while one times.", show_default=False)
+]
+WorkerCount = Annotated[
+    int | None, typer.Option("--workers", min=1, metavar="N", help="--cluster slurm, kubernetes: workers to start.")
+]
+Ahead = Annotated[
+    int, typer.Option("--ahead", min=1, metavar="N", help="--cluster, --jobs: points of a nest under way at a time.")
+]
 
 
 class SearchName(StrEnum):
@@ -104,6 +124,7 @@ def tune(
         typer.Option("--record", metavar="FILE", help="Write what is best, for `build --replay`.", show_default=False),
     ] = None,
     store: StorePath = None,
+    cluster: ClusterName = "", jobs: Jobs = 0, workers: WorkerCount = None, ahead: Ahead = AHEAD,
     target: Target = "native", function: Function = None, threads: Threads = 1, fp: Fp = Floats.reassociate,
     raising: Annotated[
         bool, typer.Option("--raise/--no-raise", help="Try calls of the library's own kernels.")
@@ -127,34 +148,37 @@ def tune(
             for label, space in list_spaces(read_input(name).source, options, holes):
                 print("\n".join(describe_space(label, space)))
         return OK
-    return _tune([*dict.fromkeys(files)], options, wishes, open_store(store), output, record, quiet)
+    elsewhere = Elsewhere(cluster, jobs, workers, FarmWishes(ahead))
+    return _tune([*dict.fromkeys(files)], options, wishes, open_store(store), output, record, quiet, elsewhere)
 
 
 def _tune(
     names: list[str], options: Options, wishes: TuningWishes, store: TrialStore, output: Path | None,
-    record: Path | None, quiet: bool,
+    record: Path | None, quiet: bool, elsewhere: Elsewhere,
 ) -> int:  # fmt: skip
     choices: list[NestChoice] = []
     code = OK
     with _told(quiet) as progress:
-        for name in names:
-            for found in tune_file(read_input(name).source, options, wishes, store, progress):
-                if not quiet:
-                    print("\n".join(describe_result(found, wishes, store.path)), flush=True)
-                if found.refused is not None:
-                    tell(found.refused)
-                    code = USER_ERROR
-                    continue
-                assert found.result is not None
-                best = found.result.best
-                if found.script is not None and best is not None and output is not None:
-                    _write(output, found.script.fill(best.point))
-                elif found.script is None and best is not None:
-                    choices.append(choice_of(best, found.nest.task))
-                if found.result.reason == STOPPED:
-                    code = INTERRUPTED
-            if code == INTERRUPTED:
-                break
+        units = (TuningUnit(read_input(name).source, options) for name in names)
+        for found in tune_units(units, wishes, store, elsewhere, progress):
+            if isinstance(found, PlanishError):
+                tell(found)
+                code = USER_ERROR
+                continue
+            if not quiet:
+                print("\n".join(describe_result(found, wishes, store.path)), flush=True)
+            if found.refused is not None:
+                tell(found.refused)
+                code = USER_ERROR
+                continue
+            assert found.result is not None
+            best = found.result.best
+            if found.script is not None and best is not None and output is not None:
+                _write(output, found.script.fill(best.point))
+            elif found.script is None and best is not None:
+                choices.append(choice_of(best, found.nest.task))
+            if found.result.reason == STOPPED:
+                code = INTERRUPTED
     if record is not None:
         _write(record, print_record(merge_choices(choices)))
     return tell_interrupted(0, "all trials so far are in the store") if code == INTERRUPTED else code
