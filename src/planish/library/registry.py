@@ -21,6 +21,7 @@ from planish.library.strategies.dense.operations import OPERATIONS
 from planish.library.strategies.dense.panels import PANELS
 from planish.library.strategies.dense.transpose_inplace import TRANSPOSE_INPLACE
 from planish.library.strategies.nests.cell_reduction import CELL_REDUCTION
+from planish.library.strategies.nests.coalesce import COALESCE
 from planish.library.strategies.nests.histogram import HISTOGRAM
 from planish.library.strategies.nests.inner_nests import INNER_NESTS
 from planish.library.strategies.nests.loops import LOOPS
@@ -44,8 +45,8 @@ from planish.library.strategy import Strategy
 
 STRATEGIES: tuple[Strategy[Any], ...] = (
     FFT_RADIX, BIT_REVERSAL, FFT_PASSES, HISTOGRAM, OPERATIONS, PANELS, FIR, LMS, BIQUAD, STENCIL_1D,
-    TRANSPOSE_INPLACE, SCAN, CELL_REDUCTION, GEMV, VECTOR_STRIPS, LOOPS, INNER_NESTS, REGISTER_PROMOTE, SCALAR_PROMOTE,
-    WINOGRAD, CONV_PACKED, SIZE_SPECIALISE, NONTEMPORAL, PARALLEL_CHUNKS, OPERATION_CHUNKS, ONE_THREAD,
+    TRANSPOSE_INPLACE, SCAN, CELL_REDUCTION, GEMV, VECTOR_STRIPS, COALESCE, LOOPS, INNER_NESTS, REGISTER_PROMOTE,
+    SCALAR_PROMOTE, WINOGRAD, CONV_PACKED, SIZE_SPECIALISE, NONTEMPORAL, PARALLEL_CHUNKS, OPERATION_CHUNKS, ONE_THREAD,
 )  # fmt: skip
 """Of those that cost the same, the earlier one is tried first."""
 

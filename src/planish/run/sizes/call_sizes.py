@@ -22,6 +22,7 @@ from planish.ir.index.polynomial import place
 from planish.ir.nest import Assign, Block, For, Reduce
 from planish.ir.traverse import expressions, loads, may_fail, variables, walk, walk_expr
 from planish.ir.types import INDEX
+from planish.library.loops.coalesce.flat_loops import row_lengths
 from planish.poly.canonical.delinearise import delinearise
 from planish.poly.isl.affine import NotAffineError
 from planish.poly.scop.extents import (
@@ -77,6 +78,8 @@ FEWEST_CALLS = 3
 """So many calls check a function of which the smallest that does anything runs longer than others may."""
 LARGEST_FACTOR = 3
 """What sizes are at most that others are multiplied by in conditions, such as the stride of a window."""
+SHORT_ROWS, OF_SHORT_ROWS = (3, 9), 300
+"""The columns of short rows, in calls that check, and what other sizes are then."""
 ODD_LOOSE = 7
 """The one check in which a size of an untouched part is no power of two: transforms may not come to an end with it."""
 
@@ -148,6 +151,12 @@ def check_cases(function: CFunction, known: tuple[KnownSizes, ...], given: Mappi
             sizes |= dict.fromkeys(loose_names(function, known), power_of_two(value))
             sizes |= dict.fromkeys(powers_of(function, sizes), POWERS[i])
             out.append(make_case(function, known, sizes, seed=FEW_SEED + i))
+    rows = short_rows(known)
+    for i, columns in enumerate(SHORT_ROWS if rows else ()):
+        wanted = wanted_sizes(size_names(known), OF_SHORT_ROWS) | dict.fromkeys(rows, columns)
+        sizes = sizes_near(known, wanted, {})
+        if sizes is not None and instances_of(known, sizes) <= CHECK_INSTANCES:
+            out.append(make_case(function, known, sizes, seed=FEW_SEED + len(FEW_SIZES) + i))
     if _has_unknown_size(known):
         for i, value in enumerate(LOOSE_SIZES):
             sizes = sizes_near(known, wanted_sizes(size_names(known), min(value, 34)), {})
@@ -191,6 +200,12 @@ def roles_of(known: tuple[KnownSizes, ...]) -> dict[str, Role]:
             if name is not None and (name not in out or role in ("extent", "window")):
                 out[name] = role
     return {x: out.get(x, "extent") for x in size_names(known)}
+
+
+def short_rows(known: tuple[KnownSizes, ...]) -> tuple[str, ...]:
+    """Those of a function's own sizes that are the columns of rows, which may be few of many rows."""
+    own = {k.sizes.get(x): None for k in known for x in sorted(row_lengths(k.scop.kernel))}
+    return tuple(x for x in own if x is not None)
 
 
 def usable_sizes(

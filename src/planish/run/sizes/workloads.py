@@ -27,6 +27,7 @@ from planish.run.sizes.call_sizes import (
     power_of_two,
     powers_of,
     roles_of,
+    short_rows,
     size_names,
     sizes_near,
     wanted_sizes,
@@ -55,6 +56,8 @@ SHARED_LEVEL = 3
 """The level from which on caches are not a core's own."""
 PROBE_INSTANCES = 50_000_000
 """The most of a call that only confirms that a version is not slower there."""
+FEW_COLUMNS = 4
+"""What rows that may be short have in a call."""
 LEAST_INSTANCES = 64
 """A call of which a version has less to do than this is no matter of speed."""
 LARGEST_LOOSE = 1 << 14
@@ -88,8 +91,11 @@ def probe_cases(
     text = source.text if source is not None else ""
     out = [x for x in _called(function, known, given, roles, text) if _work(known, x) <= PROBE_INSTANCES][:MOST_CALLED]
     rooms = [x.share for x in caches if x.level < SHARED_LEVEL]
-    for variant, room in enumerate((*rooms, CLOCK_BYTES // 4)):
-        fitting = (_case(function, known, _wanted(roles, x, variant), given, x) for x in CLOCK_SIZES)
+    # Rows that may be short are so in one more call, in the largest of the caches.
+    few = {x: FEW_COLUMNS for x in short_rows(known) if x not in given}
+    looked: list[tuple[int, int, dict[str, int]]] = [(v, x, {}) for v, x in enumerate((*rooms, CLOCK_BYTES // 4))]
+    for variant, room, short in (*looked, *([(0, rooms[-1], few)] if few and rooms else [])):
+        fitting = (_case(function, known, _wanted(roles, x, variant) | short, given, x) for x in CLOCK_SIZES)
         for case in (x for x in fitting if x is not None):
             if LEAST_INSTANCES <= _work(known, case) <= PROBE_INSTANCES and 2 * bytes_of(function, case) <= room:
                 out.append(case)

@@ -29,6 +29,7 @@ from planish.ir.types import Type
 from planish.isa.instruction import Catalogue
 from planish.isa.select.lane_values import NoCover
 from planish.isa.semantics.node import node
+from planish.library.loops.coalesce.coalesced import coalesce
 from planish.library.loops.vector_strips.accumulated_loops import AccumulatedLoop
 from planish.library.loops.vector_strips.accumulators import reduce_strips
 from planish.library.loops.vector_strips.channel_sizes import with_channel_sizes
@@ -73,12 +74,20 @@ _PLACES = ("planish.ir.", "planish.isa.", "planish.core.", "planish.select.", "p
 """Where the classes are that a program and its instruction consist of."""
 
 
+def in_strip_form(kernel: Kernel, target: Target) -> Kernel:
+    """The kernel with its rows of few columns, and its pixels of few channels, in loops that strips are made of."""
+    flat = coalesce(kernel, extension_of(target).widths[0])
+    return with_channel_sizes(kernel if flat is None else flat.kernel)
+
+
 def find_strips(kernel: Kernel) -> tuple[StripNest, ...]:
     """The nests of a kernel that strips may be made of: all that they touch are integers of at most 32 bits, some of
-    them narrower."""
-    kinds = _kinds(kernel)
+    them narrower, and what they write are operands."""
+    kinds, operands = _kinds(kernel), {x.name for x in kernel.arrays}
     found = []
     for x in find_nests(kernel):
+        if not all(y.array in operands for y in x.assigned):
+            continue
         names = {y.array for y in x.assigned} | {z.array for y in x.body for z in loads(y.value)}
         if _are_narrow([kinds.get(y) for y in names]):
             found.append(x)
@@ -157,7 +166,7 @@ def strip_versions(
     """The versions of a kernel with its nests in strips: several rows at a time where these share what they read, and
     one; a remark where no instructions are found. Strips store in any case: nests that store to arrays that are
     `conditional` stay as they are."""
-    kernel, registers = with_channel_sizes(prepared.kernel), extension_of(target)
+    kernel, registers = in_strip_form(prepared.kernel, target), extension_of(target)
     nests = [_Sized(x, lanes_of(x, kernel, registers), rows_of(x)) for x in fitting_strips(kernel, registers)]
     for x in fitting_reductions(kernel, registers):
         lanes = lanes_of_reduction(x, kernel, registers)

@@ -79,7 +79,7 @@ class _Iteration:
                 known[name] = self.named(name, self.value(value, known), True)
             case Assign(array=name, index=place, value=value):
                 self.store(name, place, self.value(value, known), known)
-            case Reduce(array=name, index=place, op="add" | "mul" | "min" | "max" as op, value=value):
+            case Reduce(array=name, index=place, op=op, value=value):
                 before = self.value(Load(name, place, type_of(value)), known)
                 self.store(name, place, Binary(op, before, self.value(value, known)), known)
             case For(var=name, lower=lower, upper=upper, step=step):

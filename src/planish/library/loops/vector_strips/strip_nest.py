@@ -32,7 +32,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from planish.ir.expr import Binary, Compare, Expr, Var, index, type_of
-from planish.ir.index.polynomial import add, constant, mul, polynomial, sub
+from planish.ir.index.polynomial import add, build, constant, mul, polynomial, sub
 from planish.ir.index.simplify import simplify
 from planish.ir.nest import Alloc, Assign, Block, For, If, Kernel, Let, LoopFacts, Reduce, Stmt
 from planish.ir.traverse import blocks_of, expressions, loads, map_exprs, substitute, used_names, variables, walk
@@ -120,7 +120,7 @@ def nest_of(kernel: Kernel, stmt: For, local: set[str]) -> StripNest | None:
         except NotStraight:
             continue
         names = [loop.var] if rows is None else [rows.var, loop.var]
-        if body and is_independent(body, names):
+        if body and is_independent(body, names, sub(loop.upper, loop.lower)):
             written = {x.array for x in body if isinstance(x, Assign)}
             again = not any(y.array in written for x in body for y in loads(x.value))
             return StripNest(stmt, rows, loop, body, own, taken | {x.var for x in body if isinstance(x, Let)}, again)
@@ -142,15 +142,18 @@ def _own_arrays(x: Stmt) -> Iterator[str]:
     yield from (y.array for e in expressions(x) for y in loads(e))
 
 
-def is_independent(body: Sequence[Let | Assign], names: Sequence[str]) -> bool:
+def is_independent(body: Sequence[Let | Assign], names: Sequence[str], columns: Expr | None = None) -> bool:
     """Whether iterations may be done in any order: each writes its own cells of an array, and reads of what is written
     only these. A cell is an iteration's own where each loop counts a dimension of its own; several lie side by side
-    there."""
+    there. `columns`: the iterations of the inner loop, so that both may also count one dimension, a row of so many
+    cells behind the other."""
     written: dict[str, list[tuple[Expr, ...]]] = {}
     for x in body:
         if isinstance(x, Let):
             continue
-        if not _counts(x.index, names) or not all(_are_apart(x.index, y, names) for y in written.get(x.array, ())):
+        if not _counts(x.index, names, columns):
+            return False
+        if not all(_are_apart(x.index, y, names) for y in written.get(x.array, ())):
             return False
         written.setdefault(x.array, []).append(x.index)
     for x in body:
@@ -171,7 +174,7 @@ def _are_apart(a: tuple[Expr, ...], b: tuple[Expr, ...], names: Sequence[str]) -
     return apart is not None and step != 0 and apart % step != 0
 
 
-def _counts(place: tuple[Expr, ...], names: Sequence[str]) -> bool:
+def _counts(place: tuple[Expr, ...], names: Sequence[str], columns: Expr | None) -> bool:
     dimensions: dict[str, int] = {}
     for at, x in enumerate(place):
         if loads(x):
@@ -179,6 +182,8 @@ def _counts(place: tuple[Expr, ...], names: Sequence[str]) -> bool:
         moving = variables(x) & set(names)
         if not moving:
             continue
+        if len(moving) == 2 and columns is not None and _follow(x, names, columns):
+            return not dimensions and at == len(place) - 1
         if len(moving) > 1 or (Var(next(iter(moving)), INDEX),) not in polynomial(x):
             return False
         terms = polynomial(x)
@@ -187,6 +192,13 @@ def _counts(place: tuple[Expr, ...], names: Sequence[str]) -> bool:
             return False
         dimensions[name] = at
     return set(dimensions) == set(names) and dimensions[names[-1]] == len(place) - 1
+
+
+def _follow(place: Expr, names: Sequence[str], columns: Expr) -> bool:
+    """Whether a subscript counts the columns of one row and then those of the next one."""
+    row, column = (Var(x, INDEX) for x in names)
+    rest = sub(place, add(mul(row, columns), column))
+    return not variables(build(polynomial(rest))) & set(names)
 
 
 def strip_nest(nest: StripNest, lanes: int, rows: int, give: Give) -> tuple[Stmt, ...]:

@@ -10,13 +10,13 @@
 from __future__ import annotations
 
 from planish.library.loops.vector_strips.accumulated_loops import AccumulatedLoop
-from planish.library.loops.vector_strips.channel_sizes import with_channel_sizes
 from planish.library.loops.vector_strips.reduction_nests import ReductionNest
 from planish.library.loops.vector_strips.selected_accumulators import find_narrow_accumulated
 from planish.library.loops.vector_strips.selected_strips import (
     NAME,
     fitting_reductions,
     fitting_strips,
+    in_strip_form,
     strip_versions,
 )
 from planish.library.loops.vector_strips.strip_nest import StripNest
@@ -29,7 +29,7 @@ _Nests = tuple[StripNest | ReductionNest | AccumulatedLoop, ...]
 def _match(cx: Context) -> tuple[_Nests, ...]:
     if cx.target.vector_extension is None or cx.threads != 1:
         return ()
-    kernel, registers = with_channel_sizes(cx.prepared.kernel), extension_of(cx.target)
+    kernel, registers = in_strip_form(cx.prepared.kernel, cx.target), extension_of(cx.target)
     found: _Nests = (
         *fitting_strips(kernel, registers), *fitting_reductions(kernel, registers),
         *find_narrow_accumulated(kernel, registers),
