@@ -360,6 +360,7 @@ DONE = {
     "biquad-simd": "the sections of a biquad cascade are pipelined, one in each lane",
     "bit-reversal": "a bit-reversal permutation is done by blocks",
     "cell-reduction": "the place of an extremum, the last match or an affine recurrence is found by blocks in lanes",
+    "coalesce": "rows of few columns run as one loop, with what recurs in each row copied into whole vectors",
     "conv-packed": "a low-precision convolution has its channels packed for dot-product instructions (VNNI)",
     "fft-passes": "a Fourier or cosine transform is computed in Stockham passes",
     "fft-radix": "several stages of a transform are merged into one of higher radix, in registers",

@@ -22,7 +22,7 @@ from planish.ir.index.polynomial import place
 from planish.ir.nest import Assign, Block, For, Reduce
 from planish.ir.traverse import expressions, loads, may_fail, variables, walk, walk_expr
 from planish.ir.types import INDEX
-from planish.library.loops.coalesce.flat_loops import row_lengths
+from planish.library.loops.coalesce.coalesced import row_lengths
 from planish.poly.canonical.delinearise import delinearise
 from planish.poly.isl.affine import NotAffineError
 from planish.poly.scop.extents import (

@@ -30,6 +30,8 @@ if n >= 32 {
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import gcd
 
@@ -63,16 +65,11 @@ def coalesce(kernel: Kernel, bits: int) -> Coalesced | None:
     """The kernel with its loops over rows of few columns as flat ones, in blocks of whole vectors of so many bits; None
     where there are none."""
     flat = with_flat_rows(kernel)
-    local = [x.array for x in walk(flat.body) if isinstance(x, Alloc)]
-    arrays = {x.name: x for x in (*flat.arrays, *local)}
+    types = {x.name: x.type for x in _arrays_of(flat)}
     body, gone = flat.body, set[str]()
     said: list[tuple[str, Span | None]] = []
-    for loop in find_flat_loops(flat):
-        try:
-            made = replicate(loop, arrays)
-        except NotFlat:
-            continue
-        lanes = bits // min(arrays[x].type.bits for x in loop.written)
+    for loop, made in _replications(flat):
+        lanes = bits // min(types[x].bits for x in loop.written)
         if lanes < 2 or not (made.operands or (loop.row and isinstance(loop.period, Const))):
             continue
         body = with_stmts(body, loop.stmt, _Blocks(loop, made, lanes).statements())
@@ -83,6 +80,25 @@ def coalesce(kernel: Kernel, bits: int) -> Coalesced | None:
         return None
     body = map_block(lambda x: () if isinstance(x, Alloc) and x.array.name in gone else x, body)
     return Coalesced(replace(flat, body=simplify_block(body, assumptions=flat.assumptions)), tuple(said))
+
+
+def row_lengths(kernel: Kernel) -> frozenset[str]:
+    """The sizes of a kernel that are the columns of rows in each of which something recurs."""
+    found = ((x.period, made.operands) for x, made in _replications(with_flat_rows(kernel)))
+    return frozenset(period.name for period, operands in found if operands and isinstance(period, Var))
+
+
+def _replications(flat: Kernel) -> Iterator[tuple[FlatLoop, Replication]]:
+    """The loops that are flat ones, with their iterations."""
+    arrays = {x.name: x for x in _arrays_of(flat)}
+    for loop in find_flat_loops(flat):
+        with suppress(NotFlat):
+            yield loop, replicate(loop, arrays)
+
+
+def _arrays_of(kernel: Kernel) -> Iterator[Array]:
+    yield from kernel.arrays
+    yield from (x.array for x in walk(kernel.body) if isinstance(x, Alloc))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

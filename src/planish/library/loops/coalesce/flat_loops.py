@@ -108,12 +108,6 @@ def find_flat_loops(kernel: Kernel) -> Iterator[FlatLoop]:
     yield from _find(kernel, kernel.body, local)
 
 
-def row_lengths(kernel: Kernel) -> frozenset[str]:
-    """The sizes of a kernel that are the columns of rows which may be coalesced."""
-    found = find_flat_loops(with_flat_rows(kernel))
-    return frozenset(x.period.name for x in found if isinstance(x.period, Var))
-
-
 def _find(kernel: Kernel, block: Block, local: Collection[str]) -> Iterator[FlatLoop]:
     for x in block.body:
         found = None
