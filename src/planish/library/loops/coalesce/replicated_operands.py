@@ -37,7 +37,7 @@ class NotFlat(Exception):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Operand:
+class ReplicatedOperand:
     """An array of copies of what an expression is in the columns of a row."""
 
     array: str
@@ -52,7 +52,7 @@ class Replication:
     element: str
     place: str
     body: tuple[Let | Assign, ...]
-    operands: tuple[Operand, ...]
+    operands: tuple[ReplicatedOperand, ...]
     taken: frozenset[str]
 
 
@@ -96,7 +96,7 @@ class _Rewriting:
     element: str
     place: str
     taken: set[str]
-    operands: dict[Expr, Operand] = field(default_factory=dict)
+    operands: dict[Expr, ReplicatedOperand] = field(default_factory=dict)
     recurring: dict[str, Expr] = field(default_factory=dict)
     moving: set[str] = field(default_factory=set)
 
@@ -192,7 +192,7 @@ class _Rewriting:
         if x not in self.operands:
             names = [y.array for y in loads(x)]
             name = take_name(f"{names[0] if names else self.loop.column}_each", self.taken)
-            self.operands[x] = Operand(name, x, type_of(x))
+            self.operands[x] = ReplicatedOperand(name, x, type_of(x))
         return Load(self.operands[x].array, (Var(self.place, INDEX),), type_of(x))
 
     def is_there(self, x: Load) -> bool:
