@@ -61,17 +61,11 @@ def test_a_narrow_bit_field_is_an_int() -> None:
         "void f(int n, float *a, point p, point q) { for (int i = 0; i < n; i++) { a[i] = p.x; p = q; } }",
         "void f(int n, float *a, point p) { for (int i = 0; i < n; i++) { a[i] = p.x++; } }",
         "void f(int n, float *a, point p) { for (; p.n > 0; p.n--) a[p.n] = 1; }",
-        "void f(int n, float *a, point p) { float *q = &p.x; for (int i = 0; i < n; i++) { a[i] = p.y; q[1] = 2; } }",
         "void f(int n, float *a, point p) { point *q = &p; for (int i = 0; i < n; i++) { a[i] = p.y; q->y = 2; } }",
-        "void f(int n, int *a, point p) { int *q = p.v; for (int i = 0; i < n; i++) { a[i] = p.n; q[4] = i; } }",
         "void f(int n, float *a, box b) { point *q = &b.at; for (int i = 0; i < n; i++) { a[i] = b.at.x; q->x = 2; } }",
-        "void f(int n, float *a, point p) { for (int i = 0; i < n; i++) a[i] = (float)p.v[2]; }",
         "void f(int n, float *a, volatile point p) { for (int i = 0; i < n; i++) a[i] = p.x; }",
         "typedef volatile point vp; void f(int n, float *a, vp p) { for (int i = 0; i < n; i++) a[i] = p.x; }",
         "typedef struct { volatile int x; } v; void f(int n, int *a, v p) { for (int i = 0; i < n; i++) a[i] = p.x; }",
-        "void f(int n, float *a, point *p) { for (int i = 0; i < n; i++) a[i] = p->x; }",
-        "void f(int n, float *a) { for (int i = 0; i < n; i++) a[i] = shared.x; }",
-        "void f(int n, float *a) { static point p; for (int i = 0; i < n; i++) a[i] = p.x; p.x += 1; }",
         "void f(int n, float *a) { for (int i = 0; i < n; i++) { point p = {1, 2}; a[i] = p.x; } }",
         "void f(int n, float *a, box b) { for (int i = 0; i < n; i++) a[i] = b.any.f; }",
         "void f(float *a, box b) { for (int i = 0; i < b.flag; i++) a[i] = 1; }",
@@ -93,3 +87,51 @@ def test_what_is_set_between_two_nests_is_read_again() -> None:
     loops = "for (int i = 0; i < n; i++) a[i] = p.x; p.x = 2; for (int i = 0; i < n; i++) a[i] += p.x;"
     file = read(f"void f(int n, float *a, point p) {{ {loops} }}")
     assert len(file.functions[0].regions) == 2
+
+
+ROWS = "typedef struct { int w, h; float *row; float line[64]; unsigned bits : 4; } image; image kept; image *where;"
+
+
+@pytest.mark.parametrize(
+    ("function", "names", "held"),
+    [
+        ("void f(image *p, float *a) { for (int i = 0; i < p->w; i++) a[i] = 1; }", {"p->w", "a"}, set()),
+        ("void f(image *p, int *a) { for (int i = 0; i < p->w; i++) a[i] = 1; }", {"p->w", "a"}, {("a", "&p->w")}),
+        ("void f(image *p) { for (int i = 0; i < p->w; i++) p->row[i] *= 2; }", {"p->w", "p->row"}, set()),
+        ("void f(void) { for (int i = 0; i < 64; i++) kept.line[i] *= 2; }", {"kept.line"}, set()),
+        (
+            "void f(char *a) { for (int i = 0; i < where->w; i++) a[i] = 1; }",
+            {"where->w", "a"},
+            {("a", "&where->w")},
+        ),
+        (
+            "static void g(const image *p, float *a) { for (int i = 0; i < p->h; i++) a[i] = p->row[i]; } "
+            "void f(image *q, float *a) { for (int k = 0; k < 9; k++) g(q, a + 9 * k); }",
+            {"q->h", "q->row", "a"},
+            set(),
+        ),
+    ],
+)
+def test_a_member_behind_an_address_is_read_where_the_nest_begins(
+    function: str, names: set[str], held: set[tuple[str, str]]
+) -> None:
+    region = read(function, ROWS).function("f").regions[0]
+    assert {text for _, text in region.names} == names
+    assert {(x.array, x.address) for x in region.held} >= held
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        "void f(image *p, float *a) { for (int i = 0; i < p->w; i++) { a[i] = 1; p->w = i; } }",
+        "void f(image *p, float *a) { for (int i = 0; i < p->bits; i++) a[i] = 1; }",
+        "void f(image **p, float *a) { for (int i = 0; i < (*p)->w; i++) a[i] = 1; }",
+        "union u { int n; float x; }; void f(union u *p, int *a) { for (int i = 0; i < p->n; i++) a[i] = 1; }",
+        "void f(volatile image *p, float *a) { for (int i = 0; i < p->w; i++) a[i] = 1; }",
+        "struct none; void f(struct none *p, float *a) { for (int i = 0; i < p->w; i++) a[i] = 1; }",
+    ],
+)
+def test_what_the_nest_may_change_is_no_value_where_it_begins(function: str) -> None:
+    file = read(function, ROWS)
+    assert not file.function("f").regions
+    assert any(x.kind == "refused" for x in file.remarks)

@@ -38,11 +38,13 @@ class MemberCell:
 @dataclass(frozen=True, slots=True)
 class RecordParameter:
     """A structure, union or other type by value, or the address of one: the C type of the parameter, and the numbers in
-    it. What else it holds (pointers to what is not known, functions, unions) is zero."""
+    it. `links`: the members that are addresses of structures, the outer ones first, whose numbers are among the `cells`
+    ("inner->x"). What else it holds (pointers to what is not known, functions, unions) is zero."""
 
     spelling: str
     pointer: bool
     cells: tuple[MemberCell, ...] = ()
+    links: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,16 @@ class Update:
     value: Expr
 
 
+@dataclass(frozen=True, slots=True)
+class HeldValue:
+    """What a region reads where it begins although its stores to `array` may change it, as far as types tell: `bytes`
+    of memory from `address` on, in C. They must not overlap."""
+
+    array: str
+    address: str
+    bytes: str
+
+
 TILE = 16
 """Elements on each side of a tile of a `BitReversal`."""
 
@@ -133,7 +145,8 @@ class Region:
     every case, where the statements do so under conditions on data: nothing but changes may be stored there.
     `reversal`: it is such a one, whose kernel has no affine subscripts. `declared` pairs arrays and scalars with the
     types of their elements in C, where C has a name for them. `unseen`: variables that it may change and no check
-    compares. `conditions`: what the kernel relies on besides its assumptions, in C: ranges of numbers.
+    compares. `conditions`: what the kernel relies on besides its assumptions, in C: ranges of numbers; `held`:
+    what its stores must not reach.
     """
 
     function: str
@@ -155,6 +168,7 @@ class Region:
     declared: tuple[tuple[str, str], ...] = ()
     unseen: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
+    held: tuple[HeldValue, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,6 +142,12 @@ class _Maker:
                 self.prelude.append(f"static char {self._own(held)}[{size}]{aligned};\n")
                 self.before.append(f"char *{held} = {self._own(held)};")
                 self.before.append(f"__builtin_memset({held}, 0, sizeof {self._own(held)});")
+                for link, path in enumerate(p.form.links):
+                    text = f"(({address}){held})->{path}"
+                    memory = self._own(f"{held}_{link}")
+                    self.prelude.append(f"static char {memory}[sizeof(*(({address})0)->{path})]{aligned};\n")
+                    self.before.append(f"__builtin_memset({memory}, 0, sizeof {memory});")
+                    self.before.append(f"__builtin_memcpy((void *)&{text}, &(char *){{{memory}}}, sizeof(char *));")
                 for cell in cells:
                     name = f"{p.name}{'->' if pointer else '.'}{cell.path}"
                     text = f"(({address}){held})->{cell.path}"

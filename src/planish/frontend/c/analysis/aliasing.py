@@ -33,6 +33,8 @@ def changes(stored: CScalar, held: CType) -> bool:
 
 def is_reached(symbol: Symbol, exposed: frozenset[str]) -> bool:
     """Whether a pointer may hold the address of a variable; `exposed`: the file's names of which one may be taken."""
+    if symbol.through:
+        return True
     if symbol.storage == "global" and symbol.static:
         return symbol.name in exposed
     return symbol.address_taken or symbol.storage == "global"

@@ -38,7 +38,8 @@ class Symbol:
     """An object: `key` is unique within the function, `name` is what the user calls it.
 
     A number in a structure is one as well (`by.x`, whose key is `by_x`); `whole` is then the structure, and `bitfield`
-    says whether it may hold less than its type.
+    says whether it may hold less than its type. So is any member behind an address or of a variable of the file
+    (`p->x`, a number, an address or an array): it is `through` what others may reach. `members`: those of this one.
     """
 
     name: str
@@ -54,6 +55,8 @@ class Symbol:
     reassigned: bool = False
     whole: Symbol | None = None
     bitfield: bool = False
+    through: bool = False
+    members: dict[str, Symbol] = field(default_factory=dict)
 
     @property
     def lasting(self) -> bool:
@@ -332,7 +335,7 @@ def settings(node: c_ast.Node, bound: BoundNames) -> Iterator[tuple[Symbol, c_as
 def written(node: c_ast.Node, bound: BoundNames) -> set[Symbol]:
     """Symbols that statements below `node` assign, step or declare with an initial value; all members of what is."""
     found = {symbol for symbol, _ in settings(node, bound)}
-    return found | {x for x in bound.symbols if x.whole in found}
+    return found | {x for x in bound.symbols if x.whole in found and not x.through}
 
 
 def computed_from_data(

@@ -52,6 +52,7 @@ def _reached(symbols: Iterable[Symbol], bound: BoundNames) -> set[Symbol | None]
         given = [value for symbol in left if symbol is not None for value in values.get(symbol, ())]
         parts = [x for value in given for x in walk_tree(value)]
         left = {bound.symbol(x) for x in parts if bound.symbol(x) is not None}
+        left |= {symbol.whole for symbol in found if symbol is not None and symbol.whole is not None}
         if any(isinstance(x, c_ast.FuncCall) and _name(x) in bound.file.functions for x in parts):
             left.add(None)
     return found

@@ -13,7 +13,7 @@ from __future__ import annotations
 from pycparser import c_ast
 
 from planish.frontend.c.translate.state import Address, CTranslation, NotIndex, Refused
-from planish.frontend.c.types.declarations import CArray, CPointer, resolve
+from planish.frontend.c.types.declarations import CArray, CPointer, CType, CUnknown, resolve
 from planish.ir.expr import Expr, index
 from planish.ir.index.polynomial import add, same, sub
 
@@ -31,18 +31,48 @@ def is_address(node: c_ast.Node, cx: CTranslation) -> bool:
         case c_ast.BinaryOp(op="+" | "-", left=left, right=right):
             return is_address(left, cx) != is_address(right, cx)
         case c_ast.ArrayRef() | c_ast.UnaryOp(op="*"):
-            depth, base = 0, node
-            while isinstance(base, c_ast.ArrayRef) or (isinstance(base, c_ast.UnaryOp) and base.op == "*"):
-                base, depth = base.name if isinstance(base, c_ast.ArrayRef) else base.expr, depth + 1
-            symbol = cx.bound.symbol(base) if isinstance(base, c_ast.ID) else None
-            ctype = symbol.ctype if symbol is not None else None
-            for _ in range(depth):
-                ctype = ctype.target if isinstance(ctype, CPointer) else getattr(ctype, "element", None)
-            return isinstance(ctype, (CPointer, CArray))
+            return isinstance(_type_of(node, cx), (CPointer, CArray))
+        case c_ast.StructRef():
+            return isinstance(_type_of(node, cx), (CPointer, CArray))
         case c_ast.Cast(to_type=to_type):
             return isinstance(resolve(to_type, cx.bound.typedefs), CPointer)
         case _:
             return False
+
+
+def _type_of(node: c_ast.Node, cx: CTranslation) -> CType | None:
+    """The type of what an lvalue names, by its form; None where that is not known."""
+    match node:
+        case c_ast.ID():
+            symbol = cx.bound.symbol(node)
+            return None if symbol is None else symbol.ctype
+        case c_ast.ArrayRef(name=inner) | c_ast.UnaryOp(op="*", expr=inner):
+            return _behind(_type_of(inner, cx))
+        case c_ast.BinaryOp(op="+" | "-", left=inner) | c_ast.UnaryOp(op="++" | "--" | "p++" | "p--", expr=inner):
+            return _type_of(inner, cx)
+        case c_ast.UnaryOp(op="&", expr=inner):
+            target = _type_of(inner, cx)
+            return None if target is None else CPointer(target)
+        case c_ast.Cast(to_type=to_type):
+            return resolve(to_type, cx.bound.typedefs)
+        case c_ast.StructRef(name=inner, type=how):
+            whole = _type_of(inner, cx)
+            whole = _behind(whole) if how == "->" else whole
+            if not isinstance(whole, CUnknown) or whole.record is None:
+                return None
+            found = cx.bound.file.records.member(whole.record, node.field.name)
+            return None if found is None else resolve(found.type, cx.bound.typedefs)
+        case _:
+            return None
+
+
+def _behind(ctype: CType | None) -> CType | None:
+    """The type of an element."""
+    match ctype:
+        case CPointer(target=inner) | CArray(element=inner):
+            return inner
+        case _:
+            return None
 
 
 def distance(a: Address, b: Address, node: c_ast.Node) -> Expr:

@@ -30,6 +30,7 @@ from planish.frontend.c.translate.arithmetic import (
     wrap,
 )
 from planish.frontend.c.translate.constant_tables import constant_element
+from planish.frontend.c.translate.members import member_number
 from planish.frontend.c.translate.state import (
     Address,
     Again,
@@ -40,7 +41,7 @@ from planish.frontend.c.translate.state import (
     NotIndex,
     Refused,
 )
-from planish.frontend.c.translate.subscripts import address_of, element_of, element_place, fitted, index_of, member_of
+from planish.frontend.c.translate.subscripts import address_of, element_of, element_place, fitted, index_of
 from planish.frontend.c.types.constants import walk_tree
 from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CUnknown, CVoid, resolve
 from planish.ir.expr import (
@@ -159,7 +160,7 @@ def _variable(node: c_ast.ID, cx: CTranslation) -> Expr:
 
 def _member(node: c_ast.StructRef, cx: CTranslation) -> Expr:
     try:
-        symbol = member_of(node, cx)
+        symbol = member_number(node, cx, address_of)
     except NotIndex as reason:
         raise reason.refusal() from None
     return read_variable(symbol, cx.element(symbol), node, cx)

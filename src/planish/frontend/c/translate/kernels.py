@@ -20,10 +20,11 @@ from planish.frontend.c.translate.asserted_facts import known_sizes, number_cond
 from planish.frontend.c.translate.constant_tables import constant_values
 from planish.frontend.c.translate.data_subscripts import settle_subscripts
 from planish.frontend.c.translate.expressions import value_of
+from planish.frontend.c.translate.members import ancestors
 from planish.frontend.c.translate.state import Address, Again, CTranslation, KnownInteger, LostValue, NotIndex, Refused
 from planish.frontend.c.translate.subscripts import index_of
 from planish.frontend.c.translate.trip_counts import Quotient
-from planish.frontend.c.translation_unit import Update
+from planish.frontend.c.translation_unit import HeldValue, Update
 from planish.frontend.c.types.constants import walk_tree
 from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, scalar_of
 from planish.ir.expr import Cast, Expr, Load, Var, index
@@ -51,6 +52,7 @@ class FinishedKernel:
     remarks: tuple[Remark, ...] = ()
     conditional_stores: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
+    held: tuple[HeldValue, ...] = ()
 
 
 def finish(
@@ -69,7 +71,7 @@ def finish(
     behind = [s for s in cx.used if s.key in touched and s not in cx.local]
     arrays: list[Array] = []
     shapes = {s: _shape(s, cx) for s in behind if not isinstance(s.ctype, CScalar)}
-    pointers = [s for s in shapes if is_pointer(s)]
+    pointers = [s for s in shapes if is_pointer(s) or s.through]
     for symbol in behind:
         if symbol not in shapes:
             if cx.searches is not None and not symbol.lasting and symbol not in live:
@@ -83,7 +85,7 @@ def finish(
             arrays.append(
                 Array(symbol.key, cx.element(symbol), shapes[symbol], _distinct(symbol, pointers, cx), values=values)
             )
-    _check_hidden_writes(cx, arrays, stored, nodes)
+    held = _check_hidden_writes(cx, arrays, stored, nodes)
     loose = [*cx.assumptions, *(u.value for u in updates), *(x for a in arrays for x in a.shape if x is not None)]
     sizes, scalars = _values(body, loose, cx)
     body = _scalars_in(body, {s.name: s.type for s in scalars})
@@ -106,7 +108,7 @@ def finish(
     variables, conditional_stores = {s.key: s.name for s in cx.used}, tuple(sorted(cx.conditional_stores & stored))
     conditions = number_conditions(ranges, types, dict(names))
     return FinishedKernel(
-        kernel, names, updates, registers, quotients, variables, remarks, conditional_stores, conditions
+        kernel, names, updates, registers, quotients, variables, remarks, conditional_stores, conditions, held
     )
 
 
@@ -182,6 +184,8 @@ def _shape(symbol: Symbol, cx: CTranslation) -> tuple[Expr | None, ...]:
 
 def _distinct(symbol: Symbol, pointers: list[Symbol], cx: CTranslation) -> bool:
     """Whether C promises that the array overlaps no other of the kernel."""
+    if symbol.through:
+        return False
     # A pointer variable that was set somewhere may point into anything, and be based on a restrict pointer.
     wandering = [p for p in pointers if p is not symbol and (p.storage != "parameter" or p.reassigned)]
     if is_pointer(symbol):
@@ -191,31 +195,47 @@ def _distinct(symbol: Symbol, pointers: list[Symbol], cx: CTranslation) -> bool:
     return all(isinstance(p.ctype, CPointer) and p.ctype.restrict for p in pointers) and not wandering
 
 
-def _check_hidden_writes(cx: CTranslation, arrays: list[Array], stored: set[str], nodes: list[c_ast.Node]) -> None:
+def _check_hidden_writes(
+    cx: CTranslation, arrays: list[Array], stored: set[str], nodes: list[c_ast.Node]
+) -> tuple[HeldValue, ...]:
     """A value that others can reach, and a store through a pointer might change, is read from memory each time.
 
     Raises Again for such a variable; whether it overlaps the array is then a question for the run-time guard. Raises
-    Refused for a pointer that the nest names: where it points is asked once.
+    Refused for a pointer that the nest names: where it points is asked once. Gives the members that are read where the
+    nest begins, and each array of which the run-time guard has to ask whether it overlaps them.
     """
     by_key = {s.key: s for s in cx.used}
+    held: dict[HeldValue, None] = {}
     through = [by_key[x.name] for x in arrays if x.name in stored and not x.distinct]
     parts = [x for node in nodes for x in walk_tree(node)]
     named = {cx.bound.symbol(x) for x in parts}
     called = {x.name.name for x in parts if isinstance(x, c_ast.FuncCall) and isinstance(x.name, c_ast.ID)}
     inlined = any(x in cx.bound.file.functions for x in called)
-    for symbol in cx.used:
+    for symbol in dict.fromkeys(x for s in cx.used for x in (s, *ancestors(s))):
         number = isinstance(symbol.ctype, CScalar) and not symbol.const and not cx.is_cell(symbol)
-        pointer = is_pointer(symbol) and (symbol in named or inlined)
+        pointer = is_pointer(symbol) and (symbol in named or inlined or symbol.through)
         if not (number or pointer) or not is_reached(symbol, cx.bound.file.exposed):
             continue
-        for array in (x for x in through if is_pointer(x) and not is_alone(x)):
+        for array in (x for x in through if (is_pointer(x) or x.through) and not is_alone(x)):
             element = scalar_of(array.ctype)
             if element is None or not changes(element, symbol.ctype):
+                continue
+            if symbol.through or symbol not in cx.used:
+                held[HeldValue(array.key, *_memory_of(symbol))] = None
                 continue
             if number:
                 raise Again(cell=symbol)
             how = f"{symbol.name} may be changed by a store of characters through {array.name}"
             raise Refused("scop-pointer", f"{how}: copy it into a local pointer in front of the loop", nodes[0])
+    return tuple(held)
+
+
+def _memory_of(symbol: Symbol) -> tuple[str, str]:
+    """Where a member lies, and its size, in C; of a bit-field, the structure around it."""
+    if not symbol.bitfield or symbol.whole is None:
+        return f"&{symbol.name}", f"sizeof({symbol.name})"
+    whole = f"(*{symbol.whole.name})" if is_pointer(symbol.whole) else symbol.whole.name
+    return f"&{whole}", f"sizeof({whole})"
 
 
 def _values(body: Block, loose: Iterable[Expr], cx: CTranslation) -> tuple[list[Symbol], tuple[Scalar, ...]]:

@@ -27,6 +27,7 @@ from planish.frontend.c.translate.calls import inline_call
 from planish.frontend.c.translate.data_subscripts import data_subscript
 from planish.frontend.c.translate.inlined_regions import calls_functions, why_not_affine
 from planish.frontend.c.translate.kernels import FinishedKernel, finish
+from planish.frontend.c.translate.pointer_facts import pointer_facts
 from planish.frontend.c.translate.region_types import declared_types, size_types
 from planish.frontend.c.translate.state import Address, Again, CTranslation, Refused
 from planish.frontend.c.translate.statements import execute
@@ -272,8 +273,12 @@ def _restart(again: Again, cells: frozenset[Symbol], flat: frozenset[Symbol], no
 def _recall(prelude: list[c_ast.Node], cx: CTranslation) -> None:
     """Know where pointers stand that were set right before the region."""
     for node in prelude:
-        with cx.inside():
-            execute(node, cx)
+        known = dict(cx.values)
+        try:
+            with cx.inside():
+                execute(node, cx)
+        except Refused:
+            cx.values = known
     cx.local.clear()
 
 
@@ -355,7 +360,7 @@ def _finish(
         symbol = s.bound.symbol(node) if isinstance(node, c_ast.Decl) else None
         if symbol is not None and symbol in live:
             return Refused("scop-exit", f"{symbol.name} is declared inside and used behind it", node)
-    prelude = _pointer_facts(before, s.bound)
+    prelude = pointer_facts(before, s.bound)
     finished = _attempt(nodes, prelude, s, live, searches)
     if not isinstance(finished, FinishedKernel):
         return finished[1] if finished is not None else Refused("scop-loop", "it is not a kernel", nodes[0])
@@ -375,6 +380,7 @@ def _finish(
         name, 0, kernel, first.start, last.end, finished.names, finished.updates, finished.registers, scratch,
         computed, span, alone=first.start in s.alone, conditional_stores=finished.conditional_stores,
         declared=declared_types(kernel, s.bound) + size_types(finished, s.bound), conditions=finished.conditions,
+        held=finished.held,
     )  # fmt: skip
 
 
@@ -458,25 +464,3 @@ def _read(
     if searches is not None:
         return (0, Refused("scop-data", "what subscripts hold depends on itself", nodes[0])), chosen
     raise AssertionError("a translation that starts again and again")
-
-
-def _pointer_facts(before: list[c_ast.Node], bound: BoundNames) -> list[c_ast.Node]:
-    """Statements right before a region that set pointers to something that still holds when the region starts."""
-    changed: list[Symbol] = [x for node in before for x in written(node, bound)]
-    facts: list[c_ast.Node] = []
-    trusted: set[Symbol] = set()
-    for node in before:
-        match node:
-            case c_ast.Decl(init=init) if init is not None:
-                symbol, value = bound.symbol(node), init
-            case c_ast.Assignment(op="=", lvalue=c_ast.ID() as target, rvalue=rvalue):
-                symbol, value = bound.symbol(target), rvalue
-            case _:
-                continue
-        if symbol is None or not is_pointer(symbol) or changed.count(symbol) != 1:
-            continue
-        used = {bound.symbol(x) for x in walk_tree(value)} - trusted
-        if not used & set(changed) and not any(isinstance(x, (c_ast.FuncCall, c_ast.Cast)) for x in walk_tree(value)):
-            facts.append(node)
-            trusted.add(symbol)
-    return facts

@@ -21,6 +21,7 @@ from planish.frontend.c.idioms.modular_subscripts import choose_index, chooses_a
 from planish.frontend.c.translate.addresses import call_name, distance, is_address, moved, row
 from planish.frontend.c.translate.arithmetic import common, fits, literal, promoted
 from planish.frontend.c.translate.divisions import cycle, divide, multiply
+from planish.frontend.c.translate.members import member_address, member_number, pointed_at
 from planish.frontend.c.translate.state import (
     Address,
     Again,
@@ -31,7 +32,7 @@ from planish.frontend.c.translate.state import (
     NotIndex,
     Refused,
 )
-from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, leaf_of, resolve
+from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, CUnknown, leaf_of, resolve
 from planish.ir.expr import Binary, Cast, Compare, CompareOp, Const, Expr, Unary, Var, index, type_of
 from planish.ir.index.polynomial import (
     add,
@@ -92,7 +93,7 @@ def index_of(node: c_ast.Node, cx: CTranslation) -> Indexed:
         case c_ast.FuncCall():
             raise NotIndex("the result of a call", node, "scop-data")
         case c_ast.StructRef():
-            symbol = member_of(node, cx)
+            symbol = member_number(node, cx, address_of)
             if symbol.bitfield:
                 raise NotIndex(f"{symbol.name}, a bit-field", node, "scop-data")
             return _held(symbol, node, cx)
@@ -125,20 +126,6 @@ def _variable(node: c_ast.ID, cx: CTranslation) -> Indexed:
     if symbol is None:
         raise NotIndex(f"{node.name}, which is not declared", node, "scop-unknown")
     return _held(symbol, node, cx)
-
-
-def member_of(node: c_ast.StructRef, cx: CTranslation) -> Symbol:
-    """The number in a structure that is read. Raises NotIndex where it is not known what else might change it; what
-    assigns it is no statement of a nest."""
-    symbol = cx.bound.symbol(node)
-    if symbol is None or symbol.whole is None or symbol.lasting:
-        raise NotIndex("a member of a structure", node, "scop-struct")
-    if symbol.whole.address_taken:
-        message = f"{symbol.name}, and an address in {symbol.whole.name} is taken, through which it may change"
-        raise NotIndex(message, node, "scop-struct")
-    if symbol.whole in cx.local:
-        raise NotIndex(f"{symbol.name}, which is declared in the nest", node, "scop-struct")
-    return symbol
 
 
 def _held(symbol: Symbol, node: c_ast.Node, cx: CTranslation) -> Indexed:
@@ -418,7 +405,7 @@ def address_of(node: c_ast.Node, cx: CTranslation) -> Address:
         case c_ast.FuncCall():
             raise Refused("scop-call", f"a call of {call_name(node)}", node)
         case c_ast.StructRef():
-            raise Refused("scop-struct", "a member of a structure", node)
+            return pointed_at(member_address(node, cx, address_of), node)
         case c_ast.TernaryOp():
             raise Refused("scop-pointer", "a choice between two addresses", node)
         case _:
@@ -449,17 +436,23 @@ def subscript_of(node: c_ast.Node, cx: CTranslation) -> Expr:
 
 def place_of(node: c_ast.Node, cx: CTranslation) -> Address:
     """The address of an lvalue: an element of an array, or what a pointer points to."""
+    symbol = cx.bound.symbol(node)
     match node:
         case c_ast.ArrayRef(name=name, subscript=subscript):
             return element_of(node, name, subscript, cx)
         case c_ast.UnaryOp(op="*", expr=operand):
             return address_of(operand, cx)
-        case c_ast.ID() if (symbol := cx.bound.symbol(node)) is not None and isinstance(symbol.ctype, CScalar):
+        case c_ast.ID() if symbol is not None and isinstance(symbol.ctype, CScalar):
             if not cx.is_cell(symbol):
                 raise Again(cell=symbol)
             return Address(symbol, (index(0),), symbol.ctype)
         case c_ast.StructRef():
-            raise Refused("scop-struct", "a member of a structure", node)
+            place = member_address(node, cx, address_of)
+            if isinstance(place.target, (CScalar, CPointer)):
+                raise Refused("scop-struct", f"the place of {place.symbol.name}, a member of a structure", node)
+            return place
+        case c_ast.ID() if symbol is not None and isinstance(symbol.ctype, CUnknown) and symbol not in cx.local:
+            return Address(symbol, (index(0),), symbol.ctype)
         case _:
             raise Refused("scop-pointer", "the address of something that is not an element of an array", node)
 

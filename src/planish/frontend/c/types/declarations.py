@@ -37,9 +37,14 @@ class CVoid:
 
 @dataclass(frozen=True, slots=True)
 class CUnknown:
-    """A type that Planish does not handle: a structure, a vector, an unknown name; `text` names it."""
+    """A type that Planish does not handle: a structure, a vector, an unknown name; `text` names it.
+
+    `record`: the tree of a structure; `identity` tells apart those without a name.
+    """
 
     text: str
+    record: c_ast.Node | None = field(default=None, compare=False)
+    identity: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +143,10 @@ def resolve(node: c_ast.Node | None, typedefs: Mapping[str, CType]) -> CType:
             return typedefs.get(enumeration_key(node), CUnknown(f"enum {name or ''}".strip()))
         case c_ast.Struct(name=name) if name in OWN_TYPES:
             return CScalar(OWN_TYPES[name], name)
-        case c_ast.Struct() | c_ast.Union():
-            return CUnknown(f"{type(node).__name__.lower()} {node.name or ''}".strip())
+        case c_ast.Struct(name=name):
+            return CUnknown(f"struct {name or ''}".strip(), node, 0 if name else id(node))
+        case c_ast.Union(name=name):
+            return CUnknown(f"union {name or ''}".strip(), None, 0 if name else id(node))
         case c_ast.FuncDecl():
             return CUnknown("function")
         case _:

@@ -15,7 +15,7 @@ int done(int planish_p0)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 
 from pycparser import c_ast
@@ -28,9 +28,16 @@ from planish.frontend.c.types.type_names import TypeNames, rename, spell, spell_
 from planish.ir.types import Type
 
 _MOST_CELLS = 64
+_DEEPEST = 3
+"""Structures within structures that are looked into."""
 _MOST_ELEMENTS = 4096
 """A structure with more numbers than these keeps zeros in the rest."""
 _PLACE = Callback.placeholder
+
+
+def _links(cells: Iterable[MemberCell]) -> tuple[str, ...]:
+    """The members that are followed to the structures behind them."""
+    return tuple(dict.fromkeys(x.path.partition("->")[0] for x in cells if "->" in x.path))
 
 
 class Forms:
@@ -96,7 +103,8 @@ class Forms:
     def members(self, node: c_ast.Node) -> tuple[MemberCell, ...]:
         """The numbers in a variable that is a structure."""
         own = self._records.plain(node)
-        return self._cells_of(own, self._records.is_const(node)) if isinstance(own, c_ast.Struct) else ()
+        cells = self._cells_of(own, self._records.is_const(node)) if isinstance(own, c_ast.Struct) else ()
+        return tuple(x for x in cells if "->" not in x.path)
 
     def _of_address(self, node: c_ast.Decl, own: c_ast.PtrDecl | c_ast.ArrayDecl) -> Form | None:
         target = self._records.plain(own.type)
@@ -112,9 +120,8 @@ class Forms:
         if self._names_stream(own.type):
             return "stream"
         if isinstance(target, c_ast.Struct | c_ast.Union) and target.decls:
-            return RecordParameter(
-                self._address(node, own), True, self._cells_of(target, self._records.is_const(own.type))
-            )
+            cells = self._cells_of(target, self._records.is_const(own.type))
+            return RecordParameter(self._address(node, own), True, cells, _links(cells))
         return "memory"
 
     def _address(self, node: c_ast.Decl, own: c_ast.PtrDecl | c_ast.ArrayDecl) -> str:
@@ -149,11 +156,12 @@ class Forms:
         return node
 
     def _record(self, node: c_ast.Node, own: c_ast.Node) -> RecordParameter:
-        return RecordParameter(self._spell(node), False, self._cells_of(own, self._records.is_const(node)))
+        cells = self._cells_of(own, self._records.is_const(node))
+        return RecordParameter(self._spell(node), False, cells, _links(cells))
 
     def _cells_of(self, own: c_ast.Node, const: bool) -> tuple[MemberCell, ...]:
         cells: list[MemberCell] = []
-        for cell in self._cells(own, "", 3, const) if isinstance(own, c_ast.Struct) else ():
+        for cell in self._cells(own, "", _DEEPEST, const) if isinstance(own, c_ast.Struct) else ():
             if len(cells) < _MOST_CELLS and sum(x.count for x in cells) + cell.count <= _MOST_ELEMENTS:
                 cells.append(cell)
         return tuple(cells)
@@ -173,6 +181,12 @@ class Forms:
             elif isinstance(inner := self._records.plain(member.type), c_ast.Struct) and inner.decls and depth:
                 # The members of one without a name are this one's own.
                 yield from self._cells(inner, prefix if member.name is None else f"{path}.", depth - 1, fixed)
+            elif isinstance(inner, c_ast.PtrDecl) and member.name is not None and depth == _DEEPEST:
+                # Those that lead on are followed once: what is behind them may lead back.
+                target = self._records.plain(inner.type)
+                if isinstance(target, c_ast.Struct) and target.decls and target is not record:
+                    const_ = self._records.is_const(inner.type)
+                    yield from self._cells(target, f"{path}->", depth - 1, const_)
 
     def _callback(self, function: c_ast.FuncDecl) -> Callback:
         """A function that gives a number made of the numbers it gets, or nothing but zeros."""

@@ -1,0 +1,209 @@
+"""Public C code, read and not compiled: how many functions with loops have a nest that is taken, and what stops the
+others.
+
+    python -m bench.sweeps.public_code FOLDER                    # a folder of code bases, a folder for each
+    python -m bench.sweeps.public_code FOLDER zlib opus          # these of them
+    python -m bench.sweeps.public_code FOLDER --most 60          # so many files of each, evenly spread
+    python -m bench.sweeps.public_code FOLDER --stored --names   # what is kept; functions that have nothing
+
+Unpacked sources of any project will do (`apt-get source`, sdists of PyPI), best after their `./configure`. Each file is
+read with the headers of its base. What was found is kept in `bench/results`, so that a run that was stopped goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import signal
+import sys
+import time
+import traceback
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+from bench.harness.contest import digest
+from bench.harness.journal import Journal
+from bench.harness.places import RESULTS
+from planish.core.diagnostic import PlanishError
+from planish.core.span import Source
+from planish.frontend.c.reader import read_c
+from planish.frontend.c.text.lexer import tokenize
+from planish.frontend.c.translation_unit import CFile, CFunction
+
+LONGEST = 60.0
+"""Seconds that the reading of a file may take."""
+LARGEST = 400_000
+"""Bytes; larger files are tables."""
+_FOLDERS = 60
+"""So many folders with headers of a base are searched."""
+_LOOPS = frozenset({"for", "while"})
+_PLAIN = frozenset({
+    "a", "an", "and", "array", "as", "be", "break", "by", "call", "condition", "data", "from", "goto", "here", "holds",
+    "in", "is", "it", "its", "loop", "member", "not", "number", "of", "on", "or", "out", "pointer", "read", "return",
+    "store", "structure", "subscript", "text", "that", "the", "to", "under", "value", "which", "while", "with",
+    "written",
+})  # fmt: skip
+"""Words of messages that functions have as names, too."""
+
+
+def read_file(path: Path, folders: Sequence[Path]) -> dict[str, Any]:
+    """What a file has: for each function with loops its name, loops, nests that are taken, and what stops others."""
+    began = time.process_time()
+    try:
+        read = read_c(Source(str(path), path.read_text(errors="replace")), include_dirs=folders)
+    except PlanishError as error:
+        return {"refused": error.diagnostic.code, "functions": [], "seconds": time.process_time() - began}
+    except Exception:
+        return {"crash": traceback.format_exc()[-2000:], "functions": [], "seconds": time.process_time() - began}
+    functions = [made for x in read.functions if (made := _count(x, read)) is not None]
+    return {"functions": functions, "seconds": time.process_time() - began}
+
+
+def _count(function: CFunction, read: CFile) -> dict[str, Any] | None:
+    """The counts of a function; None where it has no loop."""
+    first, last = function.span.line, _last_line(function, read)
+    lines = read.source.text.split("\n")[first - 1 : last]
+    words = [x.text for x in tokenize("\n".join(lines)).tokens]
+    loops = sum(x in _LOOPS for x in words)
+    own = [x for x in read.remarks if x.kind == "refused" and x.place and first <= x.place.line <= last]
+    if not loops and not own and not function.regions:
+        return None
+    reasons = sorted({f"{x.id}: {_general(x.message, {*words})}" for x in own})
+    return {"name": function.name, "loops": loops, "taken": len(function.regions), "reasons": reasons}
+
+
+def _last_line(function: CFunction, read: CFile) -> int:
+    """The last line of a function; that before the next one where its text could not be followed."""
+    if function.end:
+        return function.span.end_line
+    later = [x.span.line for x in read.functions if x.span.line > function.span.line]
+    return min(later, default=len(read.source.text.split("\n")) + 1) - 1
+
+
+def _general(message: str, words: set[str]) -> str:
+    """A message without the names of the function that it is about."""
+    said = message.removeprefix("the loop stays as written: ")
+    said = re.sub(r"the (subscript|bound|step) .* (of the loop )?is not", r"the \1 … is not", said)
+    return re.sub(r"[A-Za-z_]\w*", lambda x: "…" if x[0] in words and x[0] not in _PLAIN else x[0], said)[:120]
+
+
+class _Reader:
+    """A child that reads one file after the other, and that is ended where one takes too long."""
+
+    def __init__(self) -> None:
+        self._child: BaseProcess | None = None
+        self._pipe: Connection | None = None
+
+    def read(self, path: Path, folders: Sequence[Path]) -> dict[str, Any]:
+        """As `read_file`; `hang` where it took too long, `crash` where the child died."""
+        if self._child is None or self._pipe is None:
+            self._pipe, other = get_context("spawn").Pipe()
+            self._child = get_context("spawn").Process(target=_serve, args=(other,), daemon=True)
+            self._child.start()
+            other.close()
+        self._pipe.send((path, folders))
+        try:
+            if self._pipe.poll(LONGEST):
+                found: dict[str, Any] = self._pipe.recv()
+                return found
+            fault = {"hang": f"over {LONGEST:.0f} s", "functions": [], "seconds": LONGEST}
+        except EOFError:
+            fault = {"crash": "the process died", "functions": [], "seconds": 0.0}
+        self.close()
+        return fault
+
+    def close(self) -> None:
+        """Ends the child."""
+        if self._child is not None and self._child.pid is not None:
+            os.kill(self._child.pid, signal.SIGKILL)
+            self._child.join()
+        self._child = None
+
+
+def _serve(pipe: Connection) -> None:
+    os.nice(10)
+    while True:
+        path, folders = pipe.recv()
+        pipe.send(read_file(path, folders))
+
+
+def files_of(base: Path, most: int) -> list[Path]:
+    """The C files of a base, at most so many, evenly spread (0: all)."""
+    found = sorted(x for x in base.rglob("*.c") if x.is_file() and x.stat().st_size <= LARGEST)
+    return found if not most or len(found) <= most else [found[n * len(found) // most] for n in range(most)]
+
+
+def header_folders(base: Path) -> list[Path]:
+    """The folders of a base that have headers, those that lie less deep first."""
+    folders = {x.parent for x in base.rglob("*.h")} | {x.parent.parent for x in base.rglob("*.h")}
+    inside = [x for x in folders if x.is_relative_to(base)]
+    return sorted(inside, key=lambda x: (len(x.parts), str(x)))[:_FOLDERS]
+
+
+def count(base: Path, most: int, journal: Journal, fresh: bool) -> list[dict[str, Any]]:
+    """What the files of a base have."""
+    folders, reader = header_folders(base), _Reader()
+    work = {f"{base.name}/{x.relative_to(base)} {digest(str(x.stat().st_size))}": x for x in files_of(base, most)}
+    jobs = {key: (lambda path=path: reader.read(path, folders)) for key, path in work.items()}
+    try:
+        return [{**found, "file": key.split()[0]} for key, found in journal.run(jobs, fresh)]
+    finally:
+        reader.close()
+
+
+def summarise(name: str, files: Iterable[dict[str, Any]]) -> tuple[str, list[dict[str, Any]]]:
+    """A line about a base, and its functions with loops."""
+    known = list(files)
+    functions = [{**f, "file": x["file"]} for x in known for f in x["functions"]]
+    taken = sum(bool(f["taken"]) for f in functions)
+    faults = sum("crash" in x or "hang" in x for x in known)
+    slow = max((x["seconds"] for x in known), default=0.0)
+    share = f"{100 * taken / len(functions):3.0f}%" if functions else "   -"
+    unread = sum("refused" in x for x in known)
+    counts = f"{len(known):5} files {unread:4} unread {faults:3} faults {len(functions):6} functions with loops"
+    return f"{name:16}{counts} {taken:6} with a nest {share}  slowest {slow:5.1f} s", functions
+
+
+def main() -> int:
+    """Prints a line for each base, then the reasons by the functions that they stop."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="a folder of code bases, a folder for each")
+    parser.add_argument("names", nargs="*", help="the bases (all)")
+    parser.add_argument("--most", type=int, default=0, help="so many files of each base (all)")
+    parser.add_argument("--stored", action="store_true", help="what is kept, and nothing new")
+    parser.add_argument("--names", dest="listed", action="store_true", help="list functions that are left with nothing")
+    parser.add_argument("--shown", type=int, default=50, help="so many reasons")
+    given = parser.parse_args()
+    journal = Journal(RESULTS / "public_code.jsonl")
+    bases = [given.folder / x for x in given.names] or sorted(x for x in given.folder.iterdir() if x.is_dir())
+    everything: list[dict[str, Any]] = []
+    everywhere: list[dict[str, Any]] = []
+    for base in bases:
+        files = count(base, given.most, journal, not given.stored)
+        line, functions = summarise(base.name, files)
+        print(line, flush=True)
+        for x in (x for x in files if "crash" in x or "hang" in x):
+            print(f"    {x['file']}: {x.get('hang') or x['crash'].strip().splitlines()[-1]}")
+        everything += functions
+        everywhere += files
+    print(summarise("all", everywhere)[0])
+    stopped, emptied = Counter[str](), Counter[str]()
+    for f in everything:
+        stopped.update(f["reasons"])
+        emptied.update(f["reasons"] if not f["taken"] else ())
+    print("\nfunctions stopped (left with nothing): reason")
+    for reason, number in stopped.most_common(given.shown):
+        print(f"{number:6} ({emptied[reason]:5})  {reason}")
+    for f in (f for f in everything if given.listed and not f["taken"]):
+        print(f"{f['file']}:{f['name']}  {'; '.join(f['reasons'])}")
+    return int(any("crash" in x or "hang" in x for x in everywhere))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,138 @@
+"""Members of structures behind addresses and of variables of the file: `p->n`, `p->x[i]`, `state.image.row`.
+
+A member becomes a symbol of its own, whose name is its text in C: its value is read where a nest begins. What the nest
+stores must then leave it as it is, of which types tell, and a condition where they do not.
+
+>>> from pycparser.c_parser import CParser
+>>> from planish.frontend.c.analysis.scope import bind_file, bind_function
+>>> text = "struct s { int n; struct { float x[9]; } part; }; int f(struct s *p) { return p->part.x[0]; }"
+>>> tree = CParser().parse(text)
+>>> bound = bind_function(tree.ext[1], bind_file(tree))
+>>> cx = CTranslation(bound, "strict", frozenset(), lambda _: None)
+>>> member = tree.ext[1].body.block_items[0].expr.name
+>>> member_address(member, cx, lambda node, cx: cx.value(bound.symbol(node))).symbol.name
+'p->part.x'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from pycparser import c_ast
+
+from planish.frontend.c.analysis.scope import Symbol
+from planish.frontend.c.translate.state import Address, CTranslation, NotIndex, Refused
+from planish.frontend.c.types.constants import fold
+from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, CUnknown, resolve
+from planish.ir.expr import index
+from planish.ir.index.polynomial import constant
+
+ReadAddress = Callable[[c_ast.Node, CTranslation], Address]
+
+
+def member_address(node: c_ast.StructRef, cx: CTranslation, address_of: ReadAddress) -> Address:
+    """The place of a member. Raises Refused where it is not known which one it is, or what it holds."""
+    base = _record_address(node, cx, address_of)
+    if not all(constant(x) == 0 for x in base.index):
+        raise Refused("scop-struct", f"a member of an element of {base.symbol.name}, an array of structures", node)
+    symbol = _member(base, node, cx)
+    match symbol.ctype:
+        case CArray(element=element):
+            return Address(symbol, (index(0),), element)
+        case ctype:
+            return Address(symbol, (index(0),), ctype)
+
+
+def member_number(node: c_ast.StructRef, cx: CTranslation, address_of: ReadAddress) -> Symbol:
+    """The number in a structure that is read. Raises NotIndex where it is not known what else might change it; what
+    assigns it is no statement of a nest."""
+    symbol = cx.bound.symbol(node)
+    if symbol is None or symbol.whole is None or symbol.lasting or symbol.whole.address_taken:
+        try:
+            symbol = member_address(node, cx, address_of).symbol
+        except Refused as reason:
+            raise NotIndex(reason.message, reason.node or node, reason.id) from None
+        if not isinstance(symbol.ctype, CScalar):
+            raise NotIndex(f"{symbol.name}, which is no number", node, "scop-struct")
+        return symbol
+    if symbol.whole in cx.local:
+        raise NotIndex(f"{symbol.name}, which is declared in the nest", node, "scop-struct")
+    return symbol
+
+
+def pointed_at(place: Address, node: c_ast.Node) -> Address:
+    """What a member that is an address or an array leads to."""
+    match place.symbol.ctype:
+        case CPointer(target=target):
+            return Address(place.symbol, (index(0),), target)
+        case CArray():
+            return place
+        case _:
+            raise Refused("scop-struct", f"the member {place.symbol.name} used as an address", node)
+
+
+def ancestors(symbol: Symbol) -> Iterator[Symbol]:
+    """What a member is one of, the nearest first."""
+    while symbol.whole is not None:
+        symbol = symbol.whole
+        yield symbol
+
+
+def _record_address(node: c_ast.StructRef, cx: CTranslation, address_of: ReadAddress) -> Address:
+    """The place of the structure that a member is one of."""
+    inner = node.name
+    if node.type == "->":
+        return address_of(inner, cx)
+    match inner:
+        case c_ast.StructRef():
+            return member_address(inner, cx, address_of)
+        case c_ast.ArrayRef():
+            return address_of(c_ast.BinaryOp("+", inner.name, inner.subscript, inner.coord), cx)
+        case c_ast.UnaryOp(op="*", expr=pointer):
+            return address_of(pointer, cx)
+        case c_ast.ID() if (symbol := cx.bound.symbol(inner)) is not None:
+            if symbol in cx.local:
+                raise Refused("scop-struct", f"{symbol.name}, a structure that is declared in the nest", node)
+            return Address(symbol, (index(0),), symbol.ctype)
+        case _:
+            raise Refused("scop-struct", "a member of a structure", node)
+
+
+def _member(base: Address, node: c_ast.StructRef, cx: CTranslation) -> Symbol:
+    """The symbol of a member of the structure that lies first at an address."""
+    root, name = base.symbol, str(node.field.name)
+    if not isinstance(base.target, CUnknown) or base.target.record is None:
+        raise Refused("scop-struct", f"a member of {root.name}, which is no structure that is known", node)
+    if root in cx.written and not isinstance(root.ctype, CPointer):
+        raise Refused("scop-struct", f"a member of {root.name}, which the nest sets", node)
+    if name not in root.members:
+        root.members[name] = _declare(root, base.target.record, name, node, cx)
+        cx.bound.symbols.append(root.members[name])
+    return root.members[name]
+
+
+def _declare(root: Symbol, record: c_ast.Node, name: str, node: c_ast.Node, cx: CTranslation) -> Symbol:
+    records = cx.bound.file.records
+    found = records.member(record, name)
+    if found is None or records.is_ambiguous(found):
+        raise Refused("scop-struct", f"the member {name} of {root.name}, whose type is not known", node)
+    ctype: CType | None = resolve(found.type, cx.bound.typedefs)
+    if found.bitsize is not None:
+        ctype = records.number(found, cx.bound.typedefs, cx.bound.file.constants)
+    if "volatile" in (found.quals or ()) or ctype is None or isinstance(ctype, CUnknown) and ctype.record is None:
+        raise Refused("scop-struct", f"the member {name} of {root.name}, of a type that Planish does not handle", node)
+    text = f"{root.name}{'->' if isinstance(root.ctype, CPointer | CArray) else '.'}{name}"
+    stem = "".join(x if x.isalnum() else "_" for x in text.replace("->", "_"))
+    return Symbol(
+        text, cx.fresh(stem), _whole_array(ctype, cx), "global", whole=root, bitfield=found.bitsize is not None,
+        through=True,
+    )  # fmt: skip
+
+
+def _whole_array(ctype: CType, cx: CTranslation) -> CType:
+    """An array of at most one element is how C used to write one of any length."""
+    if isinstance(ctype, CArray) and ctype.extent is not None:
+        extent = fold(ctype.extent, cx.bound.file.constants, cx.bound.typedefs)
+        if extent is not None and extent <= 1:
+            return CArray(ctype.element, None)
+    return ctype
