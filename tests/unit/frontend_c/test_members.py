@@ -135,3 +135,23 @@ def test_what_the_nest_may_change_is_no_value_where_it_begins(function: str) -> 
     file = read(function, ROWS)
     assert not file.function("f").regions
     assert any(x.kind == "refused" for x in file.remarks)
+
+
+@pytest.mark.parametrize(
+    ("function", "entered"),
+    [
+        ("void f(image *p, float *a, int n) { for (int i = 0; i < n; i++) a[i] = p->row[i]; }", 1),
+        ("void f(image *p, float *a, int n) { for (int i = 0; i < n; i++) for (int j = i; j < 9; j++) a[j] = p->h; }", 1),
+        ("void f(image *p, float *a) { for (int i = 0; i < p->w; i++) a[i] = p->row[i]; }", 0),
+    ],
+)
+def test_what_is_behind_an_address_is_read_only_where_loops_are_entered(function: str, entered: int) -> None:
+    (region,) = read(function, ROWS).functions[0].regions
+    assert len(region.kernel.assumptions) == entered
+
+
+def test_what_conditions_alone_read_is_not_read_in_front_of_the_nest() -> None:
+    loop = "for (int i = 0; i < n; i++) { if (flag) a[i] = p->h; else a[i] = 0; }"
+    file = read(f"void f(image *p, float *a, int n, int flag) {{ {loop} }}", ROWS)
+    assert not file.functions[0].regions
+    assert [x.id for x in file.remarks] == ["scop-struct"]

@@ -278,8 +278,9 @@ def _choice(condition: c_ast.Node, then: c_ast.Node, otherwise: c_ast.Node, cx: 
     else:
         if _inlines(then, cx) or _inlines(otherwise, cx):
             test = _kept(test, condition, cx)
-        a = _guarded(then, test, cx, value_of)
-        b = _guarded(otherwise, negation(test), cx, value_of)
+        with cx.conditional():
+            a = _guarded(then, test, cx, value_of)
+            b = _guarded(otherwise, negation(test), cx, value_of)
         type = common(type_of(a), type_of(b))
     if any(cx.values.get(s) != v for s, v in before.items()):
         raise Refused("scop-condition", "a step inside one side of a choice", then)
@@ -358,7 +359,8 @@ def condition_of(node: c_ast.Node, cx: CTranslation) -> Expr:
             before = dict(cx.values)
             if _inlines(right, cx):
                 a = _kept(a, left, cx)
-            b = _guarded(right, a if op == "&&" else negation(a), cx, condition_of)
+            with cx.conditional():
+                b = _guarded(right, a if op == "&&" else negation(a), cx, condition_of)
             if any(cx.values.get(s) != v for s, v in before.items()):
                 raise Refused("scop-condition", f"a step on the right of {op}", right)
             if isinstance(a, Const):

@@ -85,18 +85,22 @@ def finish(
             arrays.append(
                 Array(symbol.key, cx.element(symbol), shapes[symbol], _distinct(symbol, pointers, cx), values=values)
             )
+    for pointer, where in cx.doubtful.items():
+        if pointer not in cx.reached:
+            raise Refused("scop-struct", f"what {pointer.name} points to is read under conditions alone", where)
     held = _check_hidden_writes(cx, arrays, stored, nodes)
-    loose = [*cx.assumptions, *(u.value for u in updates), *(x for a in arrays for x in a.shape if x is not None)]
+    loose = [*cx.entered, *cx.assumptions, *(u.value for u in updates)]
+    loose += (x for a in arrays for x in a.shape if x is not None)
     sizes, scalars = _values(body, loose, cx)
     body = _scalars_in(body, {s.name: s.type for s in scalars})
     counted = _quotients(body, loose, cx)
     known = (*(s.key for s in sizes), *counted)
     body = settle_subscripts(body, arrays, cx.loose)
-    facts = [x for x in known_sizes(cx.facts, known) if x not in cx.assumptions]
+    facts = [x for x in known_sizes(cx.facts, known) if x not in (*cx.entered, *cx.assumptions)]
     types = {s.name: s.type for s in scalars}
     ranges = number_ranges(cx.facts, types)
     body = narrow_numbers(body, ranges, types)
-    kernel = Kernel(name, known, scalars, tuple(arrays), body, (*cx.assumptions, *facts))
+    kernel = Kernel(name, known, scalars, tuple(arrays), body, (*dict.fromkeys(cx.entered), *cx.assumptions, *facts))
     remarks: tuple[Remark, ...] = ()
     if cx.chosen:
         kernel, remarks = _cut(kernel, nodes)

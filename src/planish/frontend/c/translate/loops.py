@@ -415,7 +415,8 @@ def _write_loop(node: c_ast.Node, parts: LoopParts, walk: Walk, cx: CTranslation
         cx.values[symbol] = LostValue("it holds what the previous iteration left")
     with cx.inside() as body:
         if not parts.late:
-            tests_of(parts.cond, cx)
+            with cx.outside(len(loops)):
+                tests_of(parts.cond, cx)
         _run_body(parts, cx, execute)
         if parts.late:
             tests_of(parts.cond, cx)

@@ -105,6 +105,8 @@ def _member(base: Address, node: c_ast.StructRef, cx: CTranslation) -> Symbol:
         raise Refused("scop-struct", f"a member of {root.name}, which is no structure that is known", node)
     if root in cx.written and not isinstance(root.ctype, CPointer):
         raise Refused("scop-struct", f"a member of {root.name}, which the nest sets", node)
+    if isinstance(root.ctype, CPointer):
+        cx.reach(root, node)
     if name not in root.members:
         root.members[name] = _declare(root, base.target.record, name, node, cx)
         cx.bound.symbols.append(root.members[name])

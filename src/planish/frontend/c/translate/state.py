@@ -152,6 +152,9 @@ class CTranslation:
     `gathers`: what is read may be chosen by data: `data_subscript` reads such a subscript, `gathered` says
     of each why it is no index, and `loose` of each array with one that is not affine;
     `facts`: comparisons of integers that the function asserts, where the statements begin;
+    `conditions`: how many conditions decide whether this place is reached, besides loops and `guards`; `reached`: the
+    addresses behind which something is read for certain, where the loops are `entered`, and `doubtful`: those behind
+    which that may depend on conditions; `before`: so many of the innermost loops need not be entered for this place;
     `calls`: the calls that are being inlined, by the ids of their nodes and names; `whole`: the call that is a
     statement, or the whole of what is assigned.
     """
@@ -194,6 +197,11 @@ class CTranslation:
     conditional_stores: set[str] = field(default_factory=set)
     dry: int = 0
     counter: int = 0
+    conditions: int = 0
+    before: int = 0
+    entered: list[Expr] = field(default_factory=list)
+    reached: set[Symbol] = field(default_factory=set)
+    doubtful: dict[Symbol, c_ast.Node] = field(default_factory=dict)
 
     def emit(self, stmt: Stmt) -> None:
         """Append a statement."""
@@ -208,6 +216,42 @@ class CTranslation:
             yield self.out
         finally:
             self.out = self.outer.pop()
+
+    @contextmanager
+    def conditional(self) -> Iterator[None]:
+        """Read what may not be evaluated."""
+        self.conditions += 1
+        try:
+            yield
+        finally:
+            self.conditions -= 1
+
+    @contextmanager
+    def outside(self, loops: int) -> Iterator[None]:
+        """Read what is evaluated before the innermost loops, so many, are entered."""
+        outer, self.before = self.before, loops
+        try:
+            yield
+        finally:
+            self.before = outer
+
+    def reach(self, pointer: Symbol, node: c_ast.Node) -> None:
+        """Note that what lies behind an address is read here, and will be where the nest begins: the loops around this
+        place are then run at least once."""
+        if self.dry or pointer in self.reached:
+            return
+        first: dict[str, Expr] = {}
+        asked: list[Expr] = []
+        for it in self.iterators[: len(self.iterators) - self.before]:
+            lower, upper = place(it.lower, first), place(it.upper, first)
+            asked.append(sub(sub(upper, lower), index(1)))
+            first[it.name] = lower
+        unknown = any("@" in n for x in asked for n in names(x)) or any((constant(x) or 0) < 0 for x in asked)
+        if self.guards or self.conditions or unknown:
+            self.doubtful.setdefault(pointer, node)
+            return
+        self.reached.add(pointer)
+        self.entered += (Compare("ge", normal(x), index(0)) for x in asked if constant(x) is None)
 
     @contextmanager
     def gathering(self) -> Iterator[None]:

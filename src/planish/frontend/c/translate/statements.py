@@ -118,10 +118,10 @@ def _branch(node: c_ast.If, cx: CTranslation) -> None:
 
 def _branch_on_sizes(node: c_ast.If, test: Expr, cx: CTranslation) -> None:
     before = dict(cx.values)
-    with cx.inside() as then:
+    with cx.inside() as then, cx.conditional():
         execute(node.iftrue, cx)
     after_then, cx.values = cx.values, before
-    with cx.inside() as otherwise:
+    with cx.inside() as otherwise, cx.conditional():
         if node.iffalse is not None:
             execute(node.iffalse, cx)
     for symbol in {*after_then, *cx.values}:
@@ -199,9 +199,11 @@ def _chosen(node: c_ast.If, test: Expr, target: StoreTarget, cx: CTranslation) -
     for branch in (node.iftrue, node.iffalse):
         match flat(branch)[0]:
             case c_ast.If() as inner:
-                values.append(_chosen(inner, condition_of(inner.cond, cx), target, cx))
+                with cx.conditional():
+                    values.append(_chosen(inner, condition_of(inner.cond, cx), target, cx))
             case store:
-                value = value_of(store.rvalue, cx)
+                with cx.conditional():
+                    value = value_of(store.rvalue, cx)
                 if store.op != "=":
                     value = operate(store.op.removesuffix("="), target.load, value, store)
                 values.append(convert_stored(value, target.type))

@@ -339,7 +339,7 @@ def _choice(
     test = Compare(_COMPARISON[condition.op], fitted(a, wide, node, cx), fitted(b, wide, node, cx))
     arms, bounds = [], []
     for side, holds in ((then, True), (otherwise, False)):
-        with where(test, holds, cx):
+        with where(test, holds, cx), cx.conditional():
             arms.append(index_of(side, cx))
             if arms[-1].type.kind == "uint" or constant(arms[-1].expr) is not None:
                 bounds.append((cx.lowest(arms[-1].expr), cx.highest(arms[-1].expr)))
