@@ -141,7 +141,7 @@ def test_what_the_nest_may_change_is_no_value_where_it_begins(function: str) -> 
     ("function", "entered"),
     [
         ("void f(image *p, float *a, int n) { for (int i = 0; i < n; i++) a[i] = p->row[i]; }", 1),
-        ("void f(image *p, float *a, int n) { for (int i = 0; i < n; i++) for (int j = i; j < 9; j++) a[j] = p->h; }", 1),
+        ("void f(image *p, int n, int *a) { for (int i = 0; i < n; i++) for (int j = 0; j < 9; j++) a[j] = p->h; }", 1),
         ("void f(image *p, float *a) { for (int i = 0; i < p->w; i++) a[i] = p->row[i]; }", 0),
     ],
 )
