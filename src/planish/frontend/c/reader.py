@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from pycparser import c_ast
@@ -26,6 +27,7 @@ from planish.frontend.c.analysis.scope import BoundNames, FileScope, Symbol, bin
 from planish.frontend.c.analysis.unobservable import unseen_in
 from planish.frontend.c.analysis.variables import Variables
 from planish.frontend.c.text.attributes import mark_attributes
+from planish.frontend.c.text.expansion import Expansion, MarkedText, lines_of, mark_names, scan_expanded
 from planish.frontend.c.text.extent import ColumnMap, Item, UnreadableText, columns, match_items, scan_body
 from planish.frontend.c.text.lexer import Tokens, tokenize
 from planish.frontend.c.text.preprocess import STUBS, preprocess
@@ -34,6 +36,7 @@ from planish.frontend.c.translate.regions import Search, search
 from planish.frontend.c.translate.state import CTranslation, NotIndex
 from planish.frontend.c.translate.subscripts import index_of
 from planish.frontend.c.translation_unit import CFile, CFunction, CParameter, Region
+from planish.frontend.c.types.constants import walk_tree
 from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, declared, leaf_of, resolve
 from planish.frontend.c.types.parameter_forms import Forms
 from planish.frontend.c.types.prototypes import find_interface
@@ -75,7 +78,8 @@ def _read(source: Source, defines: Sequence[str], include_dirs: Sequence[Path], 
     forms = Forms(scope.records, scope.typedefs, scope.constants)
     variables = Variables(tree.ast, scope, forms, str(STUBS))
     completion, calls = variables.completion(), calls_in(tree.ast, scope.constants)
-    reading = _Reading(scope, source, tokens, at, active, fp, remarks, forms, variables)
+    expansion = partial(_expand, source, tokens, active, defines, include_dirs)
+    reading = _Reading(scope, source, tokens, at, active, fp, remarks, forms, variables, Expansion(expansion))
     functions = []
     for node in tree.ast.ext:
         if isinstance(node, c_ast.FuncDef) and node.coord is not None and node.decl.coord.file == source.name:
@@ -104,6 +108,42 @@ class _Reading:
     remarks: list[Remark]
     forms: Forms
     variables: Variables
+    expansion: Expansion
+
+
+def _expand(
+    source: Source, tokens: Tokens, active: frozenset[int], defines: Sequence[str], include_dirs: Sequence[Path]
+) -> tuple[MarkedText, Tokens]:
+    """The text with marks, and what the preprocessor makes of it. Raises UnreadableText."""
+    marked = mark_names(tokens, active)
+    try:
+        made = preprocess(Source(source.name, marked.text), defines, include_dirs).text
+    except PlanishError:
+        raise UnreadableText("the preprocessor does not take it in parts") from None
+    return marked, lines_of(main_lines(made, source.name))
+
+
+def _find_items(node: c_ast.FuncDef, reading: _Reading) -> tuple[Item, dict[int, Item]]:
+    """The body of a function in the user's text, and its statements there: of the text as it stands or, where that has
+    another shape, after macros are expanded. Raises UnreadableText."""
+    name, line = node.decl.name, node.decl.coord.line
+    found: dict[int, Item] = {}
+    try:
+        body = scan_body(reading.tokens, name, line, reading.active)
+        match_items(node.body, body, reading.tokens, found)
+        if all(id(x) in found for x in walk_tree(node.body) if isinstance(x, c_ast.For | c_ast.While | c_ast.DoWhile)):
+            return body, found
+    except UnreadableText:
+        body = None
+    expanded: dict[int, Item] = {}
+    try:
+        whole = scan_expanded(*reading.expansion.get(), name, line)
+        match_items(node.body, whole, reading.tokens, expanded)
+    except UnreadableText:
+        if body is None:
+            raise
+        return body, found
+    return (whole, expanded) if body is None or len(expanded) > len(found) else (body, found)
 
 
 def _read_function(node: c_ast.FuncDef, reading: _Reading) -> CFunction:
@@ -115,8 +155,7 @@ def _read_function(node: c_ast.FuncDef, reading: _Reading) -> CFunction:
     name_span = places.span(source, coord.line, coord.column or 1)
     body: Item | None = None
     try:
-        body = scan_body(tokens, node.decl.name, coord.line, reading.active)
-        match_items(node.body, body, tokens, found)
+        body, found = _find_items(node, reading)
     except UnreadableText as reason:
         remarks.append(Remark("scop-macro", "refused", f"{node.decl.name} stays as written: {reason}", name_span))
     regions = _find_regions(node, bound, found, reading, name_span)

@@ -9,10 +9,11 @@ replace the original.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Literal
+from typing import Literal, Protocol
 
 from pycparser import c_ast
 
@@ -36,38 +37,79 @@ class UnreadableText(Exception):
     """The text does not have the shape of the statements that the parser saw (a macro hides part of them)."""
 
 
+class Lexeme(Protocol):
+    """A token with its extent in the user's text."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+    @property
+    def line(self) -> int: ...
+
+
 def scan_body(tokens: Tokens, name: str, line: int, active: frozenset[int]) -> Item:
     """The body of the function `name` whose declarator starts near `line`.
 
     `active` are the lines that survive the preprocessor; tokens of conditional groups on other lines are left out.
-    Raises Unreadable where no such body is found.
+    Raises UnreadableText where no such body is found.
     """
-    kept = _active_tokens(tokens, active)
+    kept = active_tokens(tokens, active)
+    return scan_statement(kept, find_body(kept, name, line))[0]
+
+
+def find_body(kept: Sequence[Lexeme], name: str, line: int) -> int:
+    """The position of the brace with which the body of the function `name` begins, whose declarator starts near `line`.
+    Raises UnreadableText."""
     candidates = [n for n, t in enumerate(kept) if t.text == name and n + 1 < len(kept) and kept[n + 1].text == "("]
     for n in sorted(candidates, key=lambda n: abs(kept[n].line - line)):
-        after = _balanced(kept, n + 1)
+        after = balanced(kept, n + 1)
         while after < len(kept) and kept[after].text not in ("{", ";", ",", ")", "}", "="):
-            after = _balanced(kept, after) if kept[after].text == "(" else after + 1
+            after = balanced(kept, after) if kept[after].text == "(" else after + 1
         if after < len(kept) and kept[after].text == "{":
-            return _statement(kept, after)[0]
+            return after
     raise UnreadableText(f"the body of {name} is not in the text as written")
 
 
-def _active_tokens(tokens: Tokens, active: frozenset[int]) -> list[CToken]:
-    groups: list[tuple[int, int]] = []
-    opened: list[int] = []
-    for directive in tokens.directives:
+def active_tokens(tokens: Tokens, active: frozenset[int]) -> list[CToken]:
+    """The tokens that the preprocessor keeps: of the parts of conditional groups, those that have an `active` line."""
+    parts = _conditional_parts(tokens)
+    kept = {_part_of(x, parts) for x in active}
+    out: list[CToken] = []
+    for token in tokens.tokens:
+        part = _part_of(token.line, parts)
+        if part == 0 or part in kept:
+            out.append(token)
+    return out
+
+
+def _part_of(line: int, parts: list[tuple[int, int]]) -> int:
+    """The part that a line is in."""
+    at = bisect_right(parts, line, key=lambda x: x[0])
+    return parts[at - 1][1] if at else 0
+
+
+def _conditional_parts(tokens: Tokens) -> list[tuple[int, int]]:
+    """Where parts of conditional groups begin or go on (a line, the number of the part); 0: what is in no group."""
+    out: list[tuple[int, int]] = []
+    opened: list[int] = [0]
+    for number, directive in enumerate(tokens.directives, 1):
         match directive.conditional:
             case "if" | "ifdef" | "ifndef":
-                opened.append(directive.line)
-            case "endif" if opened:
-                groups.append((opened.pop(), directive.line))
+                opened.append(number)
+            case "elif" | "else" if len(opened) > 1:
+                opened[-1] = number
+            case "endif" if len(opened) > 1:
+                opened.pop()
             case _:
-                pass
-    return [t for t in tokens.tokens if t.line in active or not any(a < t.line < b for a, b in groups)]
+                continue
+        out.append((directive.line, opened[-1]))
+    return out
 
 
-def _balanced(tokens: list[CToken], at: int) -> int:
+def balanced(tokens: Sequence[Lexeme], at: int) -> int:
     """The position after the bracket that closes the one at `at`."""
     depth = 0
     for n in range(at, len(tokens)):
@@ -80,7 +122,7 @@ def _balanced(tokens: list[CToken], at: int) -> int:
     raise UnreadableText("a bracket is not closed")
 
 
-def _statement(tokens: list[CToken], at: int) -> tuple[Item, int]:
+def scan_statement(tokens: Sequence[Lexeme], at: int) -> tuple[Item, int]:
     """The statement that starts at token `at`, and the position after it."""
     if at >= len(tokens):
         raise UnreadableText("a statement is missing")
@@ -91,28 +133,28 @@ def _statement(tokens: list[CToken], at: int) -> tuple[Item, int]:
             at += 1
             while at < len(tokens) and tokens[at].text != "}":
                 if tokens[at].text == "_Pragma":
-                    at = _balanced(tokens, at + 1)
+                    at = balanced(tokens, at + 1)
                     continue
                 if (after := _label(tokens, at)) > at:
                     at = after
                     continue
-                child, at = _statement(tokens, at)
+                child, at = scan_statement(tokens, at)
                 children.append(child)
             if at >= len(tokens):
                 raise UnreadableText("a brace is not closed")
             return Item("compound", start, tokens[at].end, tuple(children)), at + 1
         case "for" | "while" | "switch" as word:
-            body, after = _statement(tokens, _skip_pragmas(tokens, _header(tokens, at + 1)))
+            body, after = scan_statement(tokens, _skip_pragmas(tokens, _header(tokens, at + 1)))
             form: Form = "for" if word == "for" else "while" if word == "while" else "switch"
             return Item(form, start, body.end, (body,)), after
         case "if":
-            then, after = _statement(tokens, _skip_pragmas(tokens, _header(tokens, at + 1)))
+            then, after = scan_statement(tokens, _skip_pragmas(tokens, _header(tokens, at + 1)))
             if after < len(tokens) and tokens[after].text == "else":
-                other, after = _statement(tokens, _skip_pragmas(tokens, after + 1))
+                other, after = scan_statement(tokens, _skip_pragmas(tokens, after + 1))
                 return Item("if", start, other.end, (then, other)), after
             return Item("if", start, then.end, (then,)), after
         case "do":
-            body, after = _statement(tokens, _skip_pragmas(tokens, at + 1))
+            body, after = scan_statement(tokens, _skip_pragmas(tokens, at + 1))
             if after >= len(tokens) or tokens[after].text != "while":
                 raise UnreadableText("a do loop has no while")
             after = _header(tokens, after + 1)
@@ -122,7 +164,7 @@ def _statement(tokens: list[CToken], at: int) -> tuple[Item, int]:
         case _:
             while at < len(tokens) and tokens[at].text != ";":
                 if tokens[at].text in ("(", "[", "{"):
-                    at = _balanced(tokens, at)
+                    at = balanced(tokens, at)
                 elif tokens[at].text in (")", "]", "}"):
                     break
                 else:
@@ -132,7 +174,7 @@ def _statement(tokens: list[CToken], at: int) -> tuple[Item, int]:
             return Item("plain", start, tokens[at].end), at + 1
 
 
-def _label(tokens: list[CToken], at: int) -> int:
+def _label(tokens: Sequence[Lexeme], at: int) -> int:
     """The position after `name:`, `default:` or `case …:`, or `at` itself."""
     if tokens[at].text == "case":
         while at < len(tokens) and tokens[at].text != ":":
@@ -142,15 +184,15 @@ def _label(tokens: list[CToken], at: int) -> int:
     return at + 2 if named else at
 
 
-def _header(tokens: list[CToken], at: int) -> int:
+def _header(tokens: Sequence[Lexeme], at: int) -> int:
     if at >= len(tokens) or tokens[at].text != "(":
         raise UnreadableText("a loop or condition has no parenthesis")
-    return _balanced(tokens, at)
+    return balanced(tokens, at)
 
 
-def _skip_pragmas(tokens: list[CToken], at: int) -> int:
+def _skip_pragmas(tokens: Sequence[Lexeme], at: int) -> int:
     while at < len(tokens) and tokens[at].text == "_Pragma":
-        at = _balanced(tokens, at + 1)
+        at = balanced(tokens, at + 1)
     return at
 
 
@@ -171,12 +213,14 @@ def match_items(node: c_ast.Node, item: Item, tokens: Tokens, found: dict[int, I
                 if id(nodes[0]) in found:
                     found[id(node)] = item
             return
-        found[id(node)] = item
+        if item.start >= 0 and item.end >= 0:
+            found[id(node)] = item
         _match_block(nodes, item, tokens, found)
         return
     if item.form != _FORMS.get(type(node), "plain") or not _same_place(node, item, tokens):
         return
-    found[id(node)] = item
+    if item.start >= 0 and item.end >= 0:
+        found[id(node)] = item
     match node:
         case c_ast.If():
             parts = [x for x in (node.iftrue, node.iffalse) if x is not None]
@@ -233,6 +277,8 @@ def _specifiers(node: c_ast.Node) -> str | None:
 def _same_place(node: c_ast.Node, item: Item, tokens: Tokens) -> bool:
     coord = node.coord
     if coord is None:
+        return True
+    if item.start < 0 or item.end < 0:
         return True
     first, last = tokens.place(item.start)[0], tokens.place(item.end)[0]
     return first <= int(coord.line) <= last
