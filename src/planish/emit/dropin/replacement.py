@@ -108,8 +108,8 @@ def call_instead(
     for a, b in overlapping(scop.kernel.arrays, written):
         guards.append(alias_guard(byte_range(a, scop, names), byte_range(b, scop, names)))
     stored = {a.name: a for a in scop.kernel.arrays if a.name in written}
-    for x in (x for x in region.held if x.array in stored):
-        guards.append(alias_guard(byte_range(stored[x.array], scop, names), (x.address, x.bytes)))
+    for held in (x for x in region.held if x.array in stored):
+        guards.append(alias_guard(byte_range(stored[held.array], scop, names), (held.address, held.bytes)))
     original = source_text[region.start : region.end] if original is None else original
     line_start = source_text.rfind("\n", 0, region.start) + 1
     indent = source_text[line_start : region.start]
