@@ -27,7 +27,7 @@ from planish.frontend.c.analysis.scope import BoundNames, FileScope, Symbol, bin
 from planish.frontend.c.analysis.unobservable import unseen_in
 from planish.frontend.c.analysis.variables import Variables
 from planish.frontend.c.text.attributes import mark_attributes
-from planish.frontend.c.text.expansion import Expansion, MarkedText, lines_of, mark_names, scan_expanded
+from planish.frontend.c.text.expansion import MacroExpansion, MarkedText, lines_of, mark_names, scan_expanded
 from planish.frontend.c.text.extent import ColumnMap, Item, UnreadableText, columns, match_items, scan_body
 from planish.frontend.c.text.lexer import Tokens, tokenize
 from planish.frontend.c.text.preprocess import STUBS, preprocess
@@ -79,7 +79,7 @@ def _read(source: Source, defines: Sequence[str], include_dirs: Sequence[Path], 
     variables = Variables(tree.ast, scope, forms, str(STUBS))
     completion, calls = variables.completion(), calls_in(tree.ast, scope.constants)
     expansion = partial(_expand, source, tokens, active, defines, include_dirs)
-    reading = _Reading(scope, source, tokens, at, active, fp, remarks, forms, variables, Expansion(expansion))
+    reading = _Reading(scope, source, tokens, at, active, fp, remarks, forms, variables, MacroExpansion(expansion))
     functions = []
     for node in tree.ast.ext:
         if isinstance(node, c_ast.FuncDef) and node.coord is not None and node.decl.coord.file == source.name:
@@ -108,7 +108,7 @@ class _Reading:
     remarks: list[Remark]
     forms: Forms
     variables: Variables
-    expansion: Expansion
+    expansion: MacroExpansion
 
 
 def _expand(

@@ -55,7 +55,7 @@ class ExpandedToken:
 
 
 @dataclass(slots=True)
-class Expansion:
+class MacroExpansion:
     """The marked text and what the preprocessor makes of it, made when it is first asked for."""
 
     make: Callable[[], tuple[MarkedText, Tokens]]
