@@ -15,7 +15,9 @@ from planish.core.diagnostic import Remark
 from planish.core.span import Source, Span
 from planish.frontend.c.analysis.callees import Frames
 from planish.frontend.c.analysis.dead_out import is_scratch
+from planish.frontend.c.analysis.inlined_regions import calls_functions, why_not_affine
 from planish.frontend.c.analysis.liveness import Live
+from planish.frontend.c.analysis.pointer_facts import pointer_facts
 from planish.frontend.c.analysis.scope import BoundNames, Symbol, computed_from_data, is_pointer, written
 from planish.frontend.c.idioms.bit_reversal import find_reversal
 from planish.frontend.c.idioms.data_dependent_rows import find_ranges
@@ -25,9 +27,7 @@ from planish.frontend.c.text.lexer import Tokens
 from planish.frontend.c.translate.asserted_facts import Assertion, lasting_assertions, read_assertions
 from planish.frontend.c.translate.calls import inline_call
 from planish.frontend.c.translate.data_subscripts import data_subscript
-from planish.frontend.c.translate.inlined_regions import calls_functions, why_not_affine
 from planish.frontend.c.translate.kernels import FinishedKernel, finish
-from planish.frontend.c.translate.pointer_facts import pointer_facts
 from planish.frontend.c.translate.region_types import declared_types, size_types
 from planish.frontend.c.translate.state import Address, Again, CTranslation, Refused
 from planish.frontend.c.translate.statements import execute
