@@ -137,7 +137,7 @@ def count_all(names: tuple[str, ...] = ()) -> Iterator[FunctionPackets]:
 
 def count_packets(source: Source, name: str) -> FunctionPackets:
     """What one function takes."""
-    made = build_called(source, Options(function=name), load_machine(MACHINE))
+    made = build_called(source, Options(functions=(name,)), load_machine(MACHINE))
     told = next((x for x in made.results if x.function == name), None)
     planned = told.planned if told is not None and not told.message else None
     found = {x: run_call(source.text, name, flags) for x, flags in _RIVALS.items()}

@@ -133,7 +133,7 @@ def build_all(path: Path, only: Sequence[str] | None) -> Iterator[Built]:
     names = only or list(_functions(source.text))
     for name in names:
         start = process_time()
-        for result in build_packets(source, Options(function=name), machine):
+        for result in build_packets(source, Options(functions=(name,)), machine):
             seconds = process_time() - start
             yield Built(result, naive_vector(result, machine), seconds)
             start = process_time()

@@ -77,7 +77,7 @@ def examine_small(quick: bool, machine: str = "ftmatrix") -> Iterator[Claim | No
         if quick and function.name not in QUICK:
             continue
         start = process_time()
-        (ours,) = build_packets(source, Options(function=function.name), target)
+        (ours,) = build_packets(source, Options(functions=(function.name,)), target)
         seconds.append(process_time() - start)
         count += 1
         right += ours.planned is not None and not ours.message

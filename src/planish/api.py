@@ -188,10 +188,10 @@ def compile(
     text = _read(source)
     if text.name.endswith(".py"):
         return _compile_kernel(read_python_source(text.text, text.name, function), options, cache or Cache())
-    file = read_file(text, replace(options, function=function))
+    file = read_file(text, replace(options, functions=_named(function)))
     chosen = _choose(file, function)
     unit = _Unit(file, chosen, interface_of_c(chosen, file.source.text))
-    return _compile(unit, replace(options, function=chosen.name), cache or Cache())
+    return _compile(unit, replace(options, functions=(chosen.name,)), cache or Cache())
 
 
 def tune(
@@ -223,7 +223,8 @@ def tune(
     """
     if search not in ("auto", *SEARCHES):
         raise ValueError(f"search must be one of auto, {', '.join(SEARCHES)}, but is {search!r}")
-    options = replace(_options(target, fp, threads, True, sizes, defines, include_dirs, compiler), function=function)
+    options = _options(target, fp, threads, True, sizes, defines, include_dirs, compiler)
+    options = replace(options, functions=_named(function))
     budget = TuningBudget(60.0 if seconds is None and trials is None else seconds, trials)
     kept = TrialStore(default_store() if store is None else Path(store))
     return tuple(tune_file(_read(source), options, TuningWishes(budget, search, seed, fresh), kept, tell))
@@ -240,7 +241,7 @@ def program(
     Raises PlanishError for input that cannot be read, E0623 where there are several nests, E0612 where bounds or
     subscripts are not affine.
     """
-    options = replace(_options("native", fp, 1, False, None, defines, include_dirs, None), function=function)
+    options = replace(_options("native", fp, 1, False, None, defines, include_dirs, None), functions=_named(function))
     text = _read(source)
     if text.name.endswith(".py"):
         read = read_python_source(text.text, text.name, function)
@@ -325,11 +326,15 @@ def _choose(file: CFile, name: str | None) -> CFunction:
     return public[0]
 
 
+def _named(function: str | None) -> tuple[str, ...]:
+    return () if function is None else (function,)
+
+
 def _compile_kernel(read: PythonKernel, options: Options, cache: Cache) -> CompiledFunction:
     file = emit_standalone(read.kernel, origin=read.source)
     function = file.functions[0]
     interface = interface_of_kernel(read.kernel, read.signature, function.name, read.asserted)
-    return _compile(_Unit(file, function, interface), replace(options, function=function.name), cache)
+    return _compile(_Unit(file, function, interface), replace(options, functions=(function.name,)), cache)
 
 
 def _compile(unit: _Unit, options: Options, cache: Cache) -> CompiledFunction:

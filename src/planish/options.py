@@ -24,18 +24,18 @@ from planish.target.load import load_target
 class Options:
     """What the user asks for; every field has the command line's default.
 
-    `sizes` (name to value) and `budget` (seconds a function) are for checking and timing; `function` limits the work.
-    `script`: the schedule of the one nest there is, in place of those that planish finds; `catalogue`: instructions
-    that it may use besides those that come with planish, from the files `instructions`. `blas`: the library that a
-    version may call, with integers of 64 bits where `ilp64`. `raising`: a version may call kernels of planish's own
-    library.
+    `sizes` (name to value) and `budget` (seconds a function) are for checking and timing; `functions`: work on these
+    alone, where any are named. `script`: the schedule of the one nest there is, in place of those that planish finds;
+    `catalogue`: instructions that it may use besides those that come with planish, from the files `instructions`.
+    `blas`: the library that a version may call, with integers of 64 bits where `ilp64`. `raising`: a version may call
+    kernels of planish's own library.
     `choices`: what tuning, or a record, says of some nests.
     `race`: where versions are not measured, the one that is taken runs beside the original in a few calls, and is used
     where it is not slower.
     """
 
     target: str = "native"
-    function: str | None = None
+    functions: tuple[str, ...] = ()
     threads: int = 1
     fp: Floats = "reassociate"
     measure: bool = True
@@ -57,6 +57,14 @@ class Options:
     def settings(self) -> CompilerSettings:
         """What compilers are told of generated functions."""
         return settings_for(load_target(self.target), self.fp)
+
+    def takes(self, function: str) -> bool:
+        """Whether a function of that name is asked for.
+
+        >>> Options().takes("f"), Options(functions=("g", "h")).takes("f")
+        (True, False)
+        """
+        return not self.functions or function in self.functions
 
     def choice_for(self, kernel: Kernel) -> NestChoice | None:
         """What is said of a nest."""

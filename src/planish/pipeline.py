@@ -64,7 +64,7 @@ def build_file(
     tell("reading")
     with times.during("read"):
         target, file = load_target(options.target), read_file(source, options)
-    functions = [f for f in file.functions if options.function in (None, f.name)]
+    functions = [f for f in file.functions if options.takes(f.name)]
     with tempfile.TemporaryDirectory(prefix="planish-") as folder:
         bench = make_workbench(options, target, Path(folder), source)
         with pointing_at_headers(file.missing, source):

@@ -109,7 +109,7 @@ def test_clang_makes_it_too() -> None:
     clang = next((x for x in find_compilers() if x.kind == "clang" and takes(x, TARGET)), None)
     if clang is None:
         pytest.skip("no clang here that links for another processor")
-    built = build_file(Source("some.c", TEXT), Options(target=NAME, compiler=clang.name, function="product"))
+    built = build_file(Source("some.c", TEXT), Options(target=NAME, compiler=clang.name, functions=("product",)))
     assert labels(built) == {"product": "operations"}
 
 
@@ -117,7 +117,7 @@ def test_what_differs_there_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A version that takes a plain `char` as this processor's compilers do is wrong on another one."""
     wrong = ("__CHAR_UNSIGNED__=1",) if not TARGET.predefined else ()
     monkeypatch.setattr(Target, "predefined", wrong)
-    built = build_file(Source("some.c", TEXT), Options(target=NAME, function="letters"))
+    built = build_file(Source("some.c", TEXT), Options(target=NAME, functions=("letters",)))
     (function,) = built.functions
     assert function.selection is not None and function.selection.version is None
     assert "verify-result" in {x.id for x in function.selection.remarks}

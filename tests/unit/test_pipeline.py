@@ -48,9 +48,11 @@ def test_the_text_is_the_same_every_time() -> None:
 
 
 def test_one_function_only() -> None:
-    result = build(TWO, Options(measure=False, target="generic", function="other"))
+    result = build(TWO, Options(measure=False, target="generic", functions=("other",)))
     assert [f.function.name for f in result.functions] == ["other"]
     assert "planish_other_1" in result.text and "planish_scale_1" not in result.text
+    both = build(TWO, Options(measure=False, target="generic", functions=("other", "scale")))
+    assert {f.function.name for f in both.functions} == {"other", "scale"}
 
 
 @pytest.mark.parametrize(
@@ -63,7 +65,7 @@ def test_one_function_only() -> None:
 )
 def test_refusals_have_codes(text: str, function: str | None, code: str) -> None:
     with pytest.raises(PlanishError) as caught:
-        read_file(Source("scale.c", text), Options(function=function))
+        read_file(Source("scale.c", text), Options(functions=() if function is None else (function,)))
     assert caught.value.diagnostic.code == code
     assert caught.value.diagnostic.advice
 

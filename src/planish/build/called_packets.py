@@ -59,7 +59,7 @@ def build_called(
     asked, options = options.target, replace(options, target=machine.target, measure=False)
     results = build_packets(source, options, machine, tell)
     file = read_file(source, options)
-    functions = [f for f in file.functions if options.function in (None, f.name)]
+    functions = [f for f in file.functions if options.takes(f.name)]
     with tempfile.TemporaryDirectory(prefix="planish-packets-") as folder:
         try:
             bench = make_workbench(options, target, Path(folder), source)

@@ -77,7 +77,7 @@ def print_stages(source: Source, options: Options, stages: Sequence[Stage] = STA
     """Several stages of a C file, which is read and planned once."""
     target = load_target(options.target)
     file = read_file(source, options)
-    regions = [r for f in file.functions if options.function in (None, f.name) for r in f.regions]
+    regions = [r for f in file.functions if options.takes(f.name) for r in f.regions]
     if set(stages) == {"read"}:
         plans = tuple(RegionPlan(r, None, (), ()) for r in regions)
     else:

@@ -26,12 +26,12 @@ from planish.target.load import load_target
 def read_file(source: Source, options: Options) -> CFile:
     """The file's functions and regions.
 
-    Raises PlanishError E0104 where `options.function` is not among them, E0105 where there is no loop, E0204 where a
-    function is defined twice, E0205 where the target has a narrower `long` than the file is read with, E0623 where a
-    script is given for several nests, and what the front-end raises.
+    Raises PlanishError E0104 where one of `options.functions` is not among them, E0105 where there is no loop, E0204
+    where a function is defined twice, E0205 where the target has a narrower `long` than the file is read with, E0623
+    where a script is given for several nests, and what the front-end raises.
     """
     if is_mlir(source):
-        kernels = read_mlir(source, options.function, options.fp)
+        kernels = read_mlir(source, options.functions, options.fp)
         file = emit_standalone(*kernels, origin=source)
     else:
         target = load_target(options.target)
@@ -40,21 +40,21 @@ def read_file(source: Source, options: Options) -> CFile:
         if target.long_bits == 32:
             check_data_model(file.preprocessed, str(STUBS), source, target.name)
     names = [f.name for f in file.functions]
-    if options.function is not None and options.function not in names:
+    if missing := [x for x in options.functions if x not in names]:
         known = ", ".join(names) or "none"
-        message = f"no function `{options.function}` in {source.name}"
+        message = f"no function `{missing[0]}` in {source.name}"
         raise PlanishError(Diagnostic("E0104", message, source.point(1), f"the file defines: {known}"), source)
     for earlier, later in combinations(file.functions, 2):
         if earlier.name == later.name:
             message, advice = f"`{later.name}` is defined twice", f"the first definition is in line {earlier.span.line}"
             raise PlanishError(Diagnostic("E0204", message, later.span, advice), source)
-    functions = [f for f in file.functions if options.function in (None, f.name)]
+    functions = [f for f in file.functions if options.takes(f.name)]
     regions = [region for f in functions for region in f.regions]
     if options.script is not None and len(regions) != 1:
         message = f"a script schedules one nest, and there are {len(regions)} here"
         raise PlanishError(Diagnostic("E0623", message, functions[0].span), source)
     if not any(_has_loop(f, source) for f in functions):
-        what = f"`{options.function}`" if options.function is not None else "the file"
+        what = " and ".join(f"`{x}`" for x in options.functions) or "the file"
         raise PlanishError(Diagnostic("E0105", f"there is no loop in {what}", functions[0].span), source)
     return file
 

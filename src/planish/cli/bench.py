@@ -72,7 +72,7 @@ def bench(
     verified. Every contestant is verified first. All are timed pinned and in turns.
     """
     options = Options(
-        target=target, function=function, threads=threads, fp=read_floats(fp), sizes=parse_sizes(size),
+        target=target, functions=tuple(function or ()), threads=threads, fp=read_floats(fp), sizes=parse_sizes(size),
         defines=tuple(define or ()), include_dirs=tuple(include or ()), compiler=cc[0] if cc else None,
     )  # fmt: skip
     machine = load_target(target)

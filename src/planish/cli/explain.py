@@ -57,7 +57,7 @@ def explain(
     Nothing is run. Where the same options were built before, the version that the clock chose is told as well.
     """
     options = Options(
-        target=target, function=function, threads=threads, fp=read_floats(fp), sizes=parse_sizes(size),
+        target=target, functions=tuple(function or ()), threads=threads, fp=read_floats(fp), sizes=parse_sizes(size),
         defines=tuple(define or ()), include_dirs=tuple(include or ()), compiler=cc,
     )  # fmt: skip
     failed = False

@@ -57,7 +57,10 @@ def check_defines(texts: list[str] | None) -> list[str] | None:
 Files = Annotated[list[str], typer.Argument(metavar="FILE.c", help="C files.", show_default=False)]
 Target = Annotated[str, typer.Option("--target", help="The machine: a name (planish targets) or a .toml file.")]
 Function = Annotated[
-    str | None, typer.Option("--function", metavar="NAME", help="Only this function.", show_default=False)
+    list[str] | None,
+    typer.Option(
+        "--function", metavar="NAME", help="Only this function; may be given several times.", show_default=False
+    ),
 ]
 Threads = Annotated[int, typer.Option("--threads", min=1, max=MOST_THREADS, help="Cores to use (OpenMP).")]
 Fp = Annotated[

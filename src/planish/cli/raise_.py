@@ -74,8 +74,9 @@ def raise_file(
         raise PlanishError(Diagnostic("E0844", f"--ilp64 is of no use to --to {to}", help=advice))
     source = read_input(file).source
     options = Options(
-        function=function, fp=read_floats(fp), defines=tuple(define or ()), include_dirs=tuple(include or ())
-    )
+        functions=tuple(function or ()), fp=read_floats(fp), defines=tuple(define or ()),
+        include_dirs=tuple(include or ()),
+    )  # fmt: skip
     kernels = raise_kernels(read_file(source, options), options)
     if not quiet:
         for remark in remarks_on(kernels):
@@ -95,7 +96,7 @@ def raise_file(
 def raise_kernels(file: CFile, options: Options) -> tuple[Raised, ...]:
     """The nests of a file as operations; PlanishError E0845 where there is no nest."""
     operations = load_operations(Cache())
-    functions = [x for x in file.functions if options.function in (None, x.name)]
+    functions = [x for x in file.functions if options.takes(x.name)]
     out = [x for f in functions for x in _raise_function(f, operations, options)]
     if not out:
         raise _no_nest(file, functions)

@@ -39,7 +39,7 @@ def select(
 ) -> int:
     """Show the strips of loops of integers, the instructions that are selected for them, and what these cost."""
     options = Options(
-        target=target, function=function, defines=tuple(define or ()), include_dirs=tuple(include or ())
+        target=target, functions=tuple(function or ()), defines=tuple(define or ()), include_dirs=tuple(include or ())
     )  # fmt: skip
     if not files and expr is None:
         raise PlanishError(Diagnostic("E0125", "there is nothing to select for", help="name a file, or give --expr"))

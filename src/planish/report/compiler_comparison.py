@@ -133,7 +133,7 @@ def run_contests(
     contestants = list_contestants(compilers, target, options)
     beside = Path(source.name).resolve().parent
     for function in file.functions:
-        if options.function not in (None, function.name) or not function.regions:
+        if not options.takes(function.name) or not function.regions:
             continue
         with tempfile.TemporaryDirectory(prefix="planish-") as folder:
             folders = (beside, *options.include_dirs)

@@ -35,7 +35,7 @@ def explain_file(source: Source, options: Options, earlier: FileAccount | None =
     """
     target = load_target(options.target)
     file = read_file(source, options)
-    functions = [f for f in file.functions if options.function in (None, f.name)]
+    functions = [f for f in file.functions if options.takes(f.name)]
     parts: list[str] = []
     told: set[Remark] = set()
     for function in functions:
@@ -43,7 +43,7 @@ def explain_file(source: Source, options: Options, earlier: FileAccount | None =
         refused = [r for r in file.remarks if is_about(r, function)]
         told |= set(refused)
         parts += _explain_function(function, plans, refused, source, earlier)
-    rest = [r for r in file.remarks if r not in told and (options.function is None or r.span is None)]
+    rest = [r for r in file.remarks if r not in told and (not options.functions or r.span is None)]
     parts += [r.render(source) for r in rest]
     return "\n\n".join(parts) + "\n"
 

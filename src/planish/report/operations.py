@@ -42,7 +42,7 @@ def report_operations(source: Source, options: Options, account: FileAccount) ->
     """For each nest of a file what its statements are and what runs them, and what became of the function."""
     target, file = load_target(options.target), read_file(source, options)
     parts: list[str] = []
-    for function in (x for x in file.functions if options.function in (None, x.name)):
+    for function in (x for x in file.functions if options.takes(x.name)):
         parts += _function(function, options, target, source)
         built = next((x for x in account.functions if x.function == function.name), None)
         parts += [] if built is None else [describe_choice(built)]

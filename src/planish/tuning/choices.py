@@ -53,7 +53,7 @@ def choose_for(functions: Iterable[CFunction], options: Options, store: TrialSto
         compiler = compiler_for(target, options.compiler)
     except PlanishError:
         return options  # a build says so; what is only shown needs none
-    named = (x for x in functions if options.function in (None, x.name))
+    named = (x for x in functions if options.takes(x.name))
     tasks = [task_of(region, options, target, compiler) for x in named for region in x.regions]
     try:
         found = {x.kernel: best for x in tasks if (best := _best_choice(store, x, options.measure)) is not None}

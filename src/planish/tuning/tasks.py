@@ -43,7 +43,7 @@ def find_nests(
     """The nests of a file, or of one of its functions, that strategies may be applied to."""
     out = []
     for function in file.functions:
-        if options.function not in (None, function.name):
+        if not options.takes(function.name):
             continue
         for region in function.regions:
             plan = plan_region(region, options, target, tell)

@@ -89,6 +89,6 @@ def test_the_bounds_of_an_analysis_are_those_that_are_told(
 ) -> None:
     monkeypatch.setattr(functions, "BOUNDS", Bounds(cpu=60, wall=0.5))
     ending(lambda: signal.pause())
-    result = build_file(Source("two.c", TWO), Options(measure=False, target="generic", function="first"))
+    result = build_file(Source("two.c", TWO), Options(measure=False, target="generic", functions=("first",)))
     (remark,) = result.functions[0].remarks
     assert remark.id == "analysis-wait" and "is not done after 0.5 s" in remark.message

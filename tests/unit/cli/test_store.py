@@ -17,7 +17,7 @@ TEXT = '#include "size.h"\nvoid f(float *a)\n{\n  for (int i = 0; i < N; i++)\n 
 BASE = Options(measure=False, target="generic", sizes={"n": 3, "m": 4})
 CHANGED = (
     replace(BASE, fp="strict"), replace(BASE, target="x86-avx2"), replace(BASE, threads=2), replace(BASE, measure=True),
-    replace(BASE, sizes={"n": 3, "m": 5}), replace(BASE, defines=("X=1",)), replace(BASE, function="f"),
+    replace(BASE, sizes={"n": 3, "m": 5}), replace(BASE, defines=("X=1",)), replace(BASE, functions=("f",)),
     replace(BASE, budget=9.0),
 )  # fmt: skip
 

@@ -48,7 +48,7 @@ def check_file(path: Path, folder: Path) -> None:
     types = {op.sym_name.data: list(op.function_type.inputs.data) for op in parse_module(source).operations}
     readings: tuple[Floats, ...] = ("strict", "reassociate")
     for floats in readings:
-        for kernel in read_mlir(source, None, floats):
+        for kernel in read_mlir(source, (), floats):
             given = re.search(rf"^// {kernel.name}:(.*)$", source.text, re.MULTILINE)
             words = given[1].split() if given else []
             if "corners" in words and floats != "strict":

@@ -64,8 +64,8 @@ def _spoil(region: Region, *rest: Any) -> Replacement:
     return replace(made, function=head + brace + SPOILED.get(region.function, "") + body)
 
 
-def _build(heard: Callable[[str], None], function: str | None = None) -> FileResult:
-    return build_file(Source("many.c", TEXT), Options(measure=False, function=function, target="generic"), heard)
+def _build(heard: Callable[[str], None], *functions: str) -> FileResult:
+    return build_file(Source("many.c", TEXT), Options(measure=False, functions=functions, target="generic"), heard)
 
 
 def _describe(result: FunctionResult) -> object:

@@ -46,7 +46,7 @@ def test_a_file_becomes_assembly_and_a_report(tmp_path: Path, capsys: pytest.Cap
 
 def test_the_interval_is_explained() -> None:
     source = Source("f.c", TEXT)
-    (found,) = build_packets(source, Options(function="smooth"), load_machine("ftmatrix"), check=False)
+    (found,) = build_packets(source, Options(functions=("smooth",)), load_machine("ftmatrix"), check=False)
     told = list(describe_packets(found, source, all_remarks=True))
     assert any("which is the least" in x and "line 15" in x for x in told)
     assert any("s[0] = a * s[0] + y[i];" in x for x in told)
@@ -64,7 +64,7 @@ def test_another_machine_is_its_file() -> None:
 
 def test_sizes_that_do_not_fit_are_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "f.c").write_text(TEXT)
-    options = Options(function="scale", sizes={"n": 10_000_000})
+    options = Options(functions=("scale",), sizes={"n": 10_000_000})
     narrow = str(Path(__file__).parent / "narrow.toml")  # it has no block transfers
     assert build_for_machine([str(tmp_path / "f.c")], tmp_path / "o", options, narrow, False) == 1
     said = capsys.readouterr().err
@@ -81,7 +81,7 @@ def test_arrays_that_never_fit_are_refused() -> None:
 
 def test_a_function_without_a_nest_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "f.c").write_text(TEXT)
-    options = Options(function="waves")
+    options = Options(functions=("waves",))
     assert build_for_machine([str(tmp_path / "f.c")], tmp_path / "o", options, "ftmatrix", False) == 0
     output = capsys.readouterr().out
     assert "refused[scop-call]" in output and "__builtin_sinf" in output and "nothing was written" in output

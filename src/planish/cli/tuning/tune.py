@@ -138,7 +138,7 @@ def tune(
     best one. After Ctrl-C, or with more budget, the same command goes on.
     """
     options = Options(
-        target=target, function=function, threads=threads, fp=read_floats(fp), sizes=parse_sizes(size),
+        target=target, functions=tuple(function or ()), threads=threads, fp=read_floats(fp), sizes=parse_sizes(size),
         defines=tuple(define or ()), include_dirs=tuple(include or ()), compiler=cc, raising=raising,
     )  # fmt: skip
     holes = None if script is None else read_input(script, "a script").source

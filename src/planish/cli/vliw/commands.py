@@ -19,6 +19,7 @@ from planish.build.machine_study import read_axis
 from planish.build.machine_study import study as make_study
 from planish.cli.exits import OK, USER_ERROR, guarded
 from planish.cli.files import write_files
+from planish.cli.options import Function
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.files import read_input
 from planish.core.span import Source
@@ -140,13 +141,13 @@ def study(
     files: Annotated[list[str], typer.Argument(metavar="FILE.c...", help="C files with nests.")],
     axis: Annotated[list[str], typer.Option("--axis", metavar="ENTRY=VALUES", help="An entry and its values.")],
     target: Annotated[str, typer.Option(metavar="NAME", help="The machine that is changed.")] = "ftmatrix",
-    function: Annotated[str | None, typer.Option(metavar="NAME", help="Only this function.")] = None,
+    function: Function = None,
     figure: Annotated[str | None, typer.Option(metavar="FILE.svg", help="Draw the gains.")] = None,
     rows: Annotated[str | None, typer.Option(metavar="FILE.csv", help="Write the numbers.")] = None,
 ) -> int:
     """Build the same functions for variants of a machine, made by other values of some entries of its description."""
     sources = [read_input(x).source for x in files]
-    found = make_study(sources, target, [read_axis(x) for x in axis], Options(function=function))
+    found = make_study(sources, target, [read_axis(x) for x in axis], Options(functions=tuple(function or ())))
     console = make_console(sys.stdout)
     console.print(study_table(found))
     for line in refused_lines(found):

@@ -13,7 +13,7 @@
 ... }
 ... '''
 >>> from planish.ir.text.printer import print_kernel
->>> print(print_kernel(read_functions(Source("scale.mlir", text), None, "strict")[0]), end="")
+>>> print(print_kernel(read_functions(Source("scale.mlir", text), (), "strict")[0]), end="")
 kernel scale(n; a: f32; x: f32[n])
 {
   for i in 0 .. n {
@@ -50,18 +50,22 @@ _ENDS = frozenset({"scf.yield", "affine.yield", "linalg.yield", "scf.reduce", "f
 _ADVICE = "docs/mlir.md lists what is supported; mlir-opt may lower or inline it"
 
 
-def read_functions(source: Source, function: str | None, floats: Floats) -> tuple[Kernel, ...]:
-    """The kernels of a text's functions, or only of the one of that name. Raises PlanishError E0861 to E0873."""
+def read_functions(source: Source, wanted: tuple[str, ...], floats: Floats) -> tuple[Kernel, ...]:
+    """The kernels of a text's functions, or only of those that are wanted, where any are named.
+
+    Raises PlanishError E0861 to E0873.
+    """
     module = parse_module(source)
     found = [op for top in module.operations for op in _functions(top)]
     defined = [op for op in found if op.body.blocks]
     if not defined:
         message, advice = "the file defines no function", "write `func.func @name(…) { … return }`"
         raise PlanishError(Diagnostic("E0863", message, source.point(1), advice), source)
-    chosen = [op for op in defined if function in (None, *_names(op))]
-    if not chosen:
+    chosen = [op for op in defined if not wanted or {*wanted} & {*_names(op)}]
+    missing = [x for x in wanted if not any(x in _names(op) for op in defined)]
+    if missing:
         names = ", ".join(op.sym_name.data for op in defined)
-        message = f"no function `{function}` in {source.name}"
+        message = f"no function `{missing[0]}` in {source.name}"
         raise PlanishError(Diagnostic("E0104", message, source.point(1), f"the file defines: {names}"), source)
     return tuple(_read_function(op, module, floats) for op in chosen)
 

@@ -48,8 +48,9 @@ def parser_version() -> str:
         raise _missing("xDSL, which reads MLIR, is not installed") from None
 
 
-def read_mlir(source: Source, function: str | None = None, fp: Floats = "reassociate") -> tuple[Kernel, ...]:
-    """The kernels of the functions that have a body, in their order; `function`: only the one of that name.
+def read_mlir(source: Source, wanted: tuple[str, ...] = (), fp: Floats = "reassociate") -> tuple[Kernel, ...]:
+    """The kernels of the functions that have a body, in their order; `wanted`: those of these names alone, where any
+    are given.
 
     Raises PlanishError: E0860 xDSL is missing, E0861 the text is not MLIR, E0862 an operation breaks its own rules,
     E0863 there is no function, or not that one, and E0864 to E0873 for what is not supported.
@@ -61,7 +62,7 @@ def read_mlir(source: Source, function: str | None = None, fp: Floats = "reassoc
         if not (error.name or "").startswith("xdsl"):
             raise
         raise _missing(f"xDSL {installed} is not one that Planish can read MLIR with: {error.msg}") from error
-    kernels: tuple[Kernel, ...] = functions.read_functions(source, function, fp)
+    kernels: tuple[Kernel, ...] = functions.read_functions(source, wanted, fp)
     for kernel in kernels:
         check_kernel(kernel, "the MLIR front-end")
     return kernels
