@@ -32,7 +32,21 @@ from planish.ir.expr import (
     Unary,
     Var,
 )
-from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Memory, Reduce, Stmt
+from planish.ir.nest import (
+    Alloc,
+    Array,
+    Assign,
+    Barrier,
+    Block,
+    For,
+    If,
+    Kernel,
+    Launch,
+    Let,
+    Memory,
+    Reduce,
+    Stmt,
+)
 from planish.ir.semantics.arithmetic import limits
 from planish.ir.text.printer import print_expr, print_stmt
 from planish.ir.traverse import walk_expr
@@ -79,7 +93,7 @@ class _Place:
 
 def _show(node: Stmt | Expr) -> str:
     """An expression, or the first line of a statement."""
-    if isinstance(node, Block | For | If | Assign | Reduce | Alloc | Let):
+    if isinstance(node, Block | For | If | Assign | Reduce | Alloc | Let | Launch | Barrier):
         return print_stmt(node).splitlines()[0].rstrip(" {")
     return print_expr(node)
 
@@ -142,6 +156,18 @@ def _check_stmt(stmt: Stmt, outer: _Place) -> _Place:
         case Let(var=var, value=value):
             bound = _Bound("let", _check_expr(value, place))
             return replace(outer, names=place.bind(var, bound).names)
+        case Launch(grid=grid, block=threads, body=body):
+            inner = place
+            for name, number in grid:
+                _want(number, INDEX, place, "a number of blocks")
+                inner = inner.bind(name, _Bound("iterator", INDEX))
+            for name, count in threads:
+                if count < 1:
+                    place.fail("E0413", f"there are {count} threads along `{name}`")
+                inner = inner.bind(name, _Bound("iterator", INDEX))
+            _check_block(body, inner)
+        case Barrier():
+            pass
         case _:
             assert_never(stmt)
     return outer

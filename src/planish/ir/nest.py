@@ -19,13 +19,17 @@ from planish.core.span import Span
 from planish.ir.expr import Expr
 from planish.ir.types import Type
 
+AXES = tuple(f"{kind}_{axis}" for kind in ("block", "thread") for axis in "xyz")
+"""The axes of a device over which loops are spread."""
+
 ReduceOp = Literal["add", "mul", "min", "max", "and", "or", "xor"]
 Memory = str
 """Where an array is: "dram", "scratch" (the same, kept by the thread from one call to the next), "stack", "nowhere"
 (what is stored there is never read), "table" (constants, which nothing writes to), "register" (a scalar of the
-compiler's), or a kind of vector register that an instruction file declares; of such an array the last dimensions are
-lanes, which instructions alone may touch."""
-PLAIN_MEMORIES: tuple[Memory, ...] = ("dram", "scratch", "stack", "table", "register", "nowhere")
+compiler's), "shared" (of all threads of a block, in the memory beside a multiprocessor), or a kind of vector register
+that an instruction file declares; of such an array the last dimensions are lanes, which instructions alone may
+touch."""
+PLAIN_MEMORIES: tuple[Memory, ...] = ("dram", "scratch", "stack", "table", "register", "nowhere", "shared")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,8 @@ class LoopFacts:
     definition it equals. `stream`: the one that may store what the loop makes non-temporally, where that lies in one
     row and nothing of it is read again; where the loop stores to other arrays as well, this is the one that it assigns
     to last, and what it does with the others does not depend on it, nor it on that. `fetch`: the instruction that
-    fetches what such a loop assigns to arrays that are nowhere.
+    fetches what such a loop assigns to arrays that are nowhere. `axis`: the axis of a device that its iterations are
+    spread over, "block_x" … "thread_z"; they are independent, and those on threads end together.
     """
 
     parallel: bool = False
@@ -51,6 +56,7 @@ class LoopFacts:
     instruction: str = ""
     stream: str = ""
     fetch: str = ""
+    axis: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +134,30 @@ class Let:
     label: int = field(default=0, compare=False)
 
 
-Stmt = Block | For | If | Assign | Reduce | Alloc | Let
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """Runs `body` in every thread of every block of a grid, in any order: `grid` and `block` name the ids of blocks and
+    of threads in a block, along x, y and z, with their numbers (none where a number is not positive).
+
+    Arrays in "shared" memory that are allocated first in the body are those of the block.
+    """
+
+    grid: tuple[tuple[str, Expr], ...]
+    block: tuple[tuple[str, int], ...]
+    body: Block
+    span: Span | None = field(default=None, compare=False)
+    label: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """Where each thread of a block waits for all others; what they have stored is seen by all behind it."""
+
+    span: Span | None = field(default=None, compare=False)
+    label: int = field(default=0, compare=False)
+
+
+Stmt = Block | For | If | Assign | Reduce | Alloc | Let | Launch | Barrier
 
 
 @dataclass(frozen=True, slots=True)

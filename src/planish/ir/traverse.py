@@ -14,10 +14,10 @@ from operator import is_
 from typing import assert_never
 
 from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var, type_of
-from planish.ir.nest import Alloc, Assign, Block, For, If, Kernel, Let, Reduce, Stmt
+from planish.ir.nest import Alloc, Assign, Barrier, Block, For, If, Kernel, Launch, Let, Reduce, Stmt
 
 _LEAVES = (Const, Var)
-_NESTED = (Block, For, If)
+_NESTED = (Block, For, If, Launch)
 """Classes by themselves: a union of them is made anew wherever it is asked about."""
 
 
@@ -95,6 +95,8 @@ def bindings(stmt: Stmt) -> Iterator[str]:
         match x:
             case For(var=name) | Let(var=name):
                 yield name
+            case Launch(grid=grid, block=block):
+                yield from (name for name, _ in (*grid, *block))
             case Alloc(array=array):
                 yield array.name
             case _:
@@ -229,7 +231,7 @@ def _inside(node: Stmt | Expr) -> tuple[Stmt | Expr, ...]:
     match node:
         case Block(body=body):
             return body
-        case For() | If() | Assign() | Reduce() | Alloc() | Let():
+        case For() | If() | Assign() | Reduce() | Alloc() | Let() | Launch() | Barrier():
             return (*blocks_of(node), *expressions(node))
         case _:
             return children(node)
@@ -245,11 +247,11 @@ def blocks_of(stmt: Stmt) -> tuple[Block, ...]:
     match stmt:
         case Block():
             return (stmt,)
-        case For(body=body):
+        case For(body=body) | Launch(body=body):
             return (body,)
         case If(then=then, otherwise=otherwise):
             return (then, otherwise)
-        case Assign() | Reduce() | Alloc() | Let():
+        case Assign() | Reduce() | Alloc() | Let() | Barrier():
             return ()
         case _:
             assert_never(stmt)
@@ -267,7 +269,9 @@ def with_blocks(stmt: Stmt, blocks: Sequence[Block]) -> Stmt:
             return For(var, lower, upper, step, blocks[0], facts, span, label)
         case If(condition, _, _, span, label):
             return If(condition, blocks[0], blocks[1], span, label)
-        case Assign() | Reduce() | Alloc() | Let():
+        case Launch():
+            return replace(stmt, body=blocks[0])
+        case Assign() | Reduce() | Alloc() | Let() | Barrier():
             return stmt
         case _:
             assert_never(stmt)
@@ -281,8 +285,10 @@ def with_body(block: Block, body: Sequence[Stmt]) -> Block:
 def expressions(stmt: Stmt) -> tuple[Expr, ...]:
     """The expressions that stand directly in a statement (not in nested ones)."""
     match stmt:
-        case Block():
+        case Block() | Barrier():
             return ()
+        case Launch(grid=grid):
+            return tuple(x for _, x in grid)
         case For(lower=lower, upper=upper):
             return (lower, upper)
         case If(condition=condition):
@@ -303,11 +309,11 @@ def control_names(nest: Block) -> frozenset[str]:
     lets: list[Let] = []
     for stmt in walk(nest):
         match stmt:
-            case For() | If():
+            case For() | If() | Launch():
                 used.update(*(variables(x) for x in expressions(stmt)))
             case Let():
                 lets.append(stmt)
-            case Block() | Assign() | Reduce() | Alloc():
+            case Block() | Assign() | Reduce() | Alloc() | Barrier():
                 pass
             case _:
                 assert_never(stmt)
@@ -347,8 +353,13 @@ def map_exprs(function: Callable[[Expr], Expr], stmt: Stmt) -> Stmt:
     """Apply `function` to the expressions that stand directly in a statement; the same one where these stay as they
     are."""
     match stmt:
-        case Block() | Alloc():
+        case Block() | Alloc() | Barrier():
             return stmt
+        case Launch(grid=grid):
+            counts = tuple([function(x) for _, x in grid])
+            if _are_own([x for _, x in grid], counts):
+                return stmt
+            return replace(stmt, grid=tuple((name, x) for (name, _), x in zip(grid, counts, strict=True)))
         case For(lower=lower, upper=upper):
             bounds = function(lower), function(upper)
             if _are_own((lower, upper), bounds):

@@ -20,6 +20,7 @@ from planish.library.strategies.dense.gemv import GEMV
 from planish.library.strategies.dense.operations import OPERATIONS
 from planish.library.strategies.dense.panels import PANELS
 from planish.library.strategies.dense.transpose_inplace import TRANSPOSE_INPLACE
+from planish.library.strategies.devices.threads import DEVICE_THREADS
 from planish.library.strategies.nests.cell_reduction import CELL_REDUCTION
 from planish.library.strategies.nests.coalesce import COALESCE
 from planish.library.strategies.nests.histogram import HISTOGRAM
@@ -50,14 +51,17 @@ STRATEGIES: tuple[Strategy[Any], ...] = (
 )  # fmt: skip
 """Of those that cost the same, the earlier one is tried first."""
 
+DEVICE_STRATEGIES: tuple[Strategy[Any], ...] = (DEVICE_THREADS,)
+"""Those for GPUs."""
+
 
 def find_strategy(name: str) -> Strategy[Any]:
     """The strategy of that name, or that makes versions of that name; former names are understood, too. PlanishError
     E0123 where there is none."""
     for asked in dict.fromkeys((name, current_version(name), current_code(name))):
         for part in reversed(asked.split(", ")):
-            for x in STRATEGIES:
+            for x in (*STRATEGIES, *DEVICE_STRATEGIES):
                 if x.makes(part):
                     return x
-    known = ", ".join(x.name for x in STRATEGIES)
+    known = ", ".join(x.name for x in (*STRATEGIES, *DEVICE_STRATEGIES))
     raise PlanishError(Diagnostic("E0123", f"no strategy is called `{name}`", help=f"there are: {known}"))

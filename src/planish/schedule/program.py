@@ -226,7 +226,7 @@ def _with_true_facts(program: Program) -> Kernel:
             wanted = conditions_of(instruction, loop, arrays, catalogue.bits)
             if wanted is None or not program.allows(instruction) or not _holds(kernel, path, wanted):
                 body = exchange(body, loop.label, _inlined)
-        if loop.facts.parallel or loop.facts.simd:
+        if loop.facts.parallel or loop.facts.simd or loop.facts.axis:
             try:
                 check_parallel(kernel, path, {name for _, name in loop.facts.reductions})
             except PlanishError:
@@ -251,7 +251,7 @@ def _inlined(loop: Node) -> tuple[Node, ...]:
 
 def _in_turn(loop: Node) -> tuple[Node, ...]:
     assert isinstance(loop, For)
-    return (replace(loop, facts=replace(loop.facts, parallel=False, simd=False, reductions=())),)
+    return (replace(loop, facts=replace(loop.facts, parallel=False, simd=False, reductions=(), axis="")),)
 
 
 def _plain(step: Step, program: Program) -> Step:

@@ -25,8 +25,9 @@ MACHINES = Path(__file__).with_name("machines")
 NATIVE = "native"
 """The name of the machine that this program runs on; it is probed and has no file."""
 
-Kind = Literal["c", "vliw"]
-"""What a description describes: a machine that compilers of C make code for, or one whose packets are made here."""
+Kind = Literal["c", "vliw", "gpu"]
+"""What a description describes: a machine that compilers of C make code for, one whose packets are made here, or one
+that runs launches of many threads."""
 
 _KIND = re.compile(r"\A(?:\s*(?:#[^\n]*|[\w-]+\s*=[^\n]*)\n)*?\s*kind\s*=\s*[\"'](\w+)[\"']")
 
@@ -36,7 +37,7 @@ def target_names() -> tuple[str, ...]:
     return (NATIVE, *described_names("c"))
 
 
-def described_names(kind: Kind) -> tuple[str, ...]:
+def described_names(kind: str) -> tuple[str, ...]:
     """The machines of a kind that descriptions lie here of."""
     return tuple(sorted(x.stem for x in MACHINES.glob("*.toml") if kind_of(x.read_text(encoding="utf-8")) == kind))
 
@@ -72,7 +73,8 @@ def read_description(name: str, kind: Kind) -> Source:
         message = f"cannot read the machine description {path}: {error}"
         raise PlanishError(Diagnostic("E0701", message, help="check the file's permissions and encoding")) from error
     if kind_of(text) != kind:
-        raise PlanishError(Diagnostic("E0701", f"{path} describes {_SAID[kind_of(text) == 'vliw']}", help=_HELP[kind]))
+        what = _SAID.get(kind_of(text), _SAID["c"])
+        raise PlanishError(Diagnostic("E0701", f"{path} describes {what}", help=_HELP[kind]))
     return Source(str(path), text)
 
 
@@ -81,20 +83,22 @@ def parse_target(source: Source) -> Target:
     return _target(read_table(source))
 
 
-_SAID = {True: "a VLIW machine", False: "no VLIW machine"}
+_SAID = {"vliw": "a VLIW machine", "gpu": "a GPU", "c": "a machine that compilers of C make code for"}
 _HELP: dict[Kind, str] = {
-    "c": "`planish vliw` makes code for VLIW machines",
+    "c": "`planish build` makes kernels for GPUs, and `planish vliw` code for VLIW machines",
     "vliw": 'a description of a VLIW machine has the line kind = "vliw" before its sections',
+    "gpu": 'a description of a GPU has the line kind = "gpu" before its sections',
 }
 
 
 def _unknown(name: str, kind: Kind) -> Diagnostic:
     names = target_names() if kind == "c" else described_names(kind)
-    if kind == "c" and name in described_names("vliw"):
-        return Diagnostic("E0701", f"'{name}' is a VLIW machine, for which there is no C", help=_HELP[kind])
+    for other in ("vliw", "gpu"):
+        if kind == "c" and name in described_names(other):
+            return Diagnostic("E0701", f"'{name}' is {_SAID[other]}, for which there is no C", help=_HELP[kind])
     near = difflib.get_close_matches(name, names, 1, 0.5)
     guess = f"did you mean '{near[0]}'? " if near else ""
-    known = "known targets" if kind == "c" else "known VLIW machines"
+    known = {"c": "known targets", "vliw": "known VLIW machines", "gpu": "known GPUs"}[kind]
     return Diagnostic(
         "E0701", f"unknown target '{name}'", help=f"{guess}{known}: {', '.join(names)}; or the path of a .toml file"
     )

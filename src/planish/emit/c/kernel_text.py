@@ -23,15 +23,7 @@ from planish.emit.c.c_names import RESERVED, spell_names
 from planish.emit.c.cases import hide_cases
 from planish.emit.c.context import HUGE, EmitContext, adds_and_subtracts, size_ranges
 from planish.emit.c.element_types import Declared, declared_type, others_of, sizes_of
-from planish.emit.c.expression import (
-    POSTFIX,
-    PREFIX,
-    SUM,
-    c_type,
-    emit_expr,
-    emit_place,
-    helper_suffix,
-)
+from planish.emit.c.expression import POSTFIX, PREFIX, SUM, c_type, emit_expr, emit_place, helper_suffix
 from planish.emit.c.function_head import write_head
 from planish.emit.c.heap_arrays import is_fallible, is_heap, release_text
 from planish.emit.c.instruction_calls import check_lanes, find_callee
@@ -49,10 +41,12 @@ from planish.ir.nest import (
     Alloc,
     Array,
     Assign,
+    Barrier,
     Block,
     For,
     If,
     Kernel,
+    Launch,
     Let,
     Reduce,
     Stmt,
@@ -274,6 +268,8 @@ class _Function:
                 self.lines.append(f"{indent}const {c_type(type_of(value))} {name} = {text};")
                 if type_of(value).is_int:
                     return context.with_value(var, value)
+            case Launch() | Barrier():
+                raise AssertionError("launches are made of nests that nothing is done to any more")
             case _:
                 assert_never(stmt)
         return context

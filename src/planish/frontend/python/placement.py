@@ -20,7 +20,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from planish.ir.expr import Expr, Load
-from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Let, Reduce, Stmt
+from planish.ir.nest import Alloc, Array, Assign, Barrier, Block, For, If, Launch, Let, Reduce, Stmt
 from planish.ir.traverse import expressions, loads, map_block, map_expr, map_exprs, walk
 
 
@@ -97,6 +97,8 @@ def _sets_always(stmt: Stmt, name: str) -> bool:
             return not _reads_first(stmt, name) and _block_sets(stmt, name)
         case For() | Reduce() | Alloc() | Let():
             return False
+        case Launch() | Barrier():
+            raise AssertionError("launches are made of nests that nothing is done to any more")
         case _:
             assert_never(stmt)
 
@@ -118,6 +120,8 @@ def _reads_first(stmt: Stmt, name: str) -> bool:
             return _reads(stmt, name) or any(_block_reads_first(x.body, name) for x in (then, otherwise))
         case Block(body=body):
             return _block_reads_first(body, name)
+        case Launch() | Barrier():
+            raise AssertionError("launches are made of nests that nothing is done to any more")
         case _:
             assert_never(stmt)
 

@@ -25,9 +25,10 @@ import numpy as np
 
 from planish.ir.expr import Expr
 from planish.ir.index.interval import Interval, narrow
-from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Reduce, Stmt
+from planish.ir.nest import Alloc, Array, Assign, Barrier, Block, For, If, Kernel, Launch, Let, Reduce, Stmt
 from planish.ir.passes.update_idioms import updated
 from planish.ir.semantics.arithmetic import constant, limits
+from planish.ir.semantics.launches import Phases, forward, run_launch
 from planish.ir.semantics.translation import ArrayBinding, PythonCode, PythonNames, PythonProgram, expression
 from planish.ir.types import F16, F32, INDEX, Type
 
@@ -35,8 +36,11 @@ _LOOPS_A_FUNCTION = 12
 """Python allows twenty nested loops in a function; deeper ones move to a function of their own."""
 
 
-def run_kernel(kernel: Kernel, values: Mapping[str, int | float | np.ndarray[Any, Any]]) -> None:
-    """Run a checked kernel; `values` holds every size, scalar and array by name; arrays change in place.
+def run_kernel(
+    kernel: Kernel, values: Mapping[str, int | float | np.ndarray[Any, Any]], phases: Phases = forward
+) -> None:
+    """Run a checked kernel; `values` holds every size, scalar and array by name; arrays change in place. `phases`: in
+    which order blocks and threads of launches run.
 
     An array's NumPy type is `type.numpy`, its shape that of the declaration (an unknown extent may be anything);
     a scalar cell is an array of shape (). Arrays may share memory. Fresh local arrays hold NaN.
@@ -45,7 +49,7 @@ def run_kernel(kernel: Kernel, values: Mapping[str, int | float | np.ndarray[Any
     hold, IndexError (with array and subscript) for an access out of bounds, ArithmeticError for an operation that C
     leaves undefined.
     """
-    program = PythonProgram()
+    program = PythonProgram({"phases": phases})
     names = PythonNames()
     for size in kernel.sizes:
         number = _scalar(size, INDEX, values)
@@ -78,7 +82,7 @@ def compile_kernel(kernel: Kernel, arrays: Mapping[str, np.ndarray[Any, Any]]) -
     >>> add(3), add(4), int(cell)
     (None, None, 7)
     """
-    program = PythonProgram()
+    program = PythonProgram({"phases": forward})
     names = PythonNames()
     parameters: list[str] = []
     for name, type in (*((x, INDEX) for x in kernel.sizes), *((x.name, x.type) for x in kernel.scalars)):
@@ -159,6 +163,10 @@ def _fresh(name: str, type: Type, values: tuple[float, ...]) -> Any:
     return make
 
 
+def _is_shared(stmt: Stmt) -> bool:
+    return isinstance(stmt, Alloc) and stmt.array.memory == "shared"
+
+
 @dataclass(slots=True)
 class _Writer:
     """The lines of Python written so far, at one indentation."""
@@ -166,6 +174,7 @@ class _Writer:
     program: PythonProgram
     lines: list[str] = field(default_factory=list)
     loops: int = 0
+    in_launch: bool = False
 
     def block(self, block: Block, names: PythonNames) -> None:
         """Statements in order; names bound in the block end with it."""
@@ -174,8 +183,8 @@ class _Writer:
 
     def nested(self, head: str, block: Block, names: PythonNames, loops: int) -> None:
         """A compound statement: the head, and the block indented below it."""
-        if loops < _LOOPS_A_FUNCTION:
-            inner = _Writer(self.program, loops=loops)
+        if loops < _LOOPS_A_FUNCTION or self.in_launch:
+            inner = _Writer(self.program, loops=loops, in_launch=self.in_launch)
             inner.block(block, names)
             self.lines.append(head)
             self.lines.extend(f" {line}" for line in inner.lines or ["pass"])
@@ -214,6 +223,10 @@ class _Writer:
                 name = self.program.fresh(var)
                 self.lines.append(f"{name} = {code.text}")
                 return names.with_value(var, PythonCode(name, code.range))
+            case Launch():
+                self.launch(stmt, names)
+            case Barrier():
+                self.lines.append("yield")
             case _:
                 assert_never(stmt)
         return names
@@ -228,6 +241,33 @@ class _Writer:
         inner = names.with_value(stmt.var, PythonCode(var, reach))
         head = f"for {var} in range({lower.text}, {upper.text}, {stmt.step}):"
         self.nested(head, stmt.body, inner, self.loops + 1)
+
+    def launch(self, stmt: Launch, names: PythonNames) -> None:
+        """A function of the ids of a block that makes its shared arrays and gives the function of a thread."""
+        counts = [self.expression(x, names) for _, x in stmt.grid]
+        ids = {name: self.program.fresh(name) for name, _ in (*stmt.grid, *stmt.block)}
+        for (name, _), count in zip(stmt.grid, counts, strict=True):
+            reach = None if count.range is None else (0, max(0, count.range[1] - 1))
+            names = names.with_value(name, PythonCode(ids[name], reach))
+        for name, number in stmt.block:
+            names = names.with_value(name, PythonCode(ids[name], (0, number - 1)))
+        block, thread = self.program.fresh("block"), self.program.fresh("thread")
+        shared = next((k for k, x in enumerate(stmt.body.body) if not _is_shared(x)), len(stmt.body.body))
+        made = _Writer(self.program)
+        for x in stmt.body.body[:shared]:
+            names = made.statement(x, names)
+        inner = _Writer(self.program, in_launch=True)
+        inner.block(Block(stmt.body.body[shared:]), names)
+        self.program.names["run_launch"] = run_launch
+        self.lines.append(f"def {block}({', '.join(ids[name] for name, _ in stmt.grid)}):")
+        self.lines += [f" {line}" for line in made.lines]
+        self.lines.append(f" def {thread}({', '.join(ids[name] for name, _ in stmt.block)}):")
+        self.lines += [f"  {line}" for line in inner.lines]
+        # What has a barrier, or might have had one, is a generator.
+        self.lines += ["  return", "  yield", f" return {thread}"]
+        grid = "".join(f"{x.text}, " for x in counts)
+        threads = "".join(f"{number}, " for _, number in stmt.block)
+        self.lines.append(f"run_launch({block}, ({grid}), ({threads}), phases)")
 
     def expression(self, expr: Expr, names: PythonNames) -> PythonCode:
         """The expression as Python; lines that it needs first are written."""
@@ -251,4 +291,3 @@ class _Writer:
         memory = self.program.fresh(array.name)
         self.lines.append(f"{memory} = {maker}({', '.join(x.text for x in extents)})")
         return ArrayBinding(array.name, memory, tuple(extents))
-

@@ -18,14 +18,17 @@ from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.span import Source, Span
 from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, UnaryOp, Var, type_of
 from planish.ir.nest import (
+    AXES,
     PLAIN_MEMORIES,
     Alloc,
     Array,
     Assign,
+    Barrier,
     Block,
     For,
     If,
     Kernel,
+    Launch,
     Let,
     LoopFacts,
     Memory,
@@ -247,6 +250,10 @@ class _Parser:
             value = self.expression()
             self.scope = self.scope.with_value(name, type_of(value))
             return Let(name, value, self.since(start))
+        if self.takes("launch"):
+            return self.launch(start)
+        if self.takes("barrier"):
+            return Barrier(self.since(start))
         array = self.name("a statement")
         self.expect("[")
         index = self.items("]")
@@ -283,12 +290,41 @@ class _Parser:
         instruction = self.name("an instruction") if self.takes("as") else ""
         stream = self.name("an instruction") if self.takes("past") else ""
         fetch = self.name("an instruction") if self.takes("fetching") else ""
+        axis = self.name("an axis") if self.takes("on") else ""
+        if axis and axis not in AXES:
+            self.fail(f"there is no axis `{axis}`", help=f"one of {', '.join(AXES)}")
         outer = self.scope
         self.scope = outer.with_value(var, INDEX)
         body = self.block()
         self.scope = outer
-        facts = LoopFacts(parallel, simd, tuple(reductions), unroll, coincident, isolated, instruction, stream, fetch)
+        reduced = tuple(reductions)
+        facts = LoopFacts(parallel, simd, reduced, unroll, coincident, isolated, instruction, stream, fetch, axis)
         return For(var, lower, upper, step, body, facts, self.since(start))
+
+    def launch(self, start: Token) -> Launch:
+        """`launch (ID: NUMBER, …) of (ID: NUMBER, …) { … }`: blocks of threads."""
+        grid: list[tuple[str, Expr]] = []
+        threads: list[tuple[str, int]] = []
+        self.expect("(")
+        while not self.takes(")"):
+            name = self.name("the name of an id")
+            self.expect(":")
+            grid.append((name, self.expression()))
+            self.takes(",")
+        if not self.takes("of"):
+            self.fail("expected `of` and the threads of a block")
+        self.expect("(")
+        while not self.takes(")"):
+            name = self.name("the name of an id")
+            self.expect(":")
+            threads.append((name, self.integer()))
+            self.takes(",")
+        outer = self.scope
+        for name in (*(x for x, _ in grid), *(x for x, _ in threads)):
+            self.scope = self.scope.with_value(name, INDEX)
+        body = self.block()
+        self.scope = outer
+        return Launch(tuple(grid), tuple(threads), body, self.since(start))
 
     def condition(self, start: Token) -> If:
         """`if CONDITION { … } [else { … } | else if …]`."""

@@ -25,10 +25,12 @@ from planish.ir.nest import (
     Alloc,
     Array,
     Assign,
+    Barrier,
     Block,
     For,
     If,
     Kernel,
+    Launch,
     Let,
     LoopFacts,
     Reduce,
@@ -194,6 +196,15 @@ def _statement(stmt: Stmt, scope: TypeScope | None) -> tuple[list[str], TypeScop
         case Alloc(array=array):
             after = scope.with_array(array.name, array.type) if scope is not None else None
             return [f"alloc {_array(array, scope)}"], after
+        case Barrier():
+            return ["barrier"], scope
+        case Launch(grid=grid, block=threads, body=body):
+            inner = scope
+            for name, _ in (*grid, *threads):
+                inner = inner.with_value(name, INDEX) if inner is not None else None
+            blocks = ", ".join(f"{quoted(name)}: {_expression(x, scope, 0)}" for name, x in grid)
+            of = ", ".join(f"{quoted(name)}: {number}" for name, number in threads)
+            return [f"launch ({blocks}) of ({of}) {{", *_block(body, inner), "}"], scope
         case Let(var=var, value=value):
             after = scope.with_value(var, type_of(value)) if scope is not None else None
             return [f"let {quoted(var)} = {_expression(value, scope, 0)}"], after
@@ -214,4 +225,5 @@ def _facts(facts: LoopFacts) -> list[str]:
     words += ["coincident"] * facts.coincident + ["isolated"] * facts.isolated
     words += [f"as {quoted(facts.instruction)}"] if facts.instruction else []
     words += [f"past {quoted(facts.stream)}"] if facts.stream else []
-    return words + ([f"fetching {quoted(facts.fetch)}"] if facts.fetch else [])
+    words += [f"fetching {quoted(facts.fetch)}"] if facts.fetch else []
+    return words + ([f"on {facts.axis}"] if facts.axis else [])

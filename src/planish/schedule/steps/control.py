@@ -20,14 +20,14 @@ from dataclasses import dataclass, replace
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.expr import Compare, Const, Expr, Var, index
-from planish.ir.index.simplify import simplify_block
+from planish.ir.index.simplify import simplify, simplify_block
 from planish.ir.nest import Alloc, Assign, Block, For, If, Kernel, Let, Reduce, Scalar, Stmt
 from planish.ir.text.parser import parse_expr
 from planish.ir.traverse import expressions, loads, substitute_block, variables, walk
 from planish.schedule.accesses import uses
 from planish.schedule.context import always
 from planish.schedule.nodes import Node, Siblings, edit, exchange
-from planish.schedule.program import Change, Program, Target
+from planish.schedule.program import TRUE, Change, Program, Target
 from planish.schedule.steps.kernels import read_condition
 
 
@@ -170,6 +170,32 @@ class Sink:
             return (*siblings[:place], inner, *siblings[place + 2 :])
 
         return Change(program.kernel, lambda body: edit(body, node.label, sink))
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """Run a loop only where it has an iteration (a loop guard): then all in the test uses what the loop does.
+
+    >>> from planish.schedule.example import show_step
+    >>> show_step("for i in 0 .. n { A[i] = 0.0:f32 }", Guard("i"))
+    if n > 0 {
+      for i in 0 .. n {
+        A[i] = 0.0:f32
+      }
+    }
+    """
+
+    loop: Target
+
+    def rewrite(self, program: Program) -> Change:
+        """E0602 where the place is no loop."""
+        loop = program.loop(self.loop)
+        some = simplify(Compare("gt", loop.upper, loop.lower))
+        if some == TRUE:
+            return Change(program.kernel)
+        return Change(
+            program.kernel, lambda body: exchange(body, loop.label, lambda x: (If(some, Block((x,))),))
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,161 @@
+"""A file's kernels beside its functions as they are written: each function runs in the emulator, in every order.
+
+built = build_for_device(source, Options(), load_device("cuda-sm90"))
+built.file.text, built.device_text
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from planish.build.assemble import FileResult, assemble_file
+from planish.build.devices import DeviceNest, DevicePlan, launched, plan_devices
+from planish.build.functions import FunctionResult
+from planish.build.job import Job, make_job, make_workbench
+from planish.build.lower import RegionPlan, known_arguments
+from planish.build.selection import Selection, select
+from planish.core.diagnostic import PlanishError, Remark
+from planish.core.progress import Progress, keep_quiet
+from planish.core.span import Source
+from planish.emit.c.element_types import declared_type
+from planish.emit.c.function_head import write_head
+from planish.emit.device.dialect import DIALECTS
+from planish.emit.device.host_text import file_text
+from planish.emit.dropin.replacement import NoExtentError, Replacement, call_instead, compose, name_of
+from planish.frontend.c.translation_unit import CFile, CFunction
+from planish.ir.traverse import stored_arrays
+from planish.options import Options
+from planish.poly.isl.affine import NotAffineError
+from planish.run.calls.passing import signature_of, why_not
+from planish.run.devices.emulator import ORDERS, compile_emulated
+from planish.run.devices.nvcc import KernelUsage, compile_cubin, find_nvcc
+from planish.run.oracle.nest_coverage import count_calls, with_counters
+from planish.run.sizes.branch_inputs import BranchFinder
+from planish.run.sizes.call_sizes import check_cases
+from planish.run.workbench import DropIn, ReplacedNest
+from planish.target.device import Device
+from planish.target.load import load_target
+
+LABEL = "kernels"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DeviceBuild:
+    """What became of a file: its nests, those whose kernels are right (`used`), the drop-in, the text of the kernels
+    with the declarations of their functions, `calls` that were compared in the emulator, and what the device's compiler
+    says of kernels, where it is here. `wrong`: functions whose kernels computed something else."""
+
+    nests: tuple[DeviceNest, ...]
+    used: frozenset[int]
+    file: FileResult
+    device_text: str
+    heads: tuple[str, ...]
+    calls: int
+    usage: Mapping[str, KernelUsage]
+    remarks: tuple[Remark, ...]
+    wrong: tuple[str, ...] = ()
+
+
+def build_for_device(
+    source: Source, options: Options, device: Device, tell: Progress = keep_quiet, orders: Sequence[int] = (0, 1, 2)
+) -> DeviceBuild:  # fmt: skip
+    """The drop-in of a file and its kernels, checked in the emulator. Raises PlanishError as `plan_devices`,
+    `make_workbench` and `compile_emulated`."""
+    plan = plan_devices(source, options, device, tell)
+    options = replace(options, target="native", measure=False)
+    host, nests = load_target("native"), launched(plan.nests)
+    dialect = DIALECTS[device.dialect]
+    with tempfile.TemporaryDirectory(prefix="planish-device-") as name:
+        folder = Path(name)
+        bench = make_workbench(options, host, folder, source)
+        job = make_job(plan.functions, plan.file, options, host, bench)
+        objects: list[Path] = []
+        if nests:
+            whole = file_text([x.text for x in nests if x.text is not None], dialect)
+            tell("compiling kernels for the emulator")
+            objects = [compile_emulated(whole, x, folder) for x in orders]
+        made: list[FunctionResult] = []
+        for function in plan.functions:
+            tell(f"{function.name}: checking kernels in the emulator")
+            made.append(_checked(function, [x for x in nests if x.function == function.name], job, plan, objects))
+        file = assemble_file(plan.file, replace(options, target=device.name), tuple(made), bench)
+    good = {x.function.name for x in made if x.replacements}
+    kept = [x for x in nests if x.function in good]
+    text = file_text([x.text for x in kept if x.text is not None], dialect) if kept else ""
+    ran = [x.selection.verdict for x in made if x.selection is not None]
+    usage = compile_cubin(text, device.architecture) if text and device.dialect == "cuda" and find_nvcc() else {}
+    return DeviceBuild(
+        plan.nests, frozenset(x.region.start for x in kept), file, text, _heads(kept),
+        len(objects) * sum(x.cases_run for x in ran if x is not None), usage, tuple(y for x in made for y in x.remarks),
+        tuple(x.function.name for x in made if x.selection is not None and x.selection.refuted),
+    )  # fmt: skip
+
+
+def _heads(nests: Sequence[DeviceNest]) -> tuple[str, ...]:
+    """The heads of the functions that launch kernels on arrays of the device."""
+    return tuple(y for x in nests if x.text is not None for y in (x.text.head, x.text.workspace) if y)
+
+
+def _checked(
+    function: CFunction, nests: Sequence[DeviceNest], job: Job, plan: DevicePlan, objects: Sequence[Path]
+) -> FunctionResult:  # fmt: skip
+    """A function whose nests are launched, or why it stays as it is."""
+    plans: list[RegionPlan] = []
+    replacements: list[Replacement] = []
+    remarks: list[Remark] = []
+    for nest in nests:
+        assert nest.prepared is not None
+        try:
+            replacements.append(_replacement(nest, plan.file))
+        except (NoExtentError, NotAffineError, PlanishError) as error:
+            remarks.append(Remark("emit-refused", "refused", str(error).splitlines()[0], nest.span))
+            continue
+        plans.append(RegionPlan(nest.region, nest.prepared, (), ()))
+    signature = signature_of(function)
+    if signature is None and replacements:
+        message = f"it cannot be called for a check: {why_not(function)}; kept as written"
+        remarks.append(Remark("verify-signature", "refused", message, function.span))
+    if signature is None or not replacements:
+        return FunctionResult(function, tuple(plans), None, (), tuple(remarks))
+    text = job.file.source.text
+    known = tuple(known_arguments(x, function, text) for x in plans)
+    cases = tuple(check_cases(function, known, job.options.sizes))
+    finder = BranchFinder(text, function, signature, known)
+    found: Selection | None = None
+    for order, made in zip(ORDERS, objects, strict=False):
+        version = _drop_in(function, replacements, job.file, made, f"{LABEL}, {order}")
+        found = select(job.reference, [version], signature, cases, (), job.bench, function.span, finder.find)
+        remarks += found.remarks
+        if found.version is None:
+            return FunctionResult(function, tuple(plans), found, (), tuple(dict.fromkeys(remarks)))
+    assert found is not None and found.version is not None
+    clean = replace(found, version=replace(found.version, link=()))
+    return FunctionResult(function, tuple(plans), clean, tuple(replacements), tuple(dict.fromkeys(remarks)))
+
+
+def _replacement(nest: DeviceNest, file: CFile) -> Replacement:
+    region, prepared, kernel = nest.region, nest.prepared, nest.kernel
+    assert prepared is not None and kernel is not None
+    name, declared, stored = name_of(region), dict(region.declared), stored_arrays(kernel.body)
+    parameters = ["ptrdiff_t"] * len(kernel.sizes)
+    parameters += [declared_type(x, declared) for x in kernel.scalars]
+    parameters += [f"{'' if x.name in stored else 'const '}{declared_type(x, declared)} *" for x in kernel.arrays]
+    head = "\n".join(write_head(f"extern int {name}", parameters)) + ";\n"
+    return call_instead(
+        region, prepared.scop, name, head, file.source.text, True, assumptions=region.kernel.assumptions
+    )  # fmt: skip
+
+
+def _drop_in(
+    function: CFunction, replacements: Sequence[Replacement], file: CFile, made: Path, label: str
+) -> DropIn:  # fmt: skip
+    """The file with one function changed, and linked with the emulated kernels."""
+    regions = {x.start: x for x in function.regions}
+    patches = tuple(count_calls(replacements, regions))
+    counted = with_counters(compose(file.source.text, patches, ""), {function.name})
+    nests = tuple(ReplacedNest(x.patch.start, regions[x.patch.start].span) for x in replacements)
+    text = compose(file.source.text, replacements, "")
+    return DropIn(label, text, (f"-Wl,{made}",), {}, counted, nests, patches, tuple(replacements))

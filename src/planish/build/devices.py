@@ -1,0 +1,135 @@
+"""A C file for a GPU: its nests become kernels, which run in an emulator beside the functions as they are written.
+
+>>> from planish.core.span import Source
+>>> from planish.target.device import load_device
+>>> text = "void f(int n, const float *a, float *restrict b) { for (int i = 0; i < n; i++) b[i] += 2 * a[i]; }"
+>>> made = plan_devices(Source("f.c", text), Options(), load_device("cuda-sm90"))
+>>> [(x.function, x.version, len(x.text.kernels)) for x in made.nests]
+[('f', 'device-threads, original', 1)]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from planish.build.plan import plan_region
+from planish.build.read import read_file
+from planish.core.diagnostic import PlanishError, Remark
+from planish.core.progress import Progress, keep_quiet
+from planish.core.span import Source, Span
+from planish.emit.device.dialect import DIALECTS
+from planish.emit.device.host_text import Copies, DeviceText, emit_launches
+from planish.emit.dropin.patched_file import emit_guard
+from planish.emit.dropin.replacement import NoExtentError, name_of
+from planish.frontend.c.translation_unit import CFile, CFunction, Region
+from planish.gpu.spmd import UnmappedError, make_launches
+from planish.ir.expr import Binary, index
+from planish.ir.nest import Kernel
+from planish.library.driver import make_versions
+from planish.library.registry import DEVICE_STRATEGIES
+from planish.options import Options
+from planish.poly.isl.affine import NotAffineError
+from planish.poly.scop.dependence import is_live_in
+from planish.poly.scop.extraction import Scop
+from planish.poly.scop.reached import reached_elements
+from planish.schedule.auto.plan import Prepared, Version
+from planish.target.device import Device
+from planish.target.load import load_target
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DeviceNest:
+    """A nest on a device: the version of it, its kernel of launches, and their text; or why it stays on the host."""
+
+    function: str
+    region: Region
+    prepared: Prepared | None
+    version: str
+    kernel: Kernel | None
+    text: DeviceText | None
+    remarks: tuple[Remark, ...]
+
+    @property
+    def span(self) -> Span | None:
+        """Its place."""
+        return self.region.span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DevicePlan:
+    """The nests of a file, as far as they have been made."""
+
+    file: CFile
+    functions: tuple[CFunction, ...]
+    nests: tuple[DeviceNest, ...]
+
+
+def plan_devices(
+    source: Source, options: Options, device: Device, tell: Progress = keep_quiet
+) -> DevicePlan:  # fmt: skip
+    """The nests of a file as kernels of a device; nothing is run. PlanishError where the file cannot be read."""
+    options = replace(options, target="generic")
+    file = read_file(source, options)
+    functions = tuple(f for f in file.functions if options.function in (None, f.name))
+    nests: list[DeviceNest] = []
+    for function in functions:
+        for region in function.regions:
+            tell(f"{function.name}: mapping to {device.name}")
+            nests.append(_plan(function, region, options, device))
+    return DevicePlan(file, functions, tuple(nests))
+
+
+def _plan(function: CFunction, region: Region, options: Options, device: Device) -> DeviceNest:
+    """A nest on a device, by the best of its versions that can be launched."""
+    plan = plan_region(region, options, load_target(options.target))
+    prepared, remarks = plan.context.nest, list(plan.remarks)
+    if prepared is None:
+        return DeviceNest(function.name, region, None, "", None, None, tuple(remarks))
+    made = make_versions(plan.context, DEVICE_STRATEGIES)
+    versions = sorted((x for x in made.versions if isinstance(x, Version)), key=lambda x: x.cost)
+    for version in versions:
+        try:
+            kernel = make_launches(version.kernel)
+            text = _emit(region, prepared, kernel, device)
+        except UnmappedError as error:
+            place = error.span or region.span
+            remarks.append(Remark("device-launch", "refused", f"{version.name}: {error.reason}", place))
+        except (NoExtentError, NotAffineError, PlanishError) as error:
+            message = f"{version.name}: {str(error).splitlines()[0]}"
+            remarks.append(Remark("device-launch", "refused", message, region.span))
+        else:
+            known = (*remarks, *version.remarks)
+            return DeviceNest(function.name, region, prepared, version.name, kernel, text, known)
+    if not versions:
+        told = "the loops that run most often depend on each other: it stays on the host"
+        remarks.append(Remark("device-serial", "refused", told, region.span))
+    return DeviceNest(function.name, region, prepared, "", None, None, (*remarks, *made.remarks))
+
+
+def _emit(region: Region, prepared: Prepared, kernel: Kernel, device: Device) -> DeviceText:
+    arrays = [(x, reached_elements(prepared.scop, x)) for x in kernel.arrays]
+    bytes = {x.name: emit_guard(Binary("mul", index(x.type.size), count)) for x, count in arrays}
+    name = name_of(region)
+    return emit_launches(kernel, name, bytes, DIALECTS[device.dialect], copies_of(prepared.scop), name)
+
+
+def copies_of(scop: Scop) -> Copies:
+    """The arrays whose content a nest needs, or parts of which it may leave as they are; and those that it changes."""
+    out = frozenset(x.write.array for x in scop.statements)
+    into = {x.name for x in scop.kernel.arrays if x.name not in out or is_live_in(scop, {x.name})}
+    for name in out - into:
+        if not _is_overwritten(scop, name):
+            into.add(name)
+    return Copies(frozenset(into), out & {x.name for x in scop.kernel.arrays})
+
+
+def _is_overwritten(scop: Scop, name: str) -> bool:
+    """Whether all that lies between the first and the last element of an array that a nest stores to is stored to."""
+    array = next((x for x in scop.kernel.arrays if x.name == name), None)
+    return array is not None and not array.shape
+
+
+def launched(nests: Sequence[DeviceNest]) -> tuple[DeviceNest, ...]:
+    """The nests that are launched."""
+    return tuple(x for x in nests if x.text is not None)

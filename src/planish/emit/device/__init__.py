@@ -1,0 +1,1 @@
+"""Launches in the languages of devices, CUDA, HIP and OpenCL, and the host functions that start them."""

@@ -1,0 +1,286 @@
+"""The host functions of launches: one that starts them on arrays of the device, one that copies the caller's arrays.
+
+Both return 0, or something else where they did nothing that the caller sees: sizes that 32 bits do not hold, or no
+memory on the device.
+
+>>> from planish.emit.device.dialect import CUDA
+>>> from planish.ir.text.parser import parse_kernel
+>>> text = "launch (b: (n + 63) // 64) of (t: 64) { let i = 64 * b + t if i < n { A[i] = 0.0:f32 } }"
+>>> made = emit_launches(parse_kernel(f"kernel k(n; A: f32[n]) {{ {text} }}"), "zero", {"A": "4 * n"}, CUDA)
+>>> made.head
+'int zero_launch(ptrdiff_t n, float *A, cudaStream_t stream)'
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from planish.emit.c.c_names import spell_names
+from planish.emit.c.context import EmitContext, size_ranges
+from planish.emit.c.expression import c_type, emit_expr
+from planish.emit.device.dialect import Dialect
+from planish.emit.device.kernel_text import TAKEN, DeviceKernel, emit_kernel
+from planish.ir.expr import Binary, Const, index
+from planish.ir.nest import Alloc, Array, Block, For, If, Kernel, Launch, Let, Stmt
+from planish.ir.traverse import blocks_of, stored_arrays, used_names
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceText:
+    """The kernels of a nest, the function that launches them with its head, and that on the caller's arrays (`copied`).
+    `workspace`: the head of the function that gives the bytes of arrays that the launches need; "" where none are."""
+
+    kernels: tuple[DeviceKernel, ...]
+    head: str
+    launch: str
+    copied: str
+    workspace: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """Arrays whose content is needed on the device, and those that come back."""
+
+    into: frozenset[str]
+    out: frozenset[str]
+
+
+def emit_launches(
+    kernel: Kernel, name: str, bytes: Mapping[str, str], dialect: Dialect, copies: Copies | None = None,
+    entry: str = "",
+) -> DeviceText:  # fmt: skip
+    """The functions NAME_launch and ENTRY (or NAME_copied) of a kernel whose nests are launches; `bytes` are C
+    expressions of how much of each array is reached."""
+    host = _Host(kernel, name, dialect)
+    host.block(kernel.body, "  ")
+    spelt, stored = host.spelt, stored_arrays(kernel.body)
+    copies = copies or Copies(frozenset(x.name for x in kernel.arrays), stored)
+    parameters = [f"ptrdiff_t {spelt[x]}" for x in kernel.sizes]
+    parameters += [f"{c_type(x.type)} {spelt[x.name]}" for x in kernel.scalars]
+    arrays = [f"{'' if x.name in stored else 'const '}{c_type(x.type)} *{spelt[x.name]}" for x in kernel.arrays]
+    extra = ["void *workspace"] if host.locals else []
+    head = f"int {name}_launch({', '.join([*parameters, *arrays, *extra, f'{_STREAM[dialect.name]} stream'])})"
+    guards = [f"planish_fits({spelt[x]})" for x in kernel.sizes]
+    guards += [f"planish_spans({bytes[x.name]}, {x.type.size})" for x in kernel.arrays]
+    sized = f"size_t {name}_workspace({', '.join(parameters) or 'void'})"
+    lines = [head, "{"]
+    if guards:
+        lines.append(f"  if (!({_joined(guards)})) {{")
+        lines += ["    return planish_declined; /* Indices of 32 bits do not reach so far. */", "  }"]
+    if host.locals:
+        lines.append("  char *const planish_space = (char *)workspace;")
+        at = "0"
+        for x in host.locals:
+            place = f"({c_type(x.type)} *)(planish_space + {at})"
+            lines.append(f"  {c_type(x.type)} *const {spelt[x.name]} = {place};")
+            at = f"{at} + planish_lines({host.bytes_of(x)})" if at != "0" else f"planish_lines({host.bytes_of(x)})"
+        total = " + ".join(f"planish_lines({host.bytes_of(x)})" for x in host.locals)
+        unused = [f"  (void){spelt[x.name]};" for x in kernel.scalars]
+        lines = [sized, "{", *unused, f"  return {total};", "}", "", *lines]
+    lines += [*host.lines, f"  return (int){_LAST[dialect.name]};", "}", ""]
+    whole = _copied(kernel, name, entry or f"{name}_copied", bytes, copies, dialect, host, parameters, arrays)
+    return DeviceText(tuple(host.kernels), head, "\n".join(lines), whole, sized if host.locals else "")
+
+
+_STREAM = {"cuda": "cudaStream_t", "hip": "hipStream_t", "opencl": "cl_command_queue"}
+_LAST = {"cuda": "cudaGetLastError()", "hip": "hipGetLastError()", "opencl": "0"}
+
+
+def _joined(guards: list[str]) -> str:
+    text = " && ".join(guards)
+    return text if len(text) < 90 else " &&\n        ".join(guards)
+
+
+def _copied(
+    kernel: Kernel, name: str, entry: str, bytes: Mapping[str, str], copies: Copies, dialect: Dialect, host: _Host,
+    parameters: list[str], arrays: list[str],
+) -> str:  # fmt: skip
+    """The function on the caller's arrays."""
+    api, spelt = dialect.name, host.spelt
+    lines = [f"int {entry}({', '.join([*parameters, *arrays]) or 'void'})", "{", "  int planish_status = 0;"]
+    for x in kernel.arrays:
+        lines.append(f"  const size_t bytes_{spelt[x.name]} = planish_bytes({bytes[x.name]});")
+        lines.append(f"  {c_type(x.type)} *on_{spelt[x.name]} = NULL;")
+    arguments = [spelt[x] for x in (*kernel.sizes, *(s.name for s in kernel.scalars))]
+    lines += ["  void *workspace = NULL;"] if host.locals else []
+    tests = [f"{api}Malloc((void **)&on_{spelt[x.name]}, bytes_{spelt[x.name]}) != 0" for x in kernel.arrays]
+    if host.locals:
+        tests.append(f"{api}Malloc(&workspace, {name}_workspace({', '.join(arguments)})) != 0")
+    for x in kernel.arrays:
+        if x.name in copies.into:
+            of = f"on_{spelt[x.name]}, {spelt[x.name]}, bytes_{spelt[x.name]}, {api}MemcpyHostToDevice"
+            tests.append(f"{api}Memcpy({of}) != 0")
+    passed = [*arguments, *(f"on_{spelt[x.name]}" for x in kernel.arrays), *(["workspace"] if host.locals else []), "0"]
+    tests.append(f"{name}_launch({', '.join(passed)}) != 0")
+    tests.append(f"{api}DeviceSynchronize() != 0")
+    lines.append("  planish_status = " + " ||\n      ".join(tests) + ";")
+    back = [x for x in kernel.arrays if x.name in copies.out]
+    if back:
+        lines.append("  if (planish_status == 0) {")
+        for x in back:
+            of = f"{spelt[x.name]}, on_{spelt[x.name]}, bytes_{spelt[x.name]}, {api}MemcpyDeviceToHost"
+            lines.append(f"    planish_status |= {api}Memcpy({of}) != 0;")
+        lines.append("  }")
+    lines += [f"  {api}Free(on_{spelt[x.name]});" for x in kernel.arrays]
+    lines += [f"  {api}Free(workspace);"] if host.locals else []
+    return "\n".join([*lines, "  return planish_status;", "}", ""])
+
+
+@dataclass(slots=True)
+class _Host:
+    """The walk over what runs on the host: its lines, the kernels that it launches, the arrays that it makes."""
+
+    kernel: Kernel
+    name: str
+    dialect: Dialect
+    lines: list[str] = field(default_factory=list)
+    kernels: list[DeviceKernel] = field(default_factory=list)
+    locals: list[Array] = field(default_factory=list)
+    spelt: dict[str, str] = field(default_factory=dict)
+    context: EmitContext = field(default_factory=EmitContext)
+
+    def __post_init__(self) -> None:
+        self.spelt = spell_names(used_names(self.kernel), TAKEN)
+        self.context = EmitContext(self.spelt, known=size_ranges(self.kernel))
+        self.collect(self.kernel.body)
+
+    def collect(self, block: Block) -> None:
+        """The arrays that the host makes."""
+        for stmt in block.body:
+            if isinstance(stmt, Alloc):
+                self.locals.append(stmt.array)
+            elif not isinstance(stmt, Launch):
+                for part in blocks_of(stmt):
+                    self.collect(part)
+
+    def bytes_of(self, array: Array) -> str:
+        """The bytes of an array that the host makes, as a C expression."""
+        out = index(array.type.size)
+        for extent in array.shape:
+            assert extent is not None, "local arrays have extents"
+            out = Binary("mul", out, extent if isinstance(extent, Const) else Binary("max", extent, index(0)))
+        return emit_expr(out, self.context)
+
+    def block(self, block: Block, indent: str) -> None:
+        """Statements in order."""
+        for stmt in block.body:
+            self.statement(stmt, indent)
+
+    def statement(self, stmt: Stmt, indent: str) -> None:
+        """A loop, a test or a name on the host, or a launch."""
+        match stmt:
+            case Block():
+                self.block(stmt, indent)
+            case For(var=var, lower=lower, upper=upper, step=step, body=body):
+                name = self.spelt[var]
+                first, end = (emit_expr(x, self.context) for x in (lower, upper))
+                more = f"{name}++" if step == 1 else f"{name} += {step}"
+                self.lines.append(f"{indent}for (ptrdiff_t {name} = {first}; {name} < {end}; {more}) {{")
+                self.block(body, indent + "  ")
+                self.lines.append(f"{indent}}}")
+            case If(condition=condition, then=then, otherwise=otherwise):
+                self.lines.append(f"{indent}if ({emit_expr(condition, self.context)}) {{")
+                self.block(then, indent + "  ")
+                if otherwise.body:
+                    self.lines.append(f"{indent}}} else {{")
+                    self.block(otherwise, indent + "  ")
+                self.lines.append(f"{indent}}}")
+            case Let(var=var, value=value):
+                self.lines.append(f"{indent}const ptrdiff_t {self.spelt[var]} = {emit_expr(value, self.context)};")
+            case Alloc():
+                pass
+            case Launch():
+                self.launch(stmt, indent)
+            case _:
+                raise AssertionError("what runs on the host is loops, tests, names and launches")
+
+    def launch(self, launch: Launch, indent: str) -> None:
+        """The start of a kernel, where it has blocks."""
+        name = f"{self.name}_kernel{len(self.kernels)}"
+        made = emit_kernel(self.kernel, launch, name, self.dialect, {x.name: x for x in self.locals})
+        self.kernels.append(made)
+        self.lines.append(f"{indent}{{")
+        grid = {axis: emit_expr(x, self.context) for axis, (_, x) in zip("xyz", launch.grid, strict=False)}
+        for axis, count in grid.items():
+            self.lines.append(f"{indent}  const ptrdiff_t planish_{axis} = {count};")
+        blocks = [f"planish_{axis}" if axis in grid else "1" for axis in "xyz"]
+        threads = [str(n) for _, n in launch.block] + ["1"] * (3 - len(launch.block))
+        own = {x.name for x in (*self.kernel.arrays, *self.locals)} | {x.name for x in self.kernel.scalars}
+        passed = [self.spelt[x] if x in own else f"(int){self.spelt[x]}" for x in made.arguments]
+        call = f"PLANISH_LAUNCH({name}, {', '.join(blocks)}, {', '.join(threads)}, stream, {', '.join(passed)});"
+        most = {"x": 2147483647, "y": 65535, "z": 65535}
+        inner = indent + "  "
+        if grid:
+            self.lines.append(f"{inner}if ({' && '.join(f'planish_{axis} > 0' for axis in grid)}) {{")
+            over = " || ".join(f"planish_{axis} > {most[axis]}" for axis in grid)
+            self.lines += [f"{inner}  if ({over}) {{", f"{inner}    return planish_declined;", f"{inner}  }}"]
+        self.lines.append(f"{inner}  {call}" if grid else f"{inner}{call}")
+        if grid:
+            self.lines.append(f"{inner}}}")
+        self.lines.append(f"{indent}}}")
+
+
+def prologue(dialect: Dialect) -> str:
+    """What the file begins with: the API, or what stands for it in the emulator, and functions of the host."""
+    api = dialect.name
+    header = {"cuda": "cuda_runtime.h", "hip": "hip/hip_runtime.h"}[api]
+    return f"""\
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#ifndef PLANISH_LAUNCH
+#include <{header}>
+#define PLANISH_LAUNCH(kernel, x, y, z, tx, ty, tz, stream, ...) \\
+  kernel<<<dim3(x, y, z), dim3(tx, ty, tz), 0, stream>>>(__VA_ARGS__)
+#define planish_declined 1
+#endif
+"""
+
+
+_HELPERS = {
+    "planish_fits": "/* Whether 32 bits hold a size, with room for the ends of tiles. */\n"
+    "static inline int planish_fits(ptrdiff_t n) { return n > -(1 << 30) && n < 1 << 30; }",
+    "planish_spans": "/* Whether 32 bits hold the numbers of elements of so many bytes. */\n"
+    "static inline int planish_spans(int64_t bytes, int64_t size) { return bytes / size < (1u << 31) - (1 << 20); }",
+    "planish_bytes": "static inline size_t planish_bytes(int64_t bytes) { return bytes > 0 ? (size_t)bytes : 0; }",
+    "planish_lines": "/* Bytes up to the next multiple of 256. */\n"
+    "static inline size_t planish_lines(int64_t bytes)\n"
+    "{\n  return bytes > 0 ? ((size_t)bytes + 255) / 256 * 256 : 0;\n}",
+}
+
+_TYPES = ("i8", "i16", "i32", "u8", "u16", "u32", "u64", "f32", "f64")
+_WIDTHS = {"i32": ("int32_t", "uint32_t"), "i64": ("int64_t", "uint64_t")}
+_BELOW = "((a) % (b) != 0 && ((a) % (b) < 0) != ((b) < 0))"
+
+MACROS: Mapping[str, str] = {
+    **{f"planish_{op}{x}": f"((a) {sign} (b) ? (a) : (b))"
+       for op, sign in (("min", "<"), ("max", ">")) for x in ("", *(f"_{y}" for y in _TYPES))},
+    "planish_floordiv": f"((a) / (b) - {_BELOW})",
+    "planish_mod": f"((a) % (b) + ({_BELOW} ? (b) : 0))",
+    **{f"planish_wrap_{op}_{x}": f"(({signed})(({unsigned})(a) {sign} ({unsigned})(b)))"
+       for x, (signed, unsigned) in _WIDTHS.items() for op, sign in (("add", "+"), ("mul", "*"))},
+}  # fmt: skip
+"""What expressions call, in a form that all languages of devices take, for indices of 32 bits and values of any."""
+
+_NAME = re.compile(r"\bplanish_\w+")
+
+
+def macros_of(text: str) -> str:
+    """The definitions of what a text calls.
+
+    >>> print(macros_of("planish_min(planish_max(a, b), c)"), end="")
+    #define planish_min(a, b) ((a) < (b) ? (a) : (b))
+    #define planish_max(a, b) ((a) > (b) ? (a) : (b))
+    """
+    used = dict.fromkeys(_NAME.findall(text))
+    return "".join(f"#define {x}(a, b) {MACROS[x]}\n" for x in used if x in MACROS)
+
+
+def file_text(parts: Sequence[DeviceText], dialect: Dialect) -> str:
+    """All kernels of a file, and the functions that launch them, for compilers of C++."""
+    kernels = "\n".join(x.text for part in parts for x in part.kernels)
+    hosts = "\n".join(x for part in parts for x in (part.launch, part.copied))
+    helpers = "\n".join(text for name, text in _HELPERS.items() if name in hosts)
+    return f'{prologue(dialect)}{macros_of(kernels + hosts)}\n{kernels}\n{helpers}\nextern "C" {{\n\n{hosts}\n}}\n'

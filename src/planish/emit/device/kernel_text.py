@@ -1,0 +1,236 @@
+"""A launch as a kernel of a device's language.
+
+>>> from planish.emit.device.dialect import CUDA
+>>> from planish.ir.text.parser import parse_kernel
+>>> text = "launch (b: (n + 63) // 64) of (t: 64) { let i = 64 * b + t if i < n { A[i] = 0.0:f32 } }"
+>>> kernel = parse_kernel(f"kernel k(n; A: f32[n]) {{ {text} }}")
+>>> print(emit_kernel(kernel, kernel.body.body[0], "zero", CUDA).text)
+static __global__ void __launch_bounds__(64) zero(int n, float *__restrict__ A)
+{
+  const int b = blockIdx.x;
+  const int t = threadIdx.x;
+  const int i = 64 * b + t;
+  if (i < n) {
+    A[i] = 0.0f;
+  }
+}
+<BLANKLINE>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from math import prod
+from typing import assert_never
+
+from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.emit.c.c_names import RESERVED, spell_names
+from planish.emit.c.context import EmitContext, size_ranges
+from planish.emit.c.expression import c_type, emit_expr, emit_place, literal
+from planish.emit.c.function_head import write_head
+from planish.emit.device.dialect import Dialect
+from planish.emit.idioms.update_statements import update
+from planish.ir.expr import Const, Expr, Load, Var, type_of
+from planish.ir.nest import (
+    Alloc,
+    Array,
+    Assign,
+    Barrier,
+    Block,
+    For,
+    If,
+    Kernel,
+    Launch,
+    Let,
+    Reduce,
+    Stmt,
+)
+from planish.ir.traverse import (
+    arrays_in,
+    bindings,
+    children,
+    expressions,
+    stored_arrays,
+    variables,
+    walk,
+    with_children,
+)
+from planish.ir.types import BF16, F16, INDEX, Type
+
+MOST_UNROLLED = 64
+"""A loop over registers with more iterations is left to the compiler."""
+
+TAKEN = RESERVED | {
+    "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "dim3", "kernel", "global", "local", "constant",
+    "private", "half", "uint", "uchar", "ushort", "ulong", "sampler_t", "event_t", "class", "template", "new", "delete",
+    "this", "operator", "namespace", "public", "protected", "virtual", "friend", "try", "catch", "throw", "using",
+    "explicit", "export", "mutable", "typename", "and", "or", "not", "xor", "bitand", "bitor", "compl", "signed",
+    "min", "max", "stream", "workspace",
+}  # fmt: skip
+"""Names that the languages of devices, and the host functions, have a meaning for."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceKernel:
+    """The text of a kernel, its name, and the names of what it is called with."""
+
+    name: str
+    text: str
+    arguments: tuple[str, ...]
+
+
+def free_names(launch: Launch) -> frozenset[str]:
+    """The values and arrays that a launch uses, and does not make itself."""
+    own = frozenset(bindings(launch))
+    used = {name for stmt in walk(launch.body) for x in expressions(stmt) for name in variables(x)}
+    return (used | set(arrays_in(launch.body))) - own
+
+
+def emit_kernel(
+    kernel: Kernel, launch: Launch, name: str, dialect: Dialect, outer: Mapping[str, Array] | None = None,
+    declared: Mapping[str, Type] | None = None,
+) -> DeviceKernel:  # fmt: skip
+    """The kernel of a launch. Indices have 32 bits: the host asks whether that is enough. `outer` are arrays that the
+    host makes, `declared` the types of sizes in the user's code. PlanishError E0711 for floats of 16 bits."""
+    used = free_names(launch)
+    arrays = [x for x in (*kernel.arrays, *(outer or {}).values()) if x.name in used]
+    stored = stored_arrays(launch.body)
+    scalars = [x for x in kernel.scalars if x.name in used]
+    known = {x.name for x in (*arrays, *scalars)}
+    sizes = sorted(used - known)
+    for type in (*(a.type for a in arrays), *(s.type for s in scalars)):
+        if type in (F16, BF16):
+            raise PlanishError(Diagnostic("E0711", f"kernels of devices do not compute with {type} values"))
+    spelt = spell_names({*used, *bindings(launch)}, TAKEN)
+    cells = frozenset(x.name for x in arrays if not x.shape)
+    ranges = {k: v for k, v in size_ranges(kernel, declared).items() if k in sizes}
+    context = EmitContext(
+        spelt, cells, known=ranges, seen=dict.fromkeys(sizes, (-(1 << 31), (1 << 31) - 1)),
+        flat={x.name: x.shape for x in arrays if len(x.shape) > 1},
+    )  # fmt: skip
+    parameters = [f"int {spelt[x]}" for x in sizes]
+    parameters += [f"{_type(x.type)} {spelt[x.name]}" for x in scalars]
+    for x in arrays:
+        constant = "" if x.name in stored else "const "
+        parameters.append(f"{dialect.pointer}{constant}{_type(x.type)} *{dialect.restrict} {spelt[x.name]}")
+    axes = {name: axis for (name, _), axis in zip(launch.block, "xyz", strict=False)}
+    counts = [dict(zip("xyz", (n for _, n in launch.block), strict=False)).get(x, 1) for x in "xyz"]
+    head = dialect.head.format(threads=prod(counts), shape=", ".join(map(str, counts)))
+    writer = _Writer(dialect)
+    for (id, _), axis in zip(launch.grid, "xyz", strict=False):
+        writer.lines.append(f"  const int {spelt[id]} = {dialect.block(axis)};")
+    for id, axis in axes.items():
+        writer.lines.append(f"  const int {spelt[id]} = {dialect.thread(axis)};")
+        context = _within(context, id, (0, dict(launch.block)[id] - 1))
+    for id, _ in launch.grid:
+        context = _within(context, id, (0, (1 << 31) - 1))
+    writer.block(launch.body, context, "  ")
+    text = "\n".join([*write_head(f"{head} {name}", parameters), "{", *writer.lines, "}", ""])
+    return DeviceKernel(name, text, (*sizes, *(x.name for x in scalars), *(x.name for x in arrays)))
+
+
+def _type(type: Type) -> str:
+    return c_type(type)
+
+
+def _within(context: EmitContext, name: str, reach: tuple[int, int]) -> EmitContext:
+    return replace(context, known={**context.known, name: reach}, seen={**context.seen, name: reach})
+
+
+@dataclass(slots=True)
+class _Writer:
+    """The lines of a kernel's body."""
+
+    dialect: Dialect
+    lines: list[str] = field(default_factory=list)
+
+    def block(self, block: Block, context: EmitContext, indent: str) -> None:
+        """Statements in order."""
+        for stmt in block.body:
+            context = self.statement(stmt, context, indent)
+
+    def statement(self, stmt: Stmt, context: EmitContext, indent: str) -> EmitContext:
+        """One statement; gives the context of those behind it."""
+        match stmt:
+            case Block():
+                self.nested("", stmt, context, indent)
+            case For():
+                self.loop(stmt, context, indent)
+            case If(condition=condition, then=then, otherwise=otherwise):
+                self.nested(f"if ({emit_expr(condition, context)}) ", then, context, indent)
+                if otherwise.body:
+                    self.lines.pop()
+                    self.nested("} else ", otherwise, context, indent)
+            case Assign(array=array, index=at, value=value):
+                place = emit_place(array, at, context)
+                self.lines.append(f"{indent}{place} = {emit_expr(_wide(value, context), context)};")
+            case Reduce():
+                self.lines.append(f"{indent}{update(replace(stmt, value=_wide(stmt.value, context)), context)};")
+            case Alloc(array=array):
+                self.lines.append(indent + self.local(array, context))
+                return replace(context, cells=context.cells - {array.name})
+            case Let(var=var, value=value):
+                type = type_of(value)
+                kind = "int" if type == INDEX else _type(type)
+                shown = value if type == INDEX else _wide(value, context)
+                self.lines.append(f"{indent}const {kind} {context.names[var]} = {emit_expr(shown, context)};")
+                if type == INDEX:
+                    return context.with_value(var, value)
+            case Barrier():
+                self.lines.append(indent + self.dialect.barrier)
+            case Launch():
+                raise AssertionError("launches do not stand in each other")
+            case _:
+                assert_never(stmt)
+        return context
+
+    def nested(self, head: str, block: Block, context: EmitContext, indent: str) -> None:
+        """A block behind a head."""
+        self.lines.append(f"{indent}{head}{{")
+        self.block(block, context, indent + "  ")
+        self.lines.append(f"{indent}}}")
+
+    def loop(self, loop: For, context: EmitContext, indent: str) -> None:
+        """A loop; one of few iterations over registers is unrolled, so that these have constant places."""
+        name = context.names[loop.var]
+        lower, upper = emit_expr(loop.lower, context), emit_expr(loop.upper, context, 12)
+        if not isinstance(loop.upper, Const | Var):
+            end = f"{name}_end"
+            head = f"for (int {name} = {lower}, {end} = {emit_expr(loop.upper, context)}; {name} < {end}; "
+        else:
+            head = f"for (int {name} = {lower}; {name} < {upper}; "
+        head += f"{name}++) " if loop.step == 1 else f"{name} += {loop.step}) "
+        if loop.facts.unroll or _is_short(loop):
+            self.lines += [f"{indent}{self.dialect.unroll}"] if self.dialect.unroll else []
+        self.nested(head, loop.body, context.inside(loop), indent)
+
+    def local(self, array: Array, context: EmitContext) -> str:
+        """The declaration of an array of the block or of the thread."""
+        rows = "".join(f"[{emit_expr(x, context)}]" for x in array.shape if x is not None)
+        name = context.names[array.name]
+        if array.memory == "table":
+            values = ", ".join(literal(Const(x, array.type))[0] for x in array.values)
+            return f"const {_type(array.type)} {name}{rows} = {{{values}}};"
+        shared = f"{self.dialect.shared} " if array.memory == "shared" else ""
+        return f"{shared}{_type(array.type)} {name}{rows};"
+
+
+def _is_short(loop: For) -> bool:
+    """Whether a loop has a known small number of iterations, and no other loop in it has not."""
+    if not (isinstance(loop.lower, Const) and isinstance(loop.upper, Const)):
+        return False
+    if int(loop.upper.value) - int(loop.lower.value) > MOST_UNROLLED:
+        return False
+    return all(isinstance(x.upper, Const) for x in walk(loop.body) if isinstance(x, For))
+
+
+def _wide(value: Expr, context: EmitContext) -> Expr:
+    """A value in which iterators, which have 32 bits, count as the 64 bits that they stand for; not in subscripts."""
+    match value:
+        case Load():
+            return value
+        case Var(name=name, type=type) if type == INDEX:
+            return Var(f"((int64_t){context.names.get(name, name)})", INDEX)
+        case _:
+            return with_children(value, tuple(_wide(x, context) for x in children(value)))

@@ -1,0 +1,1 @@
+"""Strategies for GPUs: nests bound to blocks and threads."""
