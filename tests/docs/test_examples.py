@@ -31,6 +31,7 @@ from planish.options import Options
 from planish.raising.nests import raise_kernel
 from planish.raising.tdl.examples import check_tactic
 from planish.raising.tdl.reader import load_tactics, read_tactics
+from planish.run.devices.emulator import find_emulating_compiler
 from planish.run.toolchains.blas import BlasName, find_blas
 from planish.run.toolchains.cross import compiler_for, runner_for
 from planish.run.toolchains.toolchain import choose_compiler
@@ -113,6 +114,10 @@ def test_every_example_runs(
 
 def need(name: str, folder: Path) -> None:
     """Skips where there is no BLAS of that name here, or nothing that makes and runs code for that machine."""
+    if name == "emulator":
+        if find_emulating_compiler() is None:
+            pytest.skip("no compiler of C++ is here")
+        return
     try:
         if name in get_args(BlasName):
             find_blas(name, False, choose_compiler(None))

@@ -17,6 +17,8 @@ import typer
 from planish.build.dump import STAGES, Stage, only_changed, print_stages
 from planish.cli.exits import OK, USER_ERROR, guarded, tell, tell_crashes
 from planish.cli.files import check_outputs, write_files
+from planish.cli.machines.device_build import build_on_device
+from planish.cli.machines.machine_build import build_for_machine
 from planish.cli.options import (
     Compiler,
     Defines,
@@ -33,7 +35,6 @@ from planish.cli.options import (
 )
 from planish.cli.terminal.progress import show_progress
 from planish.cli.tuning.trials import StorePath, open_store
-from planish.cli.vliw.machine_build import build_for_machine
 from planish.core.cache import Cache
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.files import Input, read_input
@@ -49,6 +50,7 @@ from planish.report.store import build_cached
 from planish.report.tables import build_table, describe_floats, describe_refusals, describe_times, make_console
 from planish.run.toolchains.blas import check_name, find_blas
 from planish.run.toolchains.cross import compiler_for
+from planish.target.device import is_device
 from planish.target.load import load_target
 from planish.tuning.choices import read_record, with_known_choices
 from planish.tuning.store.trial_store import TrialStore
@@ -158,6 +160,8 @@ def build(
     names = list(dict.fromkeys(files))
     if is_machine(target):
         return build_for_machine(names, output, options, target, quiet)
+    if is_device(target):
+        return build_on_device(names, output, options, target, quiet, force)
     known = open_store(store) if trials else None
     if print_changed:
         return _show_changed(names, options, known)

@@ -41,7 +41,7 @@ COMMANDS = (
     Command("strategies", "planish.cli.strategies", "List and explain how nests are made faster."),
     Command("raise", "planish.cli.raise_", "Print what nests compute as NumPy, einsum, BLAS calls, MLIR or JSON."),
     Command("isa", "planish.cli.isa", "List, find and learn the instructions of processors."),
-    Command("vliw", "planish.cli.vliw.commands", "Pack, run and show streams of operations of VLIW machines."),
+    Command("vliw", "planish.cli.machines.commands", "Pack, run and show streams of operations of VLIW machines."),
     Command("tune", "planish.cli.tuning.tune", "Search for faster schedules of each nest, and keep every trial."),
     Command("trials", "planish.cli.tuning.trials", "List, show, export, import and prune the trials of tuning."),
     Command("cache", "planish.cli.cache", "Show or empty the store of earlier builds."),

@@ -10,6 +10,8 @@ import sys
 import typer
 
 from planish.cli.exits import OK, USER_ERROR, guarded, tell
+from planish.cli.machines.device_build import explain_on_device
+from planish.cli.machines.machine_build import explain_for_machine
 from planish.cli.options import (
     Compiler,
     Defines,
@@ -25,7 +27,6 @@ from planish.cli.options import (
     read_floats,
 )
 from planish.cli.tuning.trials import open_store
-from planish.cli.vliw.machine_build import explain_for_machine
 from planish.core.cache import Cache
 from planish.core.diagnostic import PlanishError
 from planish.core.files import read_input
@@ -34,6 +35,7 @@ from planish.options import Options
 from planish.report.account import FileAccount
 from planish.report.explanation import explain_file
 from planish.report.store import recall
+from planish.target.device import is_device
 from planish.vliw.description import is_machine
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -66,6 +68,9 @@ def explain(
             source = read_input(name).source
             if is_machine(target):
                 sys.stdout.write(explain_for_machine(source, options, target))
+                continue
+            if is_device(target):
+                sys.stdout.write(explain_on_device(source, options, target))
                 continue
             sys.stdout.write(explain_file(source, options, _recall(source, options)))
         except PlanishError as error:

@@ -254,6 +254,26 @@ REASONS = (
         "nothing needs to change: what takes fewer cycles was kept",
     ),
     Reason(
+        "device-launch",
+        "a mapped nest cannot be launched on a GPU",
+        "nothing needs to change: other orders of its loops were tried; the remark says what stands in the way",
+    ),
+    Reason(
+        "device-serial",
+        "a nest stays on the host: what runs most often is not independent",
+        "a form of the algorithm with independent iterations is wanted; `planish explain --target` shows what was tried",
+    ),
+    Reason(
+        "map-refused",
+        "a way to map a nest to blocks and threads is not for this nest",
+        "nothing needs to change: another way was taken",
+    ),
+    Reason(
+        "map-serial",
+        "a part of a nest runs in one thread of a GPU",
+        "move what is sequential out of the function, or write it with independent iterations",
+    ),
+    Reason(
         "select-none",
         "no instructions are selected for strips of a nest of integers",
         "nothing needs to change: the other strategies were tried; `planish select FILE` shows what is selected",
@@ -373,6 +393,7 @@ DONE = {
     "inner-nest": "a nest inside of a loop is vectorised by itself",
     "lms-block": "an adaptive filter is computed by blocks of updates (block LMS by look-ahead)",
     "lu-panel": "LU with partial pivoting by panels of columns",
+    "map-launch": "a nest runs in blocks of threads of a GPU",
     "mgs-panel": "modified Gram-Schmidt by panels of columns",
     "nontemporal": "rows are written by non-temporal stores",
     "pack-transpose": "a table is transposed before it is used",

@@ -7,7 +7,7 @@
 kernel k(n; A: f32[n], B: f32[n])
 {
   for i in 0 .. n {
-    alloc s: f32[] register
+    alloc s: f32[] distinct register
     s[] = A[i]
     B[i] = s[] * s[]
   }

@@ -27,8 +27,8 @@ from planish.schedule.legality import check_parallel
 from planish.schedule.nodes import Node, exchange, label_kernel, path_to
 from planish.schedule.program import Cursor, Program, Step
 from planish.schedule.steps.bands import Reorder
-from planish.schedule.steps.control import Guard
-from planish.schedule.steps.devices import Axis, Box, MapBlocks, MapThreads, PromoteRegisters
+from planish.schedule.steps.control import GuardLoop
+from planish.schedule.steps.devices import Axis, BoundingBox, MapBlocks, MapThreads, PromoteRegisters
 from planish.schedule.steps.kernels import RenameLoop
 from planish.schedule.steps.loops import Split
 
@@ -213,7 +213,7 @@ def boxed(program: Program, chain: Chain) -> Program:
     own = {x.var for x in chain.loops}
     for loop in chain.loops:
         if any(variables(x) & own for x in (loop.lower, loop.upper)):
-            program = program.apply(Box(cursor(program, loop)))
+            program = program.apply(BoundingBox(cursor(program, loop)))
             inner = program.path(loop.label)[-1]
             assert isinstance(inner, For)
     return program
@@ -283,7 +283,7 @@ def keep_in_registers(program: Program, thread: str) -> Program:
         for name in dict.fromkeys(x.array for x in stored if not _varies(x, inside)):
             own = take_name(f"own_{name}", set(used_names(program.kernel)))
             with suppress(PlanishError):
-                guarded = program.apply(Guard(Cursor(program, label)))
+                guarded = program.apply(GuardLoop(Cursor(program, label)))
                 program = guarded.apply(PromoteRegisters(Cursor(guarded, label), name, own))
     return program
 

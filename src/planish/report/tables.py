@@ -16,6 +16,7 @@ from rich.table import Table
 from planish.core.cache import CacheInfo
 from planish.raising.tdl.tactic import Tactic
 from planish.report.account import Check, FileAccount, FunctionAccount
+from planish.target.device import Device
 from planish.target.machine import Target
 
 LOG_WIDTH = 140
@@ -140,6 +141,17 @@ def targets_table(targets: Sequence[Target]) -> Table:
         vectors = f"{t.vector_registers} x {t.vector_bits} bit" if t.vector_bits else "none"
         caches = ", ".join(f"L{c.level} {format_bytes(c.bytes)}" for c in t.caches)
         table.add_row(escape(t.name), vectors, caches, str(t.cores), escape(t.description))
+    return table
+
+
+def gpus_table(devices: Sequence[Device]) -> Table:
+    """The GPUs that --target takes."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("GPU", "kernels", "multiprocessors", "shared memory of a block", "description"):
+        table.add_column(name, overflow="fold")
+    for x in devices:
+        row = (x.dialect, str(x.multiprocessors), format_bytes(x.shared_bytes), escape(x.description))
+        table.add_row(escape(x.name), *row)
     return table
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from planish.build.packets import build_packets
-from planish.cli.vliw.machine_build import build_for_machine
+from planish.cli.machines.machine_build import build_for_machine
 from planish.core.span import Source
 from planish.options import Options
 from planish.report.packets import describe_packets

@@ -8,7 +8,7 @@ import pytest
 import typer
 
 from planish.build.machine_study import MachineStudy, read_axis, study
-from planish.cli.vliw.commands import study as run_study
+from planish.cli.machines.commands import study as run_study
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.options import Options

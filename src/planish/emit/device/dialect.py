@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Dialect:
+class DeviceDialect:
     """A language of kernels. `head` begins a kernel, with the threads of its blocks in place of `{threads}`; `ids` are
     forms of the numbers of threads and blocks, by "thread" and "block"; `pointer` goes before the type of an array."""
 
@@ -37,17 +37,17 @@ class Dialect:
 
 _C_IDS = {"thread": "threadIdx.{axis}", "block": "blockIdx.{axis}"}
 
-CUDA = Dialect(
+CUDA = DeviceDialect(
     "cuda", "static __global__ void __launch_bounds__({threads})", _C_IDS, "", "__restrict__", "__shared__",
     "__syncthreads();", "#pragma unroll", "", True,
 )  # fmt: skip
 
-HIP = Dialect(
+HIP = DeviceDialect(
     "hip", "static __global__ void __launch_bounds__({threads})", _C_IDS, "", "__restrict__", "__shared__",
     "__syncthreads();", "#pragma unroll", "", True,
 )  # fmt: skip
 
-OPENCL = Dialect(
+OPENCL = DeviceDialect(
     "opencl", "__kernel __attribute__((reqd_work_group_size({shape}))) void",
     {"thread": "(int)get_local_id({number})", "block": "(int)get_group_id({number})"},
     "__global ", "restrict", "__local", "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);", "",
@@ -57,4 +57,4 @@ OPENCL = Dialect(
     False,
 )  # fmt: skip
 
-DIALECTS: Mapping[str, Dialect] = {x.name: x for x in (CUDA, HIP, OPENCL)}
+DIALECTS: Mapping[str, DeviceDialect] = {x.name: x for x in (CUDA, HIP, OPENCL)}

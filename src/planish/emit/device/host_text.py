@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from planish.emit.c.c_names import spell_names
 from planish.emit.c.context import EmitContext, size_ranges
 from planish.emit.c.expression import c_type, emit_expr
-from planish.emit.device.dialect import Dialect
+from planish.emit.device.dialect import DeviceDialect
 from planish.emit.device.kernel_text import TAKEN, DeviceKernel, emit_kernel
 from planish.ir.expr import Binary, Const, index
 from planish.ir.nest import Alloc, Array, Block, For, If, Kernel, Launch, Let, Stmt
@@ -48,7 +48,7 @@ class Copies:
 
 
 def emit_launches(
-    kernel: Kernel, name: str, bytes: Mapping[str, str], dialect: Dialect, copies: Copies | None = None,
+    kernel: Kernel, name: str, bytes: Mapping[str, str], dialect: DeviceDialect, copies: Copies | None = None,
     entry: str = "",
 ) -> DeviceText:  # fmt: skip
     """The functions NAME_launch and ENTRY (or NAME_copied) of a kernel whose nests are launches; `bytes` are C
@@ -94,8 +94,8 @@ def _joined(guards: list[str]) -> str:
 
 
 def _copied(
-    kernel: Kernel, name: str, entry: str, bytes: Mapping[str, str], copies: Copies, dialect: Dialect, host: _Host,
-    parameters: list[str], arrays: list[str],
+    kernel: Kernel, name: str, entry: str, bytes: Mapping[str, str], copies: Copies, dialect: DeviceDialect,
+    host: _Host, parameters: list[str], arrays: list[str],
 ) -> str:  # fmt: skip
     """The function on the caller's arrays."""
     api, spelt = dialect.name, host.spelt
@@ -134,7 +134,7 @@ class _Host:
 
     kernel: Kernel
     name: str
-    dialect: Dialect
+    dialect: DeviceDialect
     lines: list[str] = field(default_factory=list)
     kernels: list[DeviceKernel] = field(default_factory=list)
     locals: list[Array] = field(default_factory=list)
@@ -222,7 +222,7 @@ class _Host:
         self.lines.append(f"{indent}}}")
 
 
-def prologue(dialect: Dialect) -> str:
+def prologue(dialect: DeviceDialect) -> str:
     """What the file begins with: the API, or what stands for it in the emulator, and functions of the host."""
     api = dialect.name
     header = {"cuda": "cuda_runtime.h", "hip": "hip/hip_runtime.h"}[api]
@@ -278,9 +278,25 @@ def macros_of(text: str) -> str:
     return "".join(f"#define {x}(a, b) {MACROS[x]}\n" for x in used if x in MACROS)
 
 
-def file_text(parts: Sequence[DeviceText], dialect: Dialect) -> str:
+def file_text(parts: Sequence[DeviceText], dialect: DeviceDialect) -> str:
     """All kernels of a file, and the functions that launch them, for compilers of C++."""
     kernels = "\n".join(x.text for part in parts for x in part.kernels)
     hosts = "\n".join(x for part in parts for x in (part.launch, part.copied))
     helpers = "\n".join(text for name, text in _HELPERS.items() if name in hosts)
     return f'{prologue(dialect)}{macros_of(kernels + hosts)}\n{kernels}\n{helpers}\nextern "C" {{\n\n{hosts}\n}}\n'
+
+
+def header_text(stem: str, heads: Sequence[str], api: str) -> str:
+    """A header of the functions that launch kernels on arrays of the device."""
+    guard = f"{re.sub(r'[^A-Za-z0-9]', '_', stem).upper()}_DEVICE_H"
+    header = {"cuda": "cuda_runtime.h", "hip": "hip/hip_runtime.h"}[api]
+    note = (
+        "/* Arrays are on the device, and do not overlap; nothing is allocated or copied. They return 0, or something\n"
+        " * else where a kernel could not be launched: an error of the device, or sizes beyond 32 bits. */\n"
+    )
+    declared = "".join(f"{x};\n" for x in heads)
+    return (
+        f"#ifndef {guard}\n#define {guard}\n\n#include <stddef.h>\n#include <stdint.h>\n#include <{header}>\n\n{note}"
+        f'#ifdef __cplusplus\nextern "C" {{\n#endif\n\n{declared}\n#ifdef __cplusplus\n}}\n#endif\n'
+        f"#endif /* {guard} */\n"
+    )

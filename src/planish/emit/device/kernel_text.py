@@ -29,7 +29,7 @@ from planish.emit.c.c_names import RESERVED, spell_names
 from planish.emit.c.context import EmitContext, size_ranges
 from planish.emit.c.expression import c_type, emit_expr, emit_place, literal
 from planish.emit.c.function_head import write_head
-from planish.emit.device.dialect import Dialect
+from planish.emit.device.dialect import DeviceDialect
 from planish.emit.idioms.update_statements import update
 from planish.ir.expr import Const, Expr, Load, Var, type_of
 from planish.ir.nest import (
@@ -80,28 +80,30 @@ class DeviceKernel:
     arguments: tuple[str, ...]
 
 
-def free_names(launch: Launch) -> frozenset[str]:
-    """The values and arrays that a launch uses, and does not make itself."""
-    own = frozenset(bindings(launch))
+def free_names(launch: Launch, arrays: Mapping[str, Array]) -> frozenset[str]:
+    """The values and arrays that a launch uses, and does not make itself; values that say how long rows are as well."""
     used = {name for stmt in walk(launch.body) for x in expressions(stmt) for name in variables(x)}
-    return (used | set(arrays_in(launch.body))) - own
+    met = set(arrays_in(launch.body))
+    rows = (x for name in met if name in arrays for x in arrays[name].shape[1:] if x is not None)
+    return frozenset((used | met | {name for x in rows for name in variables(x)}) - set(bindings(launch)))
 
 
 def emit_kernel(
-    kernel: Kernel, launch: Launch, name: str, dialect: Dialect, outer: Mapping[str, Array] | None = None,
+    kernel: Kernel, launch: Launch, name: str, dialect: DeviceDialect, outer: Mapping[str, Array] | None = None,
     declared: Mapping[str, Type] | None = None,
 ) -> DeviceKernel:  # fmt: skip
     """The kernel of a launch. Indices have 32 bits: the host asks whether that is enough. `outer` are arrays that the
-    host makes, `declared` the types of sizes in the user's code. PlanishError E0711 for floats of 16 bits."""
-    used = free_names(launch)
-    arrays = [x for x in (*kernel.arrays, *(outer or {}).values()) if x.name in used]
+    host makes, `declared` the types of sizes in the user's code. PlanishError E0716 for floats of 16 bits."""
+    known_arrays = {x.name: x for x in kernel.arrays} | dict(outer or {})
+    used = free_names(launch, known_arrays)
+    arrays = [x for x in known_arrays.values() if x.name in used]
     stored = stored_arrays(launch.body)
     scalars = [x for x in kernel.scalars if x.name in used]
-    known = {x.name for x in (*arrays, *scalars)}
+    known = {x.name for x in arrays} | {x.name for x in scalars}
     sizes = sorted(used - known)
     for type in (*(a.type for a in arrays), *(s.type for s in scalars)):
         if type in (F16, BF16):
-            raise PlanishError(Diagnostic("E0711", f"kernels of devices do not compute with {type} values"))
+            raise PlanishError(Diagnostic("E0716", f"kernels of devices do not compute with {type} values"))
     spelt = spell_names({*used, *bindings(launch)}, TAKEN)
     cells = frozenset(x.name for x in arrays if not x.shape)
     ranges = {k: v for k, v in size_ranges(kernel, declared).items() if k in sizes}
@@ -142,7 +144,7 @@ def _within(context: EmitContext, name: str, reach: tuple[int, int]) -> EmitCont
 class _Writer:
     """The lines of a kernel's body."""
 
-    dialect: Dialect
+    dialect: DeviceDialect
     lines: list[str] = field(default_factory=list)
 
     def block(self, block: Block, context: EmitContext, indent: str) -> None:

@@ -16,7 +16,7 @@ ORDERS = ("forward", "backward", "shuffled")
 """In which blocks run, and in each phase threads."""
 
 _LIMITS = Limits(120.0)
-_FLAGS = ("-std=c++17", "-O1", "-w", "-fPIC", "-fno-exceptions", "-fno-rtti", "-ffp-contract=off")
+_FLAGS = ("-std=c++17", "-O1", "-w", "-fPIC", "-fno-exceptions", "-fno-rtti", "-ffp-contract=off", "-fwrapv")
 
 
 def find_emulating_compiler() -> str | None:

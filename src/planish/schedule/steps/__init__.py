@@ -1,7 +1,7 @@
 """The steps of the scheduling language: each is a dataclass that rewrites a program, and its name in scripts follows.
 
 >>> sorted(STEPS)[:4]
-['assume', 'bind_expr', 'box', 'factor_out']
+['assume', 'bind_expr', 'bounding_box', 'factor_out']
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from planish.schedule.program import Step
 from planish.schedule.steps.bands import Reorder, Skew
 from planish.schedule.steps.buffers import BindExpr, LiftAlloc, StageMem
-from planish.schedule.steps.control import Guard, Hoist, Sink, Specialise, Swap
-from planish.schedule.steps.devices import Box, MapBlocks, MapThreads, PromoteRegisters, PromoteShared
+from planish.schedule.steps.control import GuardLoop, Hoist, Sink, Specialise, Swap
+from planish.schedule.steps.devices import BoundingBox, MapBlocks, MapThreads, PromoteRegisters, PromoteShared
 from planish.schedule.steps.facts import Parallelise, Vectorise
 from planish.schedule.steps.instructions import Inline, Replace
 from planish.schedule.steps.kernels import Assume, PartialEval, Rename, RenameLoop, Simplify
@@ -34,10 +34,11 @@ def script_name(step: type[Step]) -> str:
 STEPS: Mapping[str, type[Step]] = {
     script_name(step): step
     for step in (
-        Assume, BindExpr, Box, FactorOut, Fission, FoldDim, FoldFactor, Fuse, Guard, Hoist, Inline, LiftAlloc,
-        MapBlocks, MapThreads, PadDim, Parallelise, PartialEval, Peel, Prefetch, PromoteRegisters, PromoteShared,
-        Rename, RenameLoop, Reorder, ReorderDims, Replace, ReuseBuffer, Reverse, SetLayout, SetMemory, SetPrecision,
-        Shift, Simplify, Sink, Skew, Specialise, Split, SplitDim, StageMem, Swap, Unroll, Vectorise, Widen,
+        Assume, BindExpr, BoundingBox, FactorOut, Fission, FoldDim, FoldFactor, Fuse, GuardLoop, Hoist, Inline,
+        LiftAlloc, MapBlocks, MapThreads, PadDim, Parallelise, PartialEval, Peel, Prefetch, PromoteRegisters,
+        PromoteShared, Rename, RenameLoop, Reorder, ReorderDims, Replace, ReuseBuffer, Reverse, SetLayout, SetMemory,
+        SetPrecision, Shift, Simplify, Sink, Skew, Specialise, Split, SplitDim, StageMem, Swap, Unroll, Vectorise,
+        Widen,
     )
 }  # fmt: skip
 """Every step by its name in scripts."""

@@ -173,11 +173,11 @@ class Sink:
 
 
 @dataclass(frozen=True, slots=True)
-class Guard:
+class GuardLoop:
     """Run a loop only where it has an iteration (a loop guard): then all in the test uses what the loop does.
 
     >>> from planish.schedule.example import show_step
-    >>> show_step("for i in 0 .. n { A[i] = 0.0:f32 }", Guard("i"))
+    >>> show_step("for i in 0 .. n { A[i] = 0.0:f32 }", GuardLoop("i"))
     if n > 0 {
       for i in 0 .. n {
         A[i] = 0.0:f32

@@ -125,12 +125,12 @@ class MapThreads:
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class BoundingBox:
     """Give a loop bounds that do not depend on the loops around it, and test in it what the old ones say: loops over a
     triangle become loops over the rectangle around it.
 
     >>> from planish.schedule.example import show_step
-    >>> show_step("for i in 0 .. n { for j in i + 1 .. n { A[j] += B[i] } }", Box("j"))
+    >>> show_step("for i in 0 .. n { for j in i + 1 .. n { A[j] += B[i] } }", BoundingBox("j"))
     for i in 0 .. n {
       for j in 1 .. n {
         if j >= i + 1 {
@@ -371,6 +371,8 @@ def _reshaped(stmt: Stmt, name: str, shape: tuple[Expr, ...]) -> Stmt:
 
 def _bound(program: Program, loop: For, axis: str) -> Change:
     kernel = program.kernel
+    if loop.facts.axis:
+        raise _misplaced(f"`{loop.var}` is mapped to {loop.facts.axis} already")
     check_parallel(kernel, program.path(loop.label))
     bound = replace(loop, facts=replace(loop.facts, axis=axis, parallel=False, simd=False, reductions=()))
     return Change(replace(kernel, body=exchange(kernel.body, loop.label, lambda x: (bound,))))

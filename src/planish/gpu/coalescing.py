@@ -1,0 +1,64 @@
+"""How the accesses of neighbouring threads lie in memory: at neighbouring elements, at the same one, or apart.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> text = "launch (b: n) of (t: 32) { A[b, t] = A[b, t] + B[t, b] + C[b] }"
+>>> kernel = parse_kernel(f"kernel k(n; A: f32[n, 32], B: f32[32, n], C: f32[n]) {{ {text} }}")
+>>> print(count_accesses(kernel, kernel.body.body[0]))
+2 unit, 1 same, 1 apart
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from planish.ir.expr import Expr, index
+from planish.ir.index.polynomial import normal, polynomial
+from planish.ir.nest import Alloc, Assign, Kernel, Launch, Let, Reduce
+from planish.ir.traverse import expressions, loads, substitute, variables, walk
+
+
+@dataclass(frozen=True, slots=True)
+class Coalescing:
+    """So many accesses of memory in the text of a kernel whose elements the next thread along x finds beside its
+    neighbour's (`unit`), at the same place (`same`), or elsewhere (`apart`); an update counts once."""
+
+    unit: int = 0
+    same: int = 0
+    apart: int = 0
+
+    def __str__(self) -> str:
+        told = ((self.unit, "unit"), (self.same, "same"), (self.apart, "apart"))
+        return ", ".join(f"{n} {what}" for n, what in told if n) or "none"
+
+
+def count_accesses(kernel: Kernel, launch: Launch) -> Coalescing:
+    """The accesses of arrays of the device in a launch."""
+    local = {x.array.name for x in walk(launch.body) if isinstance(x, Alloc)}
+    values = _values(launch)
+    thread = launch.block[0][0] if launch.block else ""
+    counts = {"unit": 0, "same": 0, "apart": 0}
+    for stmt in walk(launch.body):
+        own = [(stmt.array, stmt.index)] if isinstance(stmt, Assign | Reduce) else []
+        for name, at in (*own, *((y.array, y.index) for x in expressions(stmt) for y in loads(x))):
+            if name not in local:
+                counts[_kind(tuple(substitute(x, values) for x in at), thread)] += 1
+    return Coalescing(**counts)
+
+
+def _values(launch: Launch) -> Mapping[str, Expr]:
+    """What names in a launch stand for, in terms of ids."""
+    out: dict[str, Expr] = {}
+    for stmt in walk(launch.body):
+        if isinstance(stmt, Let) and not loads(stmt.value):
+            out[stmt.var] = substitute(stmt.value, out)
+    return out
+
+
+def _kind(at: tuple[Expr, ...], thread: str) -> str:
+    used = [thread in variables(x) for x in at]
+    if not any(used):
+        return "same"
+    if any(used[:-1]):
+        return "apart"
+    return "unit" if polynomial(normal(at[-1])).get((index(thread),), 0) == 1 else "apart"
