@@ -261,7 +261,7 @@ REASONS = (
     Reason(
         "device-serial",
         "a nest stays on the host: what runs most often is not independent",
-        "a form of the algorithm with independent iterations is wanted; `planish explain --target` shows what was tried",
+        "write the algorithm with independent iterations; `planish explain --target GPU` shows what was tried",
     ),
     Reason(
         "map-refused",
