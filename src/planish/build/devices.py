@@ -71,7 +71,7 @@ def plan_devices(
     """The nests of a file as kernels of a device; nothing is run. PlanishError where the file cannot be read."""
     options = replace(options, target="generic")
     file = read_file(source, options)
-    functions = tuple(f for f in file.functions if options.function in (None, f.name))
+    functions = tuple(f for f in file.functions if options.takes(f.name))
     nests: list[DeviceNest] = []
     for function in functions:
         for region in function.regions:
