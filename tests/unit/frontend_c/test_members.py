@@ -155,3 +155,31 @@ def test_what_conditions_alone_read_is_not_read_in_front_of_the_nest() -> None:
     file = read(f"void f(image *p, float *a, int n, int flag) {{ {loop} }}", ROWS)
     assert not file.functions[0].regions
     assert [x.id for x in file.remarks] == ["scop-struct"]
+
+
+@pytest.mark.parametrize(
+    ("function", "names"),
+    [
+        ("void f(int *w, int k, float *a) { for (int i = 0; i < w[k + 1]; i++) a[i] = 1; }", {"w[k + 1]", "a"}),
+        ("void f(int *n, float *a) { for (int i = 0; i < *n; i++) a[i] = 1; }", {"(*n)", "a"}),
+        ("void f(short *p, int *a, int *b) { for (int i = 0; i < 9; i++) a[i] = b[i + p[2]]; }", {"p[2]", "a", "b"}),
+        ("void f(int *s, float *a) { for (int i = s[0]; i < s[1]; i++) a[i] = 1; }", {"s[0]", "s[1]", "a"}),
+    ],
+)
+def test_an_element_that_stays_as_it_is_may_be_a_size(function: str, names: set[str]) -> None:
+    (region,) = read(function).functions[0].regions
+    assert {text for _, text in region.names} == names
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        "void f(int *w, float *a) { for (int i = 0; i < w[i]; i++) a[i] = 1; }",
+        "void f(int *w) { for (int i = 0; i < w[0]; i++) w[i] = 1; }",
+        "void f(int *w, float *a) { for (int i = 0; i < w[0]; i++) { a[i] = 1; w++; } }",
+        "void f(volatile int *w, float *a) { for (int i = 0; i < w[0]; i++) a[i] = 1; }",
+        "void f(int k, int *w, float *a) { for (; k < 9; k++) if (k > 3) { int m = *w; a[m] = 1; } }",
+    ],
+)
+def test_an_element_that_may_change_is_no_size(function: str) -> None:
+    assert not any("w" in text for x in read(function).functions[0].regions for _, text in x.names)

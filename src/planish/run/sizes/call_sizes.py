@@ -71,6 +71,7 @@ STREWN, STREWN_CASES = 100, 3
 """The seeds, from the first, of so many calls in whose arrays the constants of the function are strewn."""
 SMALL_CONSTANT = 256
 """An array of which nothing is known has room for what is as long as this number."""
+_ELEMENT = re.compile(r"(?=.*\[|\(\*)\(?\*?\s*([A-Za-z_]\w*(?:(?:->|\.)\w+)*)")
 _NUMBER = re.compile(r"\b\d+\b")
 POWERS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
 """Integers that two is raised to the power of."""
@@ -360,6 +361,7 @@ def make_case(
     ranges = {name: LOOSE_RANGE for name in most if name not in fixed}
     # What is not told apart from an index has to be one.
     ranges |= {p.name: INDEX_RANGE for p in leaves if not p.text and p.pointer and p.type is not None and p.type.is_int}
+    ranges |= dict.fromkeys(_holding_sizes(function) & own, INDEX_RANGE)
     ranges |= {p.name: (0, 0) for p in leaves if p.form == "memory"}
     if seed % DISTANCES_OF != 0:
         ranges |= dict.fromkeys(_distances(function), DISTANCES)
@@ -371,6 +373,12 @@ def make_case(
     values |= {name + ROW: length for name, length in rowed.items()}
     square = {x: r for x, r in rows.items() if x not in shapes and _is_square(elements.get(x, 0), r)}
     return CallCase(values, elements, shapes, seed, ranges=ranges, rows=square)
+
+
+def _holding_sizes(function: CFunction) -> set[str]:
+    """The arrays whose elements are sizes of regions, such as `w[i]` and `*n`."""
+    texts = [dict(x.names)[size] for x in function.regions for size in x.kernel.sizes]
+    return {found[1] for x in texts if (found := _ELEMENT.match(x)) is not None}
 
 
 def _divides(body: Block) -> bool:

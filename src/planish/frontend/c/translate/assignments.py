@@ -155,7 +155,8 @@ def _assign_integer(node: c_ast.Assignment, symbol: Symbol, type: Type, cx: CTra
         right = c_ast.BinaryOp(op, node.lvalue, right, node.coord)
     cx.whole = right
     try:
-        known = fitted(index_of(right, cx), type, node, cx)
+        with cx.holding():
+            known = fitted(index_of(right, cx), type, node, cx)
     except NotIndex:
         raise Again(cell=symbol) from None
     hold(symbol, KnownInteger(known), cx)

@@ -210,6 +210,8 @@ def _check_hidden_writes(
     """
     by_key = {s.key: s for s in cx.used}
     held: dict[HeldValue, None] = {}
+    own = {s for s in cx.used if isinstance(s.ctype, CScalar) and not s.lasting}
+    anywhere = [s for x in arrays if x.name in stored and (s := by_key[x.name]) not in own and not is_alone(s)]
     through = [by_key[x.name] for x in arrays if x.name in stored and not x.distinct]
     parts = [x for node in nodes for x in walk_tree(node)]
     named = {cx.bound.symbol(x) for x in parts}
@@ -220,7 +222,7 @@ def _check_hidden_writes(
         pointer = is_pointer(symbol) and (symbol in named or inlined or symbol.through)
         if not (number or pointer) or not is_reached(symbol, cx.bound.file.exposed):
             continue
-        for array in (x for x in through if (is_pointer(x) or x.through) and not is_alone(x)):
+        for array in anywhere if symbol.through else (x for x in through if is_pointer(x) and not is_alone(x)):
             element = scalar_of(array.ctype)
             if element is None or not changes(element, symbol.ctype):
                 continue

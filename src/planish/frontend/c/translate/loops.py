@@ -259,6 +259,11 @@ def _amount(end: Value, entry: Value, unknown: str, own: frozenset[str]) -> Expr
 
 def tests_of(cond: c_ast.Node, cx: CTranslation) -> tuple[Test, ...]:
     """The comparisons that must all hold for a loop to go on; steps in them are carried out."""
+    with cx.holding():
+        return _tests_of(cond, cx)
+
+
+def _tests_of(cond: c_ast.Node, cx: CTranslation) -> tuple[Test, ...]:
     match cond:
         case c_ast.BinaryOp(op="&&", left=left, right=right):
             return (*tests_of(left, cx), *tests_of(right, cx))

@@ -16,9 +16,11 @@ stores must then leave it as it is, of which types tell, and a condition where t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 from pycparser import c_ast
+from pycparser.c_generator import CGenerator
 
 from planish.frontend.c.analysis.scope import Symbol
 from planish.frontend.c.translate.state import Address, CTranslation, NotIndex, Refused
@@ -58,6 +60,32 @@ def member_number(node: c_ast.StructRef, cx: CTranslation, address_of: ReadAddre
     if symbol.whole in cx.local:
         raise NotIndex(f"{symbol.name}, which is declared in the nest", node, "scop-struct")
     return symbol
+
+
+def held_element(node: c_ast.Node, cx: CTranslation, place_of: ReadAddress) -> Symbol:
+    """The integer in an array that a nest does not change, as far as names tell, which is read where the nest begins.
+    Raises NotIndex where it may not be read there."""
+    try:
+        place = place_of(node, cx)
+    except Refused as reason:
+        raise NotIndex(reason.message, reason.node or node, reason.id) from None
+    root, text = place.symbol, str(CGenerator().visit(node))
+    if not isinstance(place.target, CScalar) or not place.target.type.is_int or isinstance(root.ctype, CScalar):
+        raise NotIndex("a value that is read from an array", node, "scop-data")
+    if text not in root.members:
+        spelled = text if isinstance(node, c_ast.ArrayRef) else f"({text})"
+        root.members[text] = Symbol(spelled, cx.fresh(_stem(text)), place.target, "global", whole=root, through=True)
+        cx.bound.symbols.append(root.members[text])
+    symbol = root.members[text]
+    if not cx.reach(symbol, node):
+        del cx.doubtful[symbol]
+        raise NotIndex(f"{text}, which is read under conditions alone", node, "scop-data")
+    return symbol
+
+
+def _stem(text: str) -> str:
+    """A name made of some text."""
+    return re.sub(r"\W+", "_", text.replace("->", "_")).strip("_") or "held"
 
 
 def pointed_at(place: Address, node: c_ast.Node) -> Address:
@@ -124,9 +152,8 @@ def _declare(root: Symbol, record: c_ast.Node, name: str, node: c_ast.Node, cx: 
     if "volatile" in (found.quals or ()) or ctype is None or isinstance(ctype, CUnknown) and ctype.record is None:
         raise Refused("scop-struct", f"the member {name} of {root.name}, of a type that Planish does not handle", node)
     text = f"{root.name}{'->' if isinstance(root.ctype, CPointer | CArray) else '.'}{name}"
-    stem = "".join(x if x.isalnum() else "_" for x in text.replace("->", "_"))
     return Symbol(
-        text, cx.fresh(stem), _whole_array(ctype, cx), "global", whole=root, bitfield=found.bitsize is not None,
+        text, cx.fresh(_stem(text)), _whole_array(ctype, cx), "global", whole=root, bitfield=found.bitsize is not None,
         through=True,
     )  # fmt: skip
 

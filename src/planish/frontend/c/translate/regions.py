@@ -19,6 +19,7 @@ from planish.frontend.c.analysis.inlined_regions import calls_functions, why_not
 from planish.frontend.c.analysis.liveness import Live
 from planish.frontend.c.analysis.pointer_facts import pointer_facts
 from planish.frontend.c.analysis.scope import BoundNames, Symbol, computed_from_data, is_pointer, written
+from planish.frontend.c.analysis.steady_reads import steady_reads
 from planish.frontend.c.idioms.bit_reversal import find_reversal
 from planish.frontend.c.idioms.data_dependent_rows import find_ranges
 from planish.frontend.c.idioms.radix_stages import find_stages
@@ -414,7 +415,8 @@ def _read(
     may be chosen by data; between which values variables are that choose them is found out in a reading before the one
     that counts.
     """
-    cells = computed_from_data(nodes, s.bound)
+    steady = steady_reads(nodes, s.bound)
+    cells = computed_from_data(nodes, s.bound, steady=steady)
     flat: frozenset[Symbol] = frozenset()
     folds: dict[int, tuple[Expr, ...]] = {}
     changed: set[Symbol] = set()
@@ -425,7 +427,7 @@ def _read(
         cx = CTranslation(
             s.bound, s.fp, frozenset(changed), s.span_of, cells, flat, folds, searches=searches, live=s.live,
             choosing=choosing, inline=partial(inline_call, frames=s.frames), execute=execute,
-            data_subscript=data_subscript,
+            data_subscript=data_subscript, steady=steady,
         )  # fmt: skip
         position = 0
         try:

@@ -152,6 +152,7 @@ class CTranslation:
     `gathers`: what is read may be chosen by data: `data_subscript` reads such a subscript, `gathered` says
     of each why it is no index, and `loose` of each array with one that is not affine;
     `facts`: comparisons of integers that the function asserts, where the statements begin;
+    `steady`: ids of nodes that read elements which no name changes; `holds`: these may be read where the nest begins;
     `conditions`: how many conditions decide whether this place is reached, besides loops and `guards`; `reached`: the
     addresses behind which something is read for certain, where the loops are `entered`, and `doubtful`: those behind
     which that may depend on conditions; `before`: so many of the innermost loops need not be entered for this place;
@@ -195,6 +196,8 @@ class CTranslation:
     chosen: bool = False
     certain: tuple[Load, ...] = ()
     conditional_stores: set[str] = field(default_factory=set)
+    steady: frozenset[int] = frozenset()
+    holds: bool = False
     dry: int = 0
     counter: int = 0
     conditions: int = 0
@@ -235,11 +238,20 @@ class CTranslation:
         finally:
             self.before = outer
 
-    def reach(self, pointer: Symbol, node: c_ast.Node) -> None:
-        """Note that what lies behind an address is read here, and will be where the nest begins: the loops around this
-        place are then run at least once."""
+    @contextmanager
+    def holding(self) -> Iterator[None]:
+        """Read an integer that bounds loops: one in memory is read where the nest begins, if nothing changes it."""
+        outer, self.holds = self.holds, True
+        try:
+            yield
+        finally:
+            self.holds = outer
+
+    def reach(self, pointer: Symbol, node: c_ast.Node) -> bool:
+        """Whether what lies behind an address is read here for certain, so that it may be read where the nest begins:
+        the loops around this place are then run at least once."""
         if self.dry or pointer in self.reached:
-            return
+            return True
         first: dict[str, Expr] = {}
         asked: list[Expr] = []
         for it in self.iterators[: len(self.iterators) - self.before]:
@@ -249,9 +261,10 @@ class CTranslation:
         unknown = any("@" in n for x in asked for n in names(x)) or any((constant(x) or 0) < 0 for x in asked)
         if self.guards or self.conditions or unknown:
             self.doubtful.setdefault(pointer, node)
-            return
+            return False
         self.reached.add(pointer)
         self.entered += (Compare("ge", normal(x), index(0)) for x in asked if constant(x) is None)
+        return True
 
     @contextmanager
     def gathering(self) -> Iterator[None]:

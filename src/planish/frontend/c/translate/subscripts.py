@@ -21,7 +21,7 @@ from planish.frontend.c.idioms.modular_subscripts import choose_index, chooses_a
 from planish.frontend.c.translate.addresses import call_name, distance, is_address, moved, row
 from planish.frontend.c.translate.arithmetic import common, fits, literal, promoted
 from planish.frontend.c.translate.divisions import cycle, divide, multiply
-from planish.frontend.c.translate.members import member_address, member_number, pointed_at
+from planish.frontend.c.translate.members import held_element, member_address, member_number, pointed_at
 from planish.frontend.c.translate.state import (
     Address,
     Again,
@@ -74,7 +74,7 @@ def index_of(node: c_ast.Node, cx: CTranslation) -> Indexed:
             return Indexed(index(int(value.value)), value.type)
         case c_ast.ID():
             return _variable(node, cx)
-        case c_ast.UnaryOp(op=op, expr=operand):
+        case c_ast.UnaryOp(op=op, expr=operand) if op != "*":
             return _unary(node, op, operand, cx)
         case c_ast.BinaryOp(op=op, left=left, right=right):
             return _binary(node, op, left, right, cx)
@@ -86,8 +86,12 @@ def index_of(node: c_ast.Node, cx: CTranslation) -> Indexed:
                     raise NotIndex("a conversion to a type that is no integer", node, "scop-data")
         case c_ast.TernaryOp(cond=condition, iftrue=then, iffalse=otherwise):
             return _choice(node, condition, then, otherwise, cx)
+        case c_ast.ArrayRef() | c_ast.UnaryOp(op="*") if cx.holds and id(node) in cx.steady:
+            return _held(held_element(node, cx, place_of), node, cx)
         case c_ast.ArrayRef():
             raise NotIndex("a value that is read from an array", node, "scop-data")
+        case c_ast.UnaryOp():
+            raise NotIndex("a value that is read from memory", node, "scop-data")
         case c_ast.FuncCall() if call_name(node) in cx.bound.file.functions:
             return cx.inline(node, cx, _returned(node, cx))
         case c_ast.FuncCall():
@@ -196,8 +200,6 @@ def _unary(node: c_ast.UnaryOp, op: str, operand: c_ast.Node, cx: CTranslation) 
             return step(node, cx)
         case "sizeof":
             return Indexed(index(_size_of(operand, cx)), U64)
-        case "*":
-            raise NotIndex("a value that is read from memory", node, "scop-data")
         case _:
             raise NotIndex(f"the operator {op}", node)
 
@@ -423,7 +425,8 @@ def subscript_of(node: c_ast.Node, cx: CTranslation) -> Expr:
     """A subscript or offset as an index expression. Raises Refused where it depends on data, unless it may."""
     granted = [*cx.assumptions]
     try:
-        return normal(_offset(node, cx).expr)
+        with cx.holding():
+            return normal(_offset(node, cx).expr)
     except NotIndex as reason:
         refusal = Refused(reason.id, f"a subscript holds {reason.message}", reason.node or node)
         if not cx.gathers:

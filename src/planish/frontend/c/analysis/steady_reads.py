@@ -1,0 +1,66 @@
+"""Elements that statements read and that no name in them changes: `w[i]` where neither `i` nor any `w[k]` is set.
+
+>>> from pycparser.c_parser import CParser
+>>> from pycparser.c_generator import CGenerator
+>>> from planish.frontend.c.analysis.scope import bind_file, bind_function
+>>> text = "void f(int i, int *w, int *a) { for (int k = 0; k < w[i]; k++) a[k] = w[k] + *w; }"
+>>> bound = bind_function(CParser().parse(text).ext[0], bind_file(CParser().parse("")))
+>>> body = bound.function.body.block_items
+>>> found = steady_reads(body, bound)
+>>> [CGenerator().visit(x) for node in body for x in walk_tree(node) if id(x) in found]
+['w[i]', '*w']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pycparser import c_ast
+
+from planish.frontend.c.analysis.scope import BoundNames, Symbol, written
+from planish.frontend.c.types.constants import walk_tree
+from planish.frontend.c.types.declarations import CArray, CPointer
+
+_STEPS = frozenset({"++", "--", "p++", "p--"})
+
+
+def steady_reads(nodes: Iterable[c_ast.Node], bound: BoundNames) -> frozenset[int]:
+    """The ids of the nodes that read such an element. A store through another address may still change it."""
+    parts = [x for node in nodes for x in walk_tree(node)]
+    unsteady: set[Symbol | None] = {bound.symbol(x) for x in parts if isinstance(x, c_ast.Decl)}
+    for node in nodes:
+        unsteady |= written(node, bound)
+    for x in parts:
+        match x:
+            case c_ast.Assignment(lvalue=target) | c_ast.UnaryOp(op="++" | "--" | "p++" | "p--", expr=target):
+                unsteady |= _stored_through(target, bound)
+            case _:
+                pass
+    return frozenset(id(x) for x in parts if _reads(x) and _is_steady(x, unsteady, bound))
+
+
+def _stored_through(target: c_ast.Node, bound: BoundNames) -> set[Symbol | None]:
+    """The arrays and addresses to whose elements an lvalue may belong, by its names."""
+    while isinstance(target, c_ast.ArrayRef | c_ast.StructRef):
+        target = target.name
+    found = {bound.symbol(x) for x in walk_tree(target) if isinstance(x, c_ast.ID)}
+    return {x for x in found if x is None or isinstance(x.ctype, CPointer | CArray)}
+
+
+def _reads(node: c_ast.Node) -> bool:
+    return isinstance(node, c_ast.ArrayRef) or (isinstance(node, c_ast.UnaryOp) and node.op == "*")
+
+
+def _is_steady(node: c_ast.Node, unsteady: set[Symbol | None], bound: BoundNames) -> bool:
+    for part in walk_tree(node):
+        match part:
+            case c_ast.ID() if id(part) not in bound.constants and bound.enumerator(part) is None:
+                if bound.symbol(part) is None or bound.symbol(part) in unsteady:
+                    return False
+            case c_ast.FuncCall() | c_ast.Assignment() | c_ast.StructRef() | c_ast.Cast():
+                return False
+            case c_ast.UnaryOp(op=op) if op in _STEPS:
+                return False
+            case _:
+                pass
+    return True
