@@ -1,6 +1,8 @@
 """`planish build FILE.c…`: a drop-in for each file, or C for one of MLIR, and a table of what was done.
 
 $ planish build gemm.c -o fast --function gemm
+$ planish build src/ --tune --budget 10m
+$ planish build build/compile_commands.json
 """
 
 from __future__ import annotations
@@ -15,14 +17,14 @@ from typing import Annotated
 import typer
 
 from planish.build.dump import STAGES, Stage, only_changed, print_stages
-from planish.cli.exits import OK, USER_ERROR, guarded, tell, tell_crashes
+from planish.build.project import ProjectFile, list_files
+from planish.cli.exits import OK, USER_ERROR, guarded, tell, tell_crashes, tell_interrupted
 from planish.cli.files import check_outputs, write_files
 from planish.cli.machines.device_build import build_on_device
 from planish.cli.machines.machine_build import build_for_machine
 from planish.cli.options import (
     Compiler,
     Defines,
-    Files,
     Floats,
     Fp,
     Function,
@@ -34,7 +36,9 @@ from planish.cli.options import (
     read_floats,
 )
 from planish.cli.terminal.progress import show_progress
+from planish.cli.tuning.project import tune_project
 from planish.cli.tuning.trials import StorePath, open_store
+from planish.cli.tuning.tune import ClusterName, Jobs, WorkerCount, check_budget, parse_budget
 from planish.core.cache import Cache
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.files import Input, read_input
@@ -53,10 +57,19 @@ from planish.run.toolchains.cross import compiler_for
 from planish.target.device import is_device
 from planish.target.load import load_target
 from planish.tuning.choices import read_record, with_known_choices
+from planish.tuning.farm.elsewhere import Elsewhere
+from planish.tuning.farm.farm_session import FarmWishes
+from planish.tuning.farm.profile import read_profile
 from planish.tuning.store.trial_store import TrialStore
 from planish.vliw.description import is_machine
 
 DEFAULT_FOLDER = Path("planish-out")
+NOTHING = ("E0104", "E0105", "E0108", "E0203")
+"""What is no error in a file that was found in a folder: it has no such function, no loop, nothing, or no function."""
+ProjectFiles = Annotated[
+    list[str],
+    typer.Argument(metavar="FILE.c|DIR|compile_commands.json", help="C files, or all of them.", show_default=False),
+]
 
 
 class StageName(StrEnum):
@@ -78,7 +91,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_mar
 @app.command()
 @guarded
 def build(
-    files: Files,
+    files: ProjectFiles,
     output: Annotated[Path, typer.Option("-o", metavar="DIR", help="Where the drop-ins go.")] = DEFAULT_FOLDER,
     target: Target = "native",
     function: Function = None,
@@ -132,6 +145,18 @@ def build(
         str | None,
         typer.Option("--replay", metavar="FILE", help="Take what this record of tuning has.", show_default=False),
     ] = None,
+    tune: Annotated[
+        bool, typer.Option("--tune", help="Search first: one budget for all nests, spent where most is gained.")
+    ] = False,
+    budget: Annotated[
+        str, typer.Option("--budget", metavar="60s|N", help="--tune: a time or trials, for all nests together.",
+                          callback=check_budget)
+    ] = "60s",
+    profile: Annotated[
+        str | None,
+        typer.Option("--profile", metavar="FILE", help="--tune: functions' shares of the time.", show_default=False),
+    ] = None,
+    cluster: ClusterName = "", jobs: Jobs = 0, workers: WorkerCount = None,
     report: Annotated[
         bool, typer.Option("--report", help="Say of each statement which operation it is, what runs it, and why.")
     ] = False,
@@ -141,6 +166,8 @@ def build(
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print errors only.")] = False,
 ) -> int:
     """Write a verified and faster drop-in for each C file, and C for each file of MLIR (`.mlir`).
+
+    A folder stands for all C files in it, compile_commands.json for those of a project with their own flags.
 
     DIR/FILE.c has the functions of FILE.c with the same signatures; every loop nest that was replaced stays in it for
     the calls that the new one does not cover. DIR/FILE.h declares them. The new code is checked beside the original on
@@ -157,25 +184,32 @@ def build(
         blas=check_name(blas) if blas is not None else None, ilp64=ilp64, raising=raising,
         choices=() if replay is None else read_record(read_input(replay, "a record of tuning").source),
     )  # fmt: skip
-    names = list(dict.fromkeys(files))
+    project = list_files(files, output)
+    names = [x.name for x in project]
     if is_machine(target):
         return build_for_machine(names, output, options, target, quiet)
     if is_device(target):
         return build_on_device(names, output, options, target, quiet, force)
-    known = open_store(store) if trials else None
+    known = open_store(store) if trials or tune else None
     if print_changed:
-        return _show_changed(names, options, known)
+        return _show_changed(project, options, known)
     if stop_after is not None:
-        return _show(names, options, (stop_after,), known)
+        return _show(project, options, (stop_after,), known)
     compiler = compiler_for(load_target(target), cc)
     if blas is not None:
         find_blas(blas, ilp64, compiler)
-    check_outputs(names, output, force)
+    for folder in dict.fromkeys(x.folder for x in project):
+        check_outputs([x.name for x in project if x.folder == folder], output / folder, force)
+    if tune:
+        assert known is not None
+        wishes = FarmWishes(all=parse_budget(budget), weights={} if profile is None else read_profile(profile))
+        if not tune_project(project, options, known, Elsewhere(cluster, jobs, workers, wishes), quiet):
+            return tell_interrupted(0, "all trials so far are in the store: without --tune they are used")
     if dump:
-        shown = _show(names, options, tuple(dump), known)
+        shown = _show(project, options, tuple(dump), known)
         if shown != OK:
             return shown
-    return _build(names, output, options, force, quiet, report, bool(dump), time_passes, known)
+    return _build(project, output, options, force, quiet, report, bool(dump), time_passes, known)
 
 
 def _read_instructions(names: Sequence[str]) -> Catalogue:
@@ -192,42 +226,50 @@ def _stages_of(name: str, options: Options, stages: tuple[Stage, ...], trials: T
     return print_stages(source, chosen, stages)
 
 
-def _show(names: list[str], options: Options, wanted: tuple[StageName, ...], trials: TrialStore | None) -> int:
+def _show(
+    project: Sequence[ProjectFile], options: Options, wanted: tuple[StageName, ...], trials: TrialStore | None
+) -> int:
     """The stages of every file on stdout, in the order in which a nest goes through them."""
     named = {x for w in wanted for x in stages_of(w.value)}
     stages: tuple[Stage, ...] = tuple(x for x in STAGES if x in named)
-    for name in names:
-        texts = _stages_of(name, options, stages, trials)
+    for file in project:
+        texts = _stages_of(file.name, file.options(options), stages, trials)
         sys.stdout.write("\n".join(texts[stage] for stage in stages))
     return OK
 
 
-def _show_changed(names: list[str], options: Options, trials: TrialStore | None) -> int:
+def _show_changed(project: Sequence[ProjectFile], options: Options, trials: TrialStore | None) -> int:
     """The stages of every file on stdout, of each only what the pass before has not shown already."""
-    for name in names:
-        texts = _stages_of(name, options, STAGES, trials)
+    for file in project:
+        texts = _stages_of(file.name, file.options(options), STAGES, trials)
         sys.stdout.write("\n".join(only_changed(texts)))
     return OK
 
 
 def _build(
-    names: list[str], folder: Path, options: Options, force: bool, quiet: bool, report: bool, to_stderr: bool,
-    time_passes: bool, trials: TrialStore | None,
+    project: Sequence[ProjectFile], folder: Path, options: Options, force: bool, quiet: bool, report: bool,
+    to_stderr: bool, time_passes: bool, trials: TrialStore | None,
 ) -> int:  # fmt: skip
     cache, times = Cache(), PassTimes()
     done: list[tuple[FileAccount, bool]] = []
     written: list[Path] = []
+    empty: list[str] = []
     failed = False
-    with show_progress(len(names), quiet) as progress:
-        for name in names:
-            progress.start(name)
+    with show_progress(len(project), quiet) as progress:
+        for file in project:
+            progress.start(file.name)
             try:
-                given = read_input(name)
+                given = read_input(file.name)
                 account, cached = build_cached(
-                    given.source, options, cache, force=force, tell=progress.tell, times=times, trials=trials
-                )
-                written += _write(given, account, folder)
+                    given.source, file.options(options), cache, force=force, tell=progress.tell, times=times,
+                    trials=trials,
+                )  # fmt: skip
+                written += _write(given, account, folder / file.folder)
             except PlanishError as error:
+                if file.found and error.diagnostic.code in NOTHING:
+                    empty.append(file.name)
+                    progress.finish()
+                    continue
                 # The other files are built all the same.
                 tell(error)
                 failed = True
@@ -235,11 +277,14 @@ def _build(
                 done.append((account, cached))
             progress.finish()
     _report(done, written, quiet, to_stderr)
+    if empty and not quiet:
+        print(f"nothing to build in {', '.join(empty)}", file=sys.stderr if to_stderr else sys.stdout)
     if time_passes:
         kept = "nothing was built: the results of an earlier build are in the store (--force builds anew)\n"
         sys.stderr.write(spell_times(times.seconds) if times.seconds else kept)
     for account, _ in done if report else ():
-        text = report_operations(read_input(account.name).source, options, account)
+        own = next(x.options(options) for x in project if x.name == account.name)
+        text = report_operations(read_input(account.name).source, own, account)
         print(text, end="", file=sys.stderr if to_stderr else sys.stdout)
     tell_crashes([f"`{x.function}` in {account.name}" for account, _ in done for x in account.functions
                   if x.lost == LOSSES["crash"]])  # fmt: skip

@@ -15,8 +15,9 @@ from typing import Annotated
 
 import typer
 
+from planish.build.project import MADE_BY
 from planish.cli.exits import OK, guarded
-from planish.cli.files import MADE_BY, check_writable, write_files
+from planish.cli.files import check_writable, write_files
 from planish.cli.options import Target
 from planish.cli.small import emit_small, parse_size
 from planish.cli.terminal.progress import show_progress

@@ -37,6 +37,8 @@ CODES = {
     "E0108": Code("a file is empty", "give a file with a loop nest"),
     "E0109": Code("a file is too large", "cut it into several files"),
     "E0110": Code("a function cannot be called with the sizes of --size", "give sizes that its declarations allow"),
+    "E0111": Code("a folder, or a compilation database, without C files", "name the files, or a folder that has some"),
+    "E0112": Code("a file is no compilation database", "write it with CMake, Bear or Meson: compile_commands.json"),
     "E0120": Code("a function cannot be called from Python", "use numbers and pointers to them"),
     "E0121": Code("several functions, and none was chosen", 'choose one with function="…"'),
     "E0122": Code("code for another processor cannot be called here", "build it with `planish build --target …`"),
@@ -237,6 +239,7 @@ CODES = {
     "E0927": Code("a nest cannot be tuned here", "tune a function that can be called, on the machine that it is for"),
     "E0928": Code("a search needs a package that is not here", "pip install 'planish[tune]'"),
     "E0929": Code("a record of tuning is none", "write one with `planish tune FILE --record`"),
+    "E0930": Code("a profile names no share of a function", "write lines as `gemm 45%`, or as `perf report` does"),
 }
 
 

@@ -18,7 +18,9 @@ from planish.run.processes.servant import Servant, ServantDiedError, ServantTime
 from planish.tuning.farm.coordinator import Coordinator
 from planish.tuning.farm.farm import FarmAnswer, FarmPiece
 from planish.tuning.farm.local_farm import LocalFarm
+from planish.tuning.farm.nest_run import NestRun
 from planish.tuning.farm.simulated_farm import SimulatedWorker
+from planish.tuning.farm.slow_workers import SlowWorkers
 from planish.tuning.farm.trial_batch import TrialBatch
 from planish.tuning.store.trial_store import TrialStore
 from planish.tuning.tuner import TuningBudget
@@ -57,11 +59,18 @@ def test_trials_are_those_of_one_worker(workers: tuple[SimulatedWorker, ...], tm
     assert len(found) >= 3 * 20 and {x for *_, x in found} == {"ok", "wrong"}
 
 
-def test_a_slow_worker_is_left_out_and_told_of(tmp_path: Path) -> None:
-    farm, batch = Simulation(several(6, w1=SimulatedWorker("w1", slowness=8))), TrialBatch(TrialStore(tmp_path / "s"))
+def test_a_slow_worker_is_left_out_and_told_of() -> None:
+    slow, workers = SlowWorkers(), Simulation(several(3)).workers()
+    run: NestRun = object()  # type: ignore[assignment]
     told: list[str] = []
-    assert len([*Coordinator(farm, plan(farm, batch, 4, 45), batch, tell=told.append).run()]) == 4
-    assert [x for x in told if "w1 is slow (builds take 8" in x or "w1 is slow (builds take 7" in x], told
+    for number in range(20):
+        worker = f"w{number % 3}"
+        answer = FarmAnswer(number, "done", None, worker, 16.0 if worker == "w1" else 2.0)
+        told += slow.hear(run, "build", answer)
+    assert told == ["w1 is slow (builds take 8.0 times as long as elsewhere): left out"]
+    assert slow.found(False, None, workers) == {"w1"}
+    assert slow.found(True, None, workers) == frozenset(), "it may be quick in races"
+    assert slow.found(False, None, workers[1:2]) == frozenset(), "there is no other one"
 
 
 def test_a_budget_for_all_goes_where_the_gain_is(tmp_path: Path) -> None:

@@ -158,7 +158,7 @@ def _tune(
 ) -> int:  # fmt: skip
     choices: list[NestChoice] = []
     code = OK
-    with _told(quiet) as progress:
+    with hearing(quiet) as progress:
         units = (TuningUnit(read_input(name).source, options) for name in names)
         for found in tune_units(units, wishes, store, elsewhere, progress):
             if isinstance(found, PlanishError):
@@ -185,7 +185,7 @@ def _tune(
 
 
 @contextmanager
-def _told(quiet: bool) -> Iterator[Progress]:
+def hearing(quiet: bool) -> Iterator[Progress]:
     """What hears of trials: a line on the terminal that is written over, or in a log one for each ten."""
     if sys.stderr.isatty():
         with show_progress(1, quiet) as bar:

@@ -45,6 +45,7 @@ class DaskFarm:
         self._futures: dict[int, Any] = {}
         self._asked: dict[int, Any] = {}
         self._answered: set[int] = set()
+        self._allowed: dict[int, frozenset[str]] = {}
         self._sites: dict[bytes, Any] = {}
         self._done: queue.Queue[tuple[int, Any]] = queue.Queue()
         self._machines: dict[str, BuildMachine | PlanishError] = {}
@@ -59,6 +60,7 @@ class DaskFarm:
         if time.monotonic() - self._looked > LOOK:
             self._looked = time.monotonic()
             self._look()
+            self._send_what_nobody_may_do()
         return self._workers
 
     def refusals(self) -> tuple[PlanishError, ...]:
@@ -77,6 +79,7 @@ class DaskFarm:
         while True:
             if self._client.status != "running":
                 self._return()
+            self.workers()
             left = 0.0 if out else min(0.2, deadline - time.monotonic())
             try:
                 number, future = self._done.get(timeout=left) if left > 0 else self._done.get_nowait()
@@ -93,6 +96,7 @@ class DaskFarm:
         """Forgets a task and its result."""
         self._pieces.pop(number, None)
         self._answered.discard(number)
+        self._allowed.pop(number, None)
         for kept in (self._futures, self._asked):
             future = kept.pop(number, None)
             if future is not None:
@@ -155,7 +159,17 @@ class DaskFarm:
             resources={TIMING: 1} if piece.timing else None,
         )  # fmt: skip
         self._futures[piece.number] = future
+        self._allowed[piece.number] = frozenset(preferred)
         self._listen(piece.number, future)
+
+    def _send_what_nobody_may_do(self) -> None:
+        """A piece whose workers are all gone is for others; so is one whose workers were not known yet."""
+        names = {x.name for x in self._workers}
+        for number, allowed in list(self._allowed.items()):
+            future = self._futures[number]
+            if names and not allowed & names and number not in self._answered and future.status == "pending":
+                self._send(self._pieces[number])
+                future.cancel()
 
     def _listen(self, number: int, future: Any) -> None:
         future.add_done_callback(lambda done: self._done.put((number, done)))

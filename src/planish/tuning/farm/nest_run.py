@@ -27,6 +27,16 @@ FIRST_STEP = 0.1
 """How much faster (the natural logarithm) the first points are expected to be that are better than all before."""
 
 
+@dataclass(frozen=True, slots=True)
+class PointFunctions:
+    """What is called for points, of a module, with arguments that travel: simulations have others."""
+
+    build: Callable[..., Any] = build_point
+    original: Callable[..., Any] = build_original
+    begin: Callable[..., Any] = begin_race
+    time: Callable[..., Any] = time_built
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class TrialWork:
     """A piece of work for a request: a function, its arguments, and the works whose results it needs besides."""
@@ -52,6 +62,7 @@ class NestRun:
     site: TuningSite
     kind: str | None = None
     weight: float = 1.0
+    functions: PointFunctions = PointFunctions()
     setup: RaceSetup | None = None
     reference: TrialWork | None = None
     refused: PlanishError | None = None
@@ -86,7 +97,7 @@ class NestRun:
         request = self.tuner.next_request()
         if request is None:
             return None
-        work = TrialWork("build", request, build_point, (self.site, request.point))
+        work = TrialWork("build", request, self.functions.build, (self.site, request.point))
         self._builds[request.number] = work
         return work
 
@@ -102,13 +113,13 @@ class NestRun:
             case "build" if isinstance(value, BuiltPoint):
                 self._built[work.request.number] = value
                 if work.request.number == 0:
-                    yield TrialWork("begin", work.request, begin_race, (self.site,), (work,))
+                    yield TrialWork("begin", work.request, self.functions.begin, (self.site,), (work,))
             case "build" if work.request.number == 0:
                 yield self._without_default(work.request, value)
             case "build":
                 self._hear(work.request, value)
             case "original" if isinstance(value, BuiltPoint):
-                yield TrialWork("begin", work.request, begin_race, (self.site,), (work,))
+                yield TrialWork("begin", work.request, self.functions.begin, (self.site,), (work,))
             case "original":
                 self._begin(work.request, self._failed)
             case "begin":
@@ -134,7 +145,7 @@ class NestRun:
 
     def _without_default(self, request: TrialRequest, found: Measurement) -> TrialWork:
         self._failed = found
-        return TrialWork("original", request, build_original, (self.site,))
+        return TrialWork("original", request, self.functions.original, (self.site,))
 
     def _take_reference(self, work: TrialWork, value: tuple[Measurement, RaceSetup | None]) -> Iterator[TrialWork]:
         assert work.request is not None
@@ -174,7 +185,7 @@ class NestRun:
                 self._racing[built.code] = number
             self._timed.add(number)
             needs = (self._builds[number], self.reference)
-            yield TrialWork("time", request, time_built, (self.setup, request.bound), needs)
+            yield TrialWork("time", request, self.functions.time, (self.setup, request.bound), needs)
 
     def _hear(self, request: TrialRequest, found: Measurement) -> None:
         built = self._built.pop(request.number, None)
