@@ -5,8 +5,8 @@
 >>> [(x.number, x.value) for x in farm.wait(10.0)], farm.now()
 ([(1, 1)], 2.0)
 
-What the coordinator itself takes on this machine is added to the clock if `charged`, and so are some seconds that a
-scheduler takes for each piece, one after the other.
+What the coordinator itself takes of the processor on this machine is added to the clock if `charged`, and so are some
+seconds that a scheduler takes for each piece, one after the other.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class SimulatedFarm:
         self._do, self._machine, self._scheduler, self._charged = do, machine, scheduler, charged
         self._rng, self._order = Random(seed), count()
         self._clock = self._scheduled = 0.0
-        self._mark = time.perf_counter()
+        self._mark = time.process_time()
         self._events: list[tuple[float, int, str, Any]] = []
         self._waiting: dict[bool, deque[FarmPiece]] = {False: deque(), True: deque()}
         self._idle: tuple[dict[str, None], dict[str, None]] = ({}, {})
@@ -102,7 +102,7 @@ class SimulatedFarm:
             self._give_out()
         if not out:
             self._clock = max(self._clock, end)
-        self._mark = time.perf_counter()
+        self._mark = time.process_time()
         return out
 
     def release(self, number: int) -> None:
@@ -119,7 +119,7 @@ class SimulatedFarm:
         """Nothing is left behind."""
 
     def _charge(self) -> None:
-        taken = time.perf_counter() - self._mark
+        taken = time.process_time() - self._mark
         self._mark += taken
         self.coordinating += taken
         if self._charged:
