@@ -44,7 +44,9 @@ class LoopFacts:
     row and nothing of it is read again; where the loop stores to other arrays as well, this is the one that it assigns
     to last, and what it does with the others does not depend on it, nor it on that. `fetch`: the instruction that
     fetches what such a loop assigns to arrays that are nowhere. `axis`: the axis of a device that its iterations are
-    spread over, "block_x" … "thread_z"; they are independent, and those on threads end together.
+    spread over, "block_x" … "thread_z"; they are independent, and those on threads end together. `masked`: the
+    instruction stores only where another value than an element's own is chosen, and reads under the conditions of
+    choices.
     """
 
     parallel: bool = False
@@ -57,6 +59,7 @@ class LoopFacts:
     stream: str = ""
     fetch: str = ""
     axis: str = ""
+    masked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

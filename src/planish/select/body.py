@@ -35,13 +35,15 @@ class LaneAddress:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A row that is written: each iteration puts the lowest `width` bits of a term at its address."""
+    """A row that is written: each iteration puts the lowest `width` bits of a term at its address; where there is a
+    `guard`, only where this holds, and nothing is put elsewhere."""
 
     row: str
     offset: int
     step: int
     width: int
     value: Node
+    guard: Node | None = None
 
 
 class NoBody(Exception):
@@ -51,7 +53,8 @@ class NoBody(Exception):
 @dataclass(slots=True)
 class LaneBody:
     """A strip of `lanes` iterations. `definition` is all of it; `scalars`: operands that are no memory; `extents`: the
-    bits of rows; `elements`: the bits of what they consist of."""
+    bits of rows; `elements`: the bits of what they consist of; `read_where`: rows of which an iteration reads its own
+    element where a condition holds, and nothing elsewhere."""
 
     definition: Definition
     lanes: int
@@ -60,6 +63,7 @@ class LaneBody:
     scalars: frozenset[str]
     extents: Mapping[str, int]
     elements: Mapping[str, int]
+    read_where: Mapping[str, Node] = field(default_factory=dict)
     _known: dict[Node, LaneAddress | None] = field(default_factory=dict)
     _fixed: dict[Node, bool] = field(default_factory=dict)
     _whole: dict[Node, Node] = field(default_factory=dict)
@@ -67,7 +71,12 @@ class LaneBody:
     @property
     def leaves(self) -> list[Node]:
         """What is read, each once."""
-        return [x for x in walk([x.value for x in self.outputs]) if x.op == "bits"]
+        return [x for x in walk(self.roots) if x.op == "bits"]
+
+    @property
+    def roots(self) -> list[Node]:
+        """What is stored, and where."""
+        return [x.value for x in self.outputs] + [x.guard for x in self.outputs if x.guard is not None]
 
     def address(self, leaf: Node) -> LaneAddress | None:
         """Where a leaf reads; None for what is no read of memory at an affine place."""

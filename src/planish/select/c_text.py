@@ -31,6 +31,7 @@ class IntrinsicDialect:
     """The intrinsics of an architecture that are no instructions of a library: `types` by bits; `load` and `store` by
     bits, of an address and a register; `splat` by bits and width, of a number; `widen` by bits before and after, of a
     register, whose new bits are anything; `part` by bits before and after and the first bit, of a register;
+    `masked_load` by bits and width, of a mask and an address; `masked_store` of an address, a mask and a register;
     `intrinsic` says what an instruction is called; `ordered`: compilers leave loads in the order of the text."""
 
     isa: str
@@ -40,6 +41,8 @@ class IntrinsicDialect:
     splat: Mapping[tuple[int, int], str]
     widen: Mapping[tuple[int, int], str] = field(default_factory=dict)
     part: Mapping[tuple[int, int, int], str] = field(default_factory=dict)
+    masked_load: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    masked_store: Mapping[tuple[int, int], str] = field(default_factory=dict)
     intrinsic: Callable[[Entry], str | None] = lambda entry: entry.name
     ordered: bool = False
 
@@ -56,7 +59,12 @@ def _x86() -> IntrinsicDialect:
     }  # fmt: skip
     masks = {8: "__mmask8", 16: "__mmask16", 32: "__mmask32", 64: "__mmask64"}
     widen = {(low, high): f"{words[high]}_castsi{low}_si{high}({{}})" for low in types for high in types if low < high}
-    return IntrinsicDialect("x86", {**masks, **types}, load, store, splat, widen)
+    chosen = [(bits, width) for bits in types for width in kinds]
+    masked_load = {(x, y): f"{words[x]}_maskz_loadu_{kinds[y][0]}({{}}, {{}})" for x, y in chosen}
+    masked_store = {(x, y): f"{words[x]}_mask_storeu_{kinds[y][0]}({{}}, {{}}, {{}})" for x, y in chosen}
+    return IntrinsicDialect(
+        "x86", {**masks, **types}, load, store, splat, widen, masked_load=masked_load, masked_store=masked_store
+    )
 
 
 def _arm() -> IntrinsicDialect:
@@ -102,6 +110,8 @@ def write_statements(
     return _Writer(dialect, names, frozenset(scalars)).statements(stores)
 
 
+_LOADS = ("load", "masked load")
+_UNNAMED = ("scalar", "masked")
 _Key = TypeVar("_Key")
 _Known = TypeVar("_Known")
 
@@ -114,25 +124,25 @@ class _Writer:
 
     def statements(self, stores: Sequence[Store]) -> list[str]:
         values = list(in_order([value for value, _, _ in stores]))
-        registers = [x for x in values if x.kind != "scalar"]
+        registers = [x for x in values if x.kind not in _UNNAMED]
         # Operands are the user's expressions, in which such names do not occur.
         texts = {x: f"planish_v{at}" for at, x in enumerate(registers)}
         texts |= {x: self.scalar(x) for x in values if x.kind == "scalar"}
         lines: list[str] = []
-        later = Counter(str(x.detail[0]) for x in registers if x.kind == "load")
+        later = Counter(str(x.detail[0]) for x in registers if x.kind in _LOADS)
         waiting: list[Store] = []
         made: set[Value] = set()
         for at, store in enumerate(stores):
             # Where loads keep their place in the text, those of the next store begin before what this one waits for.
             ahead = stores[at + 1][:1] if self.dialect.ordered and at + 1 < len(stores) else ()
-            early = [x for x in in_order(ahead) if x.kind == "load"]
-            fresh = [x for x in (*early, *in_order([store[0]])) if x.kind != "scalar" and x not in made]
+            early = [x for x in in_order(ahead) if x.kind in _LOADS]
+            fresh = [x for x in (*early, *in_order([store[0]])) if x.kind not in _UNNAMED and x not in made]
             fresh = list(dict.fromkeys(fresh))
             if self.dialect.ordered:
-                fresh.sort(key=lambda x: x.kind != "load")
+                fresh.sort(key=lambda x: x.kind not in _LOADS)
             made.update(fresh)
             lines += [f"const {self.kind(x)} {texts[x]} = {self.value(x, texts)};" for x in fresh]
-            later.subtract(str(x.detail[0]) for x in fresh if x.kind == "load")
+            later.subtract(str(x.detail[0]) for x in fresh if x.kind in _LOADS)
             # Registers are free the sooner; of a row that is read again all is read before.
             waiting.append(store)
             ready = [x for x in waiting if not later[x[1]]]
@@ -142,6 +152,12 @@ class _Writer:
 
     def stored(self, store: Store, texts: Mapping[Value, str]) -> str:
         value, row, offset = store
+        if value.kind == "masked":
+            (width,), (inner, mask) = value.detail, value.args
+            assert isinstance(width, int)
+            text = self.known(self.dialect.masked_store, (value.bits, width))
+            given = self.cast(texts[inner], inner, self.type(value.bits))
+            return text.format(self.place(row, offset), texts[mask], given) + ";"
         given = self.cast(texts[value], value, self.type(value.bits))
         return self.known(self.dialect.store, value.bits).format(self.place(row, offset), given) + ";"
 
@@ -181,6 +197,11 @@ class _Writer:
                 row, offset = x.detail
                 assert isinstance(row, str) and isinstance(offset, int)
                 return self.known(self.dialect.load, x.bits).format(self.place(row, offset))
+            case "masked load":
+                row, offset, width = x.detail
+                assert isinstance(row, str) and isinstance(offset, int) and isinstance(width, int)
+                load = self.known(self.dialect.masked_load, (x.bits, width))
+                return load.format(texts[x.args[0]], self.place(row, offset))
             case "constant" | "splat":
                 return self.repeated(x)
             case "call":
@@ -195,6 +216,8 @@ class _Writer:
                 return self.known(self.dialect.part, key).format(texts[x.args[0]])
             case "scalar":
                 return self.scalar(x)
+            case "masked":
+                raise AssertionError("what is stored has no name of its own")
 
     def repeated(self, x: Value) -> str:
         """Lanes that have a period: a mask, a broadcast, or bytes in memory."""

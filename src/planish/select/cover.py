@@ -36,6 +36,8 @@ _LEAST = 0.1
 _NEAR, _FEW = 1.5, 300
 """Registers that cost no more than so many times what lanes do at least are taken; else other ways are looked at, as
 long as few demands were."""
+_DEEPEST = 120
+"""So many demands may be made of each other."""
 _UNKNOWN = np.iinfo(np.int64).min
 
 
@@ -79,7 +81,7 @@ class Cover:
         demand = rerolled(demand, self.body)
         if demand in self._known:
             return self._known[demand]
-        if demand in self._open or self.asked >= self.steps:
+        if demand in self._open or len(self._open) > _DEEPEST or self.asked >= self.steps:
             return None
         self.asked += 1
         self._open.add(demand)
@@ -147,7 +149,32 @@ class Cover:
         # Lanes that do not matter may lie where nothing is to be read.
         if place is None or place[1] < 0 or place[1] + demand.bits > self.body.extents[place[0]]:
             return None
+        if place[0] in self.body.read_where:
+            return self._masked_load(demand, *place)
         return self._leaf("load", demand.bits, place, LOAD)
+
+    def _masked_load(self, demand: Demand, row: str, offset: int) -> Solution | None:
+        """A load of the lanes of which something is read."""
+        width = self.body.elements[row]
+        if offset % width or demand.bits % width:
+            return None
+        count, first = demand.bits // width, offset // width
+        lanes = [(self.body.read_where[row], first + at) for at in range(count)]
+        mask = self.find(Demand.of(count, 1, lanes)) if first + count <= self.body.lanes else None
+        return mask and self._made("masked load", demand.bits, (row, offset, width), (mask,), LOAD)
+
+    def stored_where(self, value: Solution, width: int, lanes: Sequence[Lane]) -> Solution | None:
+        """A register of which the lanes are stored in which a condition holds."""
+        mask = self.find(Demand.of(len(lanes), 1, lanes))
+        return mask and self._made("masked", value.value.bits, (width,), (value, mask), 0.0)
+
+    def _made(
+        self, kind: Kind, bits: int, detail: tuple[object, ...], given: Sequence[Solution], cost: float
+    ) -> Solution:  # fmt: skip
+        value = self.program.make(kind, bits, detail, [x.value for x in given])
+        self._costs[value] = cost
+        values = frozenset(y for x in given for y in x.values) | {value}
+        return Solution(value, values, self.cost(values))
 
     def _leaf(self, kind: Kind, bits: int, detail: tuple[object, ...], cost: float) -> Solution:
         value = self.program.make(kind, bits, detail)
@@ -206,9 +233,7 @@ class Cover:
         whole = self._called(row, wide, way)
         if whole is None:
             return None
-        value = self.program.make("part", demand.bits, (half * demand.bits,), (whole.value,))
-        self._costs[value] = 0.0
-        return Solution(value, whole.values | {value}, self.cost(whole.values | {value}))
+        return self._made("part", demand.bits, (half * demand.bits,), (whole,), 0.0)
 
     # Shuffles.
 
@@ -297,7 +322,7 @@ class Cover:
     def gathered(self, demand: Demand, width: int = 0) -> Solution | None:
         """Lanes of memory, or of what is computed in order in lanes of a width, brought together."""
         found = find_sources(demand, self.body, width or demand.width)
-        if found is None:
+        if found is None or any(not isinstance(x, Demand) and x[0] in self.body.read_where for x in found[0]):
             return None
         sources, lanes = found
         given = [self.find(x) if isinstance(x, Demand) else self._leaf("load", demand.bits, x, LOAD) for x in sources]
@@ -392,18 +417,13 @@ class Cover:
                 return None  # the same lanes from a register with holes, or a run across two registers
             inner.append(made)
         args: list[Solution] = []
-        values: frozenset[Value] = frozenset()
         for operand, x in zip(instruction.operands, inner, strict=True):
             found = self._operand(operand, x)
             if found is None:
                 return None
             args.append(found)
-            values |= found.values
         detail = instruction.entry, tuple(sorted(instruction.fixed.items()))
-        made_value = self.program.make("call", demand.bits, detail, [y.value for y in args])
-        self._costs[made_value] = cost
-        values |= {made_value}
-        return Solution(made_value, values, self.cost(values))
+        return self._made("call", demand.bits, detail, args, cost)
 
     def cost(self, values: Collection[Value]) -> float:
         """What some values cost together. Of pairs half, while one half alone is asked for."""

@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from planish.core.cache import key
+from planish.core.recursion_limit import deep
 from planish.ir.nest import Array, For
 from planish.ir.text.printer import print_kernel
 from planish.isa.collection import load_collection
@@ -28,12 +29,11 @@ from planish.isa.costs.tables import load_costs
 from planish.isa.instruction import Instruction, make_instruction
 from planish.isa.select.instruction_text import InstructionFinder
 from planish.isa.select.lane_values import NoCover
-from planish.isa.semantics.node import Node
 from planish.isa.shipped import extension
 from planish.select.body import LaneBody, Output
 from planish.select.c_text import DIALECTS, Store, write_statements
-from planish.select.cover import Cover
-from planish.select.demand import Demand
+from planish.select.cover import Cover, Solution
+from planish.select.demand import Demand, Lane
 from planish.select.factored.lane_functions import usable
 from planish.select.gathers import Gatherer
 from planish.select.lane_table import LaneTable
@@ -139,12 +139,21 @@ def as_instruction(strip: Strip, stores: tuple[Store, ...], registers: VectorExt
 
 def cover_strip(strip: Strip, registers: VectorExtension) -> tuple[tuple[Store, ...], float]:
     """The proven stores of a strip and what they cost; NoCover where there are none."""
+    try:
+        with deep():
+            return _covered(strip, registers)
+    except RecursionError:
+        raise NoCover("its values are nested too deep for the search") from None
+
+
+def _covered(strip: Strip, registers: VectorExtension) -> tuple[tuple[Store, ...], float]:
     body = strip.body
     cover, proof = cover_for(body, registers), Proof(body, registers.isa)
     stores: list[Store] = []
     values: set[Value] = set()
-    for row, offset, width, channels in channels_of(body.outputs):
-        lanes = [(channel, at) for at in range(body.lanes) for channel in channels]
+    for side in channels_of(body.outputs):
+        row, offset, width = side[0].row, side[0].offset, side[0].width
+        lanes = [(channel.value, at) for at in range(body.lanes) for channel in side]
         bits = next((x for x in registers.widths if len(lanes) * width % x == 0), None)
         if bits is None:
             raise NoCover(f"{len(lanes)} lanes of {width} bits are no whole registers")
@@ -156,12 +165,26 @@ def cover_strip(strip: Strip, registers: VectorExtension) -> tuple[tuple[Store, 
             if found is None:
                 bound = " before the search ended at its bound" if cover.is_cut_off else ""
                 raise NoCover(f"no instructions of {registers.isa} were found for `{row}`{bound}")
+            guard = side[0].guard
+            if guard is not None:
+                found = _masked(cover, proof, found, width, [(guard, first + at) for at in range(count)])
             wrong = proof.wrong_lane(found.value, wanted, width)
             if wrong is not None:
                 raise NoCover(f"the instructions for `{row}` are not proven at iteration {wanted[wrong][1]}")
             stores.append((found.value, row, offset + width * first))
             values |= found.values
     return tuple(stores), cover.cost(values)
+
+
+def _masked(cover: Cover, proof: Proof, found: Solution, width: int, guards: Sequence[Lane]) -> Solution:
+    """A register that is stored where a condition holds; NoCover where there are no instructions, or no proof."""
+    made = cover.stored_where(found, width, guards)
+    if made is None:
+        raise NoCover("no instructions were found for where something is stored")
+    wrong = proof.wrong_lane(made.value.args[1], guards, 1)
+    if wrong is not None:
+        raise NoCover(f"where something is stored is not proven at iteration {guards[wrong][1]}")
+    return made
 
 
 def cover_for(body: LaneBody, registers: VectorExtension) -> Cover:
@@ -175,9 +198,9 @@ def cover_for(body: LaneBody, registers: VectorExtension) -> Cover:
     )  # fmt: skip
 
 
-def channels_of(outputs: Sequence[Output]) -> Iterator[tuple[str, int, int, list[Node]]]:
-    """What is written, row by row: the bit offset of the first element, the bits of one, and the terms of those that an
-    iteration writes side by side. NoCover where there is something between what iterations write."""
+def channels_of(outputs: Sequence[Output]) -> Iterator[list[Output]]:
+    """What is written, row by row: what an iteration writes side by side. NoCover where there is something between what
+    iterations write, or some of it is written under a condition."""
     rows: dict[tuple[str, int, int], list[Output]] = {}
     for x in outputs:
         rows.setdefault((x.row, x.width, x.step), []).append(x)
@@ -189,7 +212,9 @@ def channels_of(outputs: Sequence[Output]) -> Iterator[tuple[str, int, int, list
             # Lanes that go down have a step below 0, and nothing lies beside the first one.
             if not side or [x.offset for x in side] != list(range(start, start + step, width)):
                 raise NoCover(f"lanes of `{row}` are not written one after another")
-            yield row, start, width, [x.value for x in side]
+            if len(side) > 1 and any(x.guard is not None for x in side):
+                raise NoCover(f"channels of `{row}` are stored under conditions")
+            yield side
             found = found[len(side) :]
 
 

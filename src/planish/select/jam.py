@@ -47,6 +47,11 @@ def jam(whole: Strip, parts: Sequence[Strip], stores: Sequence[Store]) -> tuple[
             place = renaming.place(output.row, output.offset)
             if wanted is None or (wanted.row, wanted.offset) != place:
                 raise NoCover("groups of its rows do not store what all of them do")
+            if (output.guard is None) != (wanted.guard is None):
+                raise NoCover("groups of its rows do not store under the same conditions")
+            if output.guard is not None and wanted.guard is not None:
+                if not same(renaming.term(output.guard), wanted.guard, 1):
+                    raise NoCover("groups of its rows do not store under the same conditions")
             if not same(renaming.term(output.value), wanted.value, output.width):
                 raise NoCover("groups of its rows do not compute what all of them do")
         made += renamed(stores, renaming, program)
@@ -112,6 +117,8 @@ def _detail(x: Value, renaming: Renaming) -> tuple[object, ...]:
     match x.kind, x.detail:
         case "load", (str(row), int(offset)):
             return renaming.place(row, offset)
+        case "masked load", (str(row), int(offset), int(width)):
+            return *renaming.place(row, offset), width
         case (("splat" | "scalar"), (width, tuple(lanes))):
             return width, tuple(renaming.term(y) if isinstance(y, Node) else y for y in lanes)
         case _:

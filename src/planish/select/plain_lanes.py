@@ -22,12 +22,11 @@ def plain_cost(body: LaneBody, bits: int) -> float:
     """Cycles of throughput of a strip in registers of so many bits: two instructions start in each. Elements are loaded
     and widened, and narrowed when they are stored; those that lie apart are brought together, or apart, by one more for
     each register that they lie in."""
-    outputs = [x.value for x in body.outputs]
     registers = -(-body.lanes * _WIDTH // bits)
     places = [(x, body.address(x)) for x in body.leaves]
     loads = sum(2 + _apart(y.step, int(x.attr[1])) for x, y in places if y is not None)
     stores = sum(1 + _apart(x.step, x.width) for x in body.outputs)
-    operators = sum(_instructions(x) for x in computed(*outputs) if not body.is_leaf(x))
+    operators = sum(_instructions(x) for x in computed(*body.roots) if not body.is_leaf(x))
     return (loads + operators + stores) * registers * _CYCLES
 
 

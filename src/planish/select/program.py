@@ -12,14 +12,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-Kind = Literal["load", "constant", "splat", "scalar", "call", "part"]
+Kind = Literal["load", "masked load", "masked", "constant", "splat", "scalar", "call", "part"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Value:
     """A register, mask or scalar. `detail`: (row, bit offset) of a load; (width, lanes) of a constant; (width, term) of
     a splat; (entry, fixed immediates) of a call, whose arguments are its operands in order; (first bit,) of a part of a
-    register, which has a name of its own."""
+    register, which has a name of its own; (row, bit offset, width) of a masked load, whose argument says which lanes
+    are read; (width,) of a register of which the lanes are stored that the second argument says."""
 
     kind: Kind
     bits: int

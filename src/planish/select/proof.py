@@ -76,7 +76,8 @@ class Proof:
 
     def _segments(self, value: Value) -> Segments:
         match value.kind:
-            case "load":
+            case "load" | "masked load":
+                # What is not read is not asked for where it matters (see `strip`).
                 row, offset = str(value.detail[0]), value.detail[1]
                 assert isinstance(offset, int)
                 return ((0, value.bits, build.bits(row, const(offset), value.bits)),)
@@ -90,6 +91,8 @@ class Proof:
                 (start,) = value.detail
                 assert isinstance(start, int)
                 return tuple(_inside(self.segments(value.args[0]), start, value.bits))
+            case "masked":
+                return self.segments(value.args[0])
         raise AssertionError(value.kind)
 
     def _called(self, value: Value) -> Segments:

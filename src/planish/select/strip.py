@@ -14,15 +14,16 @@ kernel strip(m0: u8[16], m1: u8[17]) { for l in 0 .. 16 { m0[l] = u8(i32(m1[l + 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 
-from planish.ir.expr import Binary, Cast, Const, Expr, Load, Select, Var, type_of
+from planish.ir.conditional_accesses import ReadConditions, TooMany, conditional_store, read_always
+from planish.ir.expr import Binary, Cast, Const, Expr, Load, Var, type_of
 from planish.ir.index.polynomial import Polynomial, build, constant, normal, polynomial, sub
 from planish.ir.nest import Array, Assign, Block, For, Kernel, Let, Reduce, Scalar, Stmt
 from planish.ir.text.printer import print_expr
-from planish.ir.traverse import children, substitute_block, walk_expr, with_children
-from planish.ir.types import BOOL, INDEX
+from planish.ir.traverse import children, expressions, substitute_block, walk_expr, with_children
+from planish.ir.types import INDEX
 from planish.isa.select.lane_values import LaneNest, NoCover, Reader
 from planish.isa.semantics import build as semantic
 from planish.isa.semantics.definition import Definition, LaneLoop, Operand, Put
@@ -44,8 +45,9 @@ class Strip:
     scalars: Mapping[str, Expr]
 
 
-def read_strip(loop: For, arrays: Mapping[str, Array]) -> Strip:
-    """The strip of a loop over a constant number of lanes from 0; NoCover where it is none."""
+def read_strip(loop: For, arrays: Mapping[str, Array], conditional: Container[str] = ()) -> Strip:
+    """The strip of a loop over a constant number of lanes from 0; NoCover where it is none. `conditional`: arrays to
+    which nothing but what is chosen instead of an element's own value is stored."""
     if loop.lower != Const(0, INDEX) or not isinstance(loop.upper, Const) or loop.step != 1:
         raise NoCover("it does not run over a constant number of lanes from 0")
     reader = _Operands(loop.var, int(loop.upper.value), arrays)
@@ -59,7 +61,9 @@ def read_strip(loop: For, arrays: Mapping[str, Array]) -> Strip:
     )
     rows = {name: (text, reader.least[name]) for text, name in reader.rows.items()}
     values = {name: text for text, name in reader.names.items()}
-    return Strip(kernel, _body_of(kernel, plain), rows, values, reader.places, reader.given)
+    guarded = frozenset(name for name, kind in reader.kinds.items() if kind.name in conditional)
+    body = _body_of(kernel, plain, guarded, {row: kind.name for row, kind in reader.kinds.items()})
+    return Strip(kernel, body, rows, values, reader.places, reader.given)
 
 
 def _statements(loop: For, reader: _Operands) -> list[Let | Assign]:
@@ -86,10 +90,10 @@ def _statements(loop: For, reader: _Operands) -> list[Let | Assign]:
         if not all(reader.are_apart(x.index, y) for y in written.get(x.array, ())):
             raise NoCover("two assignments may write one element")
         written.setdefault(x.array, []).append(x.index)
-    always = {y for x in made for y in _always_read(x.value)}
+    always = {y for x in made for y in read_always(x.value)}
     for x in made:
         for y in walk_expr(x.value):
-            if isinstance(y, Load) and y not in always:
+            if isinstance(y, Load) and y not in always and not reader.moves(y):
                 raise NoCover(f"`{print_expr(y)}` is read under a condition only")
     before: set[str] = set()
     for x in made:
@@ -102,23 +106,6 @@ def _statements(loop: For, reader: _Operands) -> list[Let | Assign]:
         if isinstance(x, Assign):
             before.add(x.array)
     return made
-
-
-def _always_read(x: Expr) -> Iterator[Load]:
-    """What is read whenever an expression is evaluated: an instruction would read the rest as well, though there may be
-    no such element."""
-    match x:
-        case Select(condition=condition, then=then, otherwise=otherwise):
-            yield from _always_read(condition)
-            either = set(_always_read(otherwise))
-            yield from (y for y in _always_read(then) if y in either)
-        case Binary(op="and" | "or", left=left) if type_of(x) == BOOL:
-            yield from _always_read(left)
-        case _:
-            if isinstance(x, Load):
-                yield x
-            for y in children(x):
-                yield from _always_read(y)
 
 
 def _as_assignment(x: Stmt) -> Assign:
@@ -253,26 +240,59 @@ def _is_widened(x: Expr) -> bool:
     return isinstance(x, Cast) and type_of(x.operand).is_int and type_of(x.operand) != INDEX
 
 
-def _body_of(kernel: Kernel, loop: For) -> LaneBody:
+def _body_of(kernel: Kernel, loop: For, guarded: Container[str], called: Mapping[str, str]) -> LaneBody:
     arrays = {x.name: x for x in kernel.arrays}
     assert isinstance(loop.upper, Const)
     lanes = int(loop.upper.value)
     counter = var(loop.var, lanes)
-    puts = []
+    counters = {loop.var: counter}
+    puts: list[Put] = []
+    stores: list[tuple[Node, Node | None]] = []
     names: dict[str, Node] = {}
+    values: dict[str, Expr] = {}
+    reads = ReadConditions(values)
+    reader = Reader(arrays, LaneNest("", Const(0, INDEX), Const(0, INDEX), loop.var, lanes), names=names)
     for x in loop.body.body:
         assert isinstance(x, Let | Assign)
         target, place = (x.array, x.index[0]) if isinstance(x, Assign) else ("", Const(0, INDEX))
         reader = Reader(arrays, LaneNest(target, place, x.value, loop.var, lanes), names=names)
         if isinstance(x, Let):
-            names[x.var] = reader.value(x.value, {loop.var: counter})
+            names[x.var], values[x.var] = reader.value(x.value, counters), x.value
+            if isinstance(x.value, Load):
+                reads.read(x.value)  # it is read whether it is used or not
             continue
         width = arrays[x.array].type.bits
-        offset = semantic.multiply(reader.place(x.index[0], {loop.var: counter}), const(width))
-        puts.append(Put(x.array, offset, width, reader.value(x.value, {loop.var: counter})))
+        offset = semantic.multiply(reader.place(x.index[0], counters), const(width))
+        puts.append(Put(x.array, offset, width, reader.value(x.value, counters)))
+        own = Load(x.array, x.index, arrays[x.array].type)
+        found = conditional_store(x.value, own, values) if x.array in guarded else None
+        if found is None and x.array in guarded:
+            raise NoCover(f"`{x.array}` is stored to under a condition, and it is not known which")
+        try:
+            if found is None:
+                reads.read(x.value)
+                stores.append((puts[-1].value, None))
+            else:
+                reads.store(x.value, own)
+                stores.append((reader.value(found.value, counters), reader.truth(found.guard, counters)))
+        except TooMany:
+            raise NoCover("too many conditions under which something is read") from None
     operands = [
         Operand(x.name, x.type.bits * int(x.shape[0].value)) for x in kernel.arrays if isinstance(x.shape[0], Const)
     ]
     scalars = [Operand(x.name, x.type.bits, "immediate") for x in kernel.scalars]
     definition = Definition((*operands, *scalars), None, (LaneLoop(loop.var, lanes, tuple(puts)),))
-    return read_body(definition, {x.name: x.type.bits for x in kernel.arrays})
+    body = read_body(definition, {x.name: x.type.bits for x in kernel.arrays})
+    made = [replace(x, value=value, guard=guard) for x, (value, guard) in zip(body.outputs, stores, strict=True)]
+    where = {cell.array: reader.truth(x, counters) for cell, x in reads.conditions().items() if cell.array in arrays}
+    for row in where:
+        _check_own(row, called[row], loop)
+    return replace(body, outputs=tuple(made), read_where=where)
+
+
+def _check_own(row: str, array: str, loop: For) -> None:
+    """Raises NoCover where lanes read others than their own element of a row that is read under conditions."""
+    for x in loop.body.body:
+        for y in (z for e in expressions(x) for z in walk_expr(e)):
+            if isinstance(y, Load) and y.array == row and y.index != (Var(loop.var, INDEX),):
+                raise NoCover(f"`{print_expr(replace(y, array=array))}` is read under a condition only")

@@ -89,7 +89,7 @@ void f(int n, int *d) { int k, i, j; for (k = 0; k < n; k++) for (i = 0; i < n; 
 void f(int n, int *a) { for (int t = 0; t < n; t++) for (int i = 0; i < n; i++) if (i + 1 < n && a[i] > a[i + 1]) {
   int u = a[i]; a[i] = a[i + 1]; a[i + 1] = u; } }
 
-/// not_read_in_every_case_stops regions=0
+/// not_read_in_every_case regions=1
 void f(int n, int *a, const int *b) { for (int i = 0; i < n; i++) if (b[i] > 1 && a[i] > 2) a[i] = b[i]; }
 
 /// clamp_if_else regions=1
@@ -104,7 +104,7 @@ void f(int n, float *a, const float *b) {
 int f(int n, const int *a, const int *b) {
   int s = 0; for (int i = 0; i < n; i++) { if (a[i] > 0) { if (b[i] > 1) s += a[i]; else s -= b[i]; } else s = s + 1; } return s; }
 
-/// if_in_data_if_stops regions=0
+/// if_in_data_if regions=1
 void f(int n, float *a, const float *b) { for (int i = 0; i < n; i++) if (b[i] > 1) a[i] = b[i]; }
 
 /// chained regions=1

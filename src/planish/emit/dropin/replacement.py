@@ -66,7 +66,7 @@ def replace_region(
     for type in (*(x.type for x in kernel.scalars), *(x.type for x in copied)):
         refuse_bf16(type)
     name = name_of(region) + suffix
-    kernel = store_changes(kernel, region.conditional_stores)
+    kernel = store_changes(kernel, region.conditional_stores, region.guarded)
     text = emit_function(
         kernel, name, threads=threads, strict=strict, own_functions=not strict, noalias=True, comment=comment,
         reserved=reserved, catalogue=catalogue, exact=settings.floats == "strict", declared=dict(region.declared),

@@ -2,7 +2,8 @@
 
 `if (x < a[i]) a[i] = x;` is read as a choice between two values that is stored in every case. What is stored without a
 need might be seen by others: by a thread that reads it, or by whoever keeps the memory from being written. Where only
-changes are stored, something is stored only where the original stores, too.
+changes are stored, something is stored only where the original stores, too; where the value is a choice between a new
+one and the element's own, the store gets the condition of that.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.ir.text.printer import print_stmt
@@ -24,25 +25,35 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.ir.conditional_accesses import ConditionalStore, conditional_store, read_in_any_case
 from planish.ir.expr import Binary, Compare, Const, Expr, Load, Var, type_of
 from planish.ir.nest import Assign, Block, For, If, Kernel, Let, Reduce, Stmt
-from planish.ir.traverse import bindings, map_block, used_names, walk
+from planish.ir.traverse import bindings, blocks_of, map_block, used_names, walk, with_blocks, with_body
 
 
-def store_changes(kernel: Kernel, arrays: Collection[str]) -> Kernel:
-    """The kernel where nothing but changes are stored to some arrays. PlanishError E0715 where an instruction stores to
-    one of them, which asks for no condition."""
+def store_changes(kernel: Kernel, arrays: Collection[str], guarded: Collection[str] = ()) -> Kernel:
+    """The kernel where nothing is stored to some arrays but where another value than an element's own is chosen, or,
+    where that is no choice, but changes; of those that are `guarded` nothing is read elsewhere either. PlanishError
+    E0715 where an instruction that asks for no condition stores to one of them, or it is not known what is chosen."""
     if not arrays:
         return kernel
+    _refuse_unguarded(kernel, guarded)
     for loop in (x for x in walk(kernel.body) if isinstance(x, For) and (x.facts.instruction or x.facts.stream)):
+        if loop.facts.masked:
+            continue
         for stored in (x.array for x in walk(loop.body) if isinstance(x, Assign | Reduce) and x.array in arrays):
             message = f"`{stored}` is stored to in any case by {loop.facts.instruction or loop.facts.stream}"
             raise PlanishError(Diagnostic("E0715", message, loop.span))
     taken = {*used_names(kernel), *bindings(kernel.body)}
 
-    def guarded(stmt: Stmt) -> Stmt | tuple[Stmt, ...]:
-        if not isinstance(stmt, Assign | Reduce) or stmt.array not in arrays:
+    def only_changes(stmt: Stmt) -> Stmt | tuple[Stmt, ...]:
+        if isinstance(stmt, For) and stmt.facts.masked:
             return stmt
+        if not isinstance(stmt, Assign | Reduce) or stmt.array not in arrays:
+            return with_blocks(stmt, [inside(x) for x in blocks_of(stmt)])
+        found = _choice(stmt)
+        if found is not None:
+            return If(found.guard, Block((replace(stmt, value=found.value),)), span=stmt.span)
         stem = f"{stmt.array}_new"
         name = next(x for n in range(1, len(taken) + 2) if (x := f"{stem}_{n}" if n > 1 else stem) not in taken)
         taken.add(name)
@@ -53,7 +64,30 @@ def store_changes(kernel: Kernel, arrays: Collection[str]) -> Kernel:
             changed = Compare("lt" if stmt.op == "min" else "gt", new, old)
         return Let(name, stmt.value, stmt.span), If(changed, Block((replace(stmt, value=new),)), span=stmt.span)
 
-    return replace(kernel, body=map_block(guarded, kernel.body))
+    def inside(block: Block) -> Block:
+        made = (only_changes(x) for x in block.body)
+        return with_body(block, [y for x in made for y in (x if isinstance(x, tuple) else (x,))])
+
+    return replace(kernel, body=inside(kernel.body))
+
+
+def _choice(stmt: Assign | Reduce) -> ConditionalStore | None:
+    if isinstance(stmt, Reduce):
+        return None
+    return conditional_store(stmt.value, Load(stmt.array, stmt.index, type_of(stmt.value)))
+
+
+def _refuse_unguarded(kernel: Kernel, guarded: Collection[str]) -> None:
+    """Raises PlanishError E0715 where what must not be read, or stored, in any case is so outside of instructions that
+    ask for conditions."""
+    if not guarded:
+        return
+    plain = map_block(lambda x: () if isinstance(x, For) and x.facts.masked else x, kernel.body)
+    for read in (x for x in read_in_any_case(plain.body) if x.array in guarded):
+        raise PlanishError(Diagnostic("E0715", f"`{read.array}` is read in any case", kernel.span))
+    for stmt in (x for x in walk(plain) if isinstance(x, Assign | Reduce) and x.array in guarded):
+        if _choice(stmt) is None:
+            raise PlanishError(Diagnostic("E0715", f"`{stmt.array}` is stored to in any case", stmt.span))
 
 
 def _changes(op: str, term: Expr) -> Expr:

@@ -142,7 +142,8 @@ class Region:
     first: their updates leave the loop's counter as in the last of these; `powers` are C variables of which two is
     raised to the power. `alone`: the region is the whole body of a branch or loop that has no braces, so that what
     stands for it has to be one statement. `conditional_stores` are arrays of the kernel whose elements it stores to in
-    every case, where the statements do so under conditions on data: nothing but changes may be stored there.
+    every case, where the statements do so under conditions on data: nothing but changes may be stored there;
+    `guarded` are those of them of which nothing may be read either where the conditions do not hold.
     `reversal`: it is such a one, whose kernel has no affine subscripts. `declared` pairs arrays and scalars with the
     types of their elements in C, where C has a name for them. `unseen`: variables that it may change and no check
     compares. `conditions`: what the kernel relies on besides its assumptions, in C: ranges of numbers; `held`:
@@ -164,6 +165,7 @@ class Region:
     powers: tuple[str, ...] = ()
     alone: bool = False
     conditional_stores: tuple[str, ...] = ()
+    guarded: tuple[str, ...] = ()
     reversal: BitReversal | None = None
     declared: tuple[tuple[str, str], ...] = ()
     unseen: tuple[str, ...] = ()

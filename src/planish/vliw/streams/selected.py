@@ -133,6 +133,8 @@ class _SelectedWriter:
                 return (self.number(x),)
             case "call":
                 return self.called(x)
+            case "masked load" | "masked":
+                raise RefusedError("a load or store of some lanes", self.stream.span)
 
     def element(self, row: str, offset: int) -> Load:
         """The elements of a row from a bit on, one in each lane."""

@@ -11,7 +11,7 @@ import re
 
 from planish.frontend.c.translate.state import Refused
 from planish.frontend.c.types.constants import parse_integer
-from planish.ir.expr import Binary, Cast, Compare, CompareOp, Const, Expr, Unary, type_of
+from planish.ir.expr import Binary, Cast, Compare, Const, Expr, type_of
 from planish.ir.semantics.arithmetic import rounding
 from planish.ir.types import BF16, BOOL, F32, F64, I8, I32, I64, U32, U64, Type
 
@@ -24,7 +24,6 @@ _REAL = re.compile(
 _MOST_SINGLE = 3.4028235677973366e38
 """From here on a number is rounded to an infinite float."""
 
-_OPPOSITE: dict[CompareOp, CompareOp] = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
 
 
 def promoted(type: Type) -> Type:
@@ -87,19 +86,6 @@ def truth(expr: Expr) -> Expr:
     if type == BF16:
         expr, type = Cast(expr, F32), F32
     return Compare("ne", expr, Const(0.0 if type.is_float else 0, type))
-
-
-def negation(condition: Expr) -> Expr:
-    """The opposite of a condition (comparisons of integers are turned round, those of floats are not: NaN)."""
-    match condition:
-        case Unary(op="not", operand=x):
-            return x
-        case Compare(op=op, left=a, right=b) if not type_of(a).is_float:
-            return Compare(_OPPOSITE[op], a, b)
-        case Const(value=value):
-            return Const(not value, BOOL)
-        case _:
-            return Unary("not", condition)
 
 
 def conjunction(conditions: list[Expr]) -> Expr:

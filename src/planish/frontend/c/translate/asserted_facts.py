@@ -16,10 +16,10 @@ from pycparser import c_ast
 
 from planish.frontend.c.analysis.assertions import find_assertions
 from planish.frontend.c.analysis.scope import BoundNames, Symbol, written
-from planish.frontend.c.translate.arithmetic import negation
 from planish.frontend.c.translate.expressions import condition_of
 from planish.frontend.c.translate.state import Again, CTranslation, NotIndex, Refused
 from planish.frontend.c.types.constants import walk_tree
+from planish.ir.conditional_accesses import opposite
 from planish.ir.expr import Compare, Expr, type_of
 from planish.ir.index.interval import Interval
 from planish.ir.semantics.arithmetic import limits
@@ -61,7 +61,7 @@ def read_assertions(assertions: Iterable[Assertion], cx: CTranslation) -> tuple[
                 condition = condition_of(node, cx)
             except (Refused, NotIndex, Again):
                 continue
-        condition = condition if holds else negation(condition)
+        condition = condition if holds else opposite(condition)
         if isinstance(condition, Compare) and type_of(condition.left) == INDEX:
             out[condition] = None
     return tuple(out)

@@ -228,14 +228,15 @@ def _is_nothing(term: Expr, cx: CTranslation) -> bool:
 
 
 def _write_guarded(target: StoreTarget, value: Expr, node: c_ast.Node, cx: CTranslation) -> None:
-    if not target.local and not cx.is_covered(target.array, target.index) and cx.searches is None:
-        # What is loaded in every case is there in every case; of floats, the sign of a zero is not seen to change.
-        if target.load not in cx.certain or not (target.type.is_int or cx.fp == "reassociate"):
-            message = "a store under a condition that depends on data (a store in every case might be seen by others)"
-            raise Refused("scop-condition", message, node)
-        cx.conditional_stores.add(target.array)
     guard = conjunction(cx.guards)
     chosen = choose(guard, value, target.load)
+    if not target.local and not cx.is_covered(target.array, target.index) and cx.searches is None:
+        cx.conditional_stores.add(target.array)
+        # What is loaded in every case is there in every case; of floats, the sign of a zero is not seen to change.
+        if target.load not in cx.certain or not (target.type.is_int or cx.fp == "reassociate"):
+            cx.guarded.setdefault(target.array, node)
+            cx.store(target.array, target.index, chosen, node)
+            return
     sum_ = accumulation(target.array, target.index, value, cx.fp == "reassociate")
     if sum_ is not None and sum_[0] == "add" and (target.type.is_int or cx.fp == "reassociate"):
         zero = Const(0.0 if target.type.is_float else 0, target.type)

@@ -24,7 +24,6 @@ from planish.frontend.c.translate.arithmetic import (
     fits,
     folded,
     literal,
-    negation,
     promoted,
     truth,
     wrap,
@@ -44,6 +43,7 @@ from planish.frontend.c.translate.state import (
 from planish.frontend.c.translate.subscripts import address_of, element_of, element_place, fitted, index_of
 from planish.frontend.c.types.constants import walk_tree
 from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CUnknown, CVoid, resolve
+from planish.ir.conditional_accesses import opposite
 from planish.ir.expr import (
     PURE_FUNCTIONS,
     Binary,
@@ -210,7 +210,7 @@ def _unary(node: c_ast.UnaryOp, cx: CTranslation) -> Expr:
         case "sizeof":
             return _through_index(node, cx)
         case "!":
-            return Cast(negation(condition_of(node.expr, cx)), I32)
+            return Cast(opposite(condition_of(node.expr, cx)), I32)
         case "&":
             raise Refused("scop-pointer", "an address used as a value", node)
         case "+" | "-" | "~" as op:
@@ -280,7 +280,7 @@ def _choice(condition: c_ast.Node, then: c_ast.Node, otherwise: c_ast.Node, cx: 
             test = _kept(test, condition, cx)
         with cx.conditional():
             a = _guarded(then, test, cx, value_of)
-            b = _guarded(otherwise, negation(test), cx, value_of)
+            b = _guarded(otherwise, opposite(test), cx, value_of)
         type = common(type_of(a), type_of(b))
     if any(cx.values.get(s) != v for s, v in before.items()):
         raise Refused("scop-condition", "a step inside one side of a choice", then)
@@ -360,14 +360,14 @@ def condition_of(node: c_ast.Node, cx: CTranslation) -> Expr:
             if _inlines(right, cx):
                 a = _kept(a, left, cx)
             with cx.conditional():
-                b = _guarded(right, a if op == "&&" else negation(a), cx, condition_of)
+                b = _guarded(right, a if op == "&&" else opposite(a), cx, condition_of)
             if any(cx.values.get(s) != v for s, v in before.items()):
                 raise Refused("scop-condition", f"a step on the right of {op}", right)
             if isinstance(a, Const):
                 return b if bool(a.value) == (op == "&&") else a
             return Binary("and" if op == "&&" else "or", a, b)
         case c_ast.UnaryOp(op="!", expr=operand):
-            return negation(condition_of(operand, cx))
+            return opposite(condition_of(operand, cx))
         case c_ast.BinaryOp(op="==" | "!=" | "<" | "<=" | ">" | ">=" as op, left=left, right=right):
             return _comparison(node, op, left, right, cx)
         case _:

@@ -27,6 +27,7 @@ from planish.frontend.c.translate.trip_counts import Quotient
 from planish.frontend.c.translation_unit import HeldValue, Update
 from planish.frontend.c.types.constants import walk_tree
 from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, scalar_of
+from planish.ir.conditional_accesses import read_in_any_case
 from planish.ir.expr import Cast, Expr, Load, Var, index
 from planish.ir.index.polynomial import mul, same, sub
 from planish.ir.nest import Array, Assign, Block, For, Kernel, Reduce, Scalar
@@ -51,6 +52,7 @@ class FinishedKernel:
     variables: Mapping[str, str] = field(default_factory=dict)
     remarks: tuple[Remark, ...] = ()
     conditional_stores: tuple[str, ...] = ()
+    guarded: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
     held: tuple[HeldValue, ...] = ()
 
@@ -88,6 +90,7 @@ def finish(
     for pointer, where in cx.doubtful.items():
         if pointer not in cx.reached:
             raise Refused("scop-struct", f"what {pointer.name} points to is read under conditions alone", where)
+    _check_guarded(body, cx)
     held = _check_hidden_writes(cx, arrays, stored, nodes)
     loose = [*cx.entered, *cx.assumptions, *(u.value for u in updates)]
     loose += (x for a in arrays for x in a.shape if x is not None)
@@ -112,8 +115,17 @@ def finish(
     variables, conditional_stores = {s.key: s.name for s in cx.used}, tuple(sorted(cx.conditional_stores & stored))
     conditions = number_conditions(ranges, types, dict(names))
     return FinishedKernel(
-        kernel, names, updates, registers, quotients, variables, remarks, conditional_stores, conditions, held
-    )
+        kernel, names, updates, registers, quotients, variables, remarks, conditional_stores,
+        tuple(sorted(set(cx.guarded) & stored)), conditions, held,
+    )  # fmt: skip
+
+
+def _check_guarded(body: Block, cx: CTranslation) -> None:
+    """Raises Refused where an array that is stored to under a condition only is read in any case as well: which of its
+    elements may be read is not known."""
+    for name in {x.array for x in read_in_any_case(body.body)} & set(cx.guarded):
+        message = "a store under a condition that depends on data (a store in every case might be seen by others)"
+        raise Refused("scop-condition", message, cx.guarded[name])
 
 
 def _cut(kernel: Kernel, nodes: list[c_ast.Node]) -> tuple[Kernel, tuple[Remark, ...]]:

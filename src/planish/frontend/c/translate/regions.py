@@ -380,6 +380,7 @@ def _finish(
     return Region(
         name, 0, kernel, first.start, last.end, finished.names, finished.updates, finished.registers, scratch,
         computed, span, alone=first.start in s.alone, conditional_stores=finished.conditional_stores,
+        guarded=finished.guarded,
         declared=declared_types(kernel, s.bound) + size_types(finished, s.bound), conditions=finished.conditions,
         held=finished.held,
     )  # fmt: skip

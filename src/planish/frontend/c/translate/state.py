@@ -149,6 +149,7 @@ class CTranslation:
     index expressions; `chosen`: one was made to be that; `ranges`: the least and the greatest value, made of sizes,
     that some choices may have; `certain`: what the condition on data around this place loads in every case;
     `conditional_stores`: arrays that are stored to in every case, where the original does so under such a condition;
+    `guarded`: those of them of which nothing may be read where it does not hold, and a statement that stores to each;
     `gathers`: what is read may be chosen by data: `data_subscript` reads such a subscript, `gathered` says
     of each why it is no index, and `loose` of each array with one that is not affine;
     `facts`: comparisons of integers that the function asserts, where the statements begin;
@@ -198,6 +199,7 @@ class CTranslation:
     conditional_stores: set[str] = field(default_factory=set)
     steady: frozenset[int] = frozenset()
     holds: bool = False
+    guarded: dict[str, c_ast.Node] = field(default_factory=dict)
     dry: int = 0
     counter: int = 0
     conditions: int = 0
@@ -277,6 +279,8 @@ class CTranslation:
 
     def is_covered(self, array: str, subscripts: tuple[Expr, ...]) -> bool:
         """Whether an element was stored without a condition before, on every way to this place."""
+        if array in self.guarded:
+            return False
         for stmts in (*self.outer, self.out):
             for stmt in stmts:
                 if isinstance(stmt, (Assign, Reduce)) and (stmt.array, stmt.index) == (array, subscripts):

@@ -18,7 +18,7 @@ from planish.frontend.c.idioms.modular_subscripts import choose_index, may_choos
 from planish.frontend.c.idioms.single_store import flat, stores_of
 from planish.frontend.c.idioms.switch_cases import as_branches
 from planish.frontend.c.translate.addresses import call_name
-from planish.frontend.c.translate.arithmetic import conjunction, negation
+from planish.frontend.c.translate.arithmetic import conjunction
 from planish.frontend.c.translate.assignments import (
     StoreTarget,
     assign,
@@ -32,6 +32,7 @@ from planish.frontend.c.translate.expressions import choose, condition_of, opera
 from planish.frontend.c.translate.loops import run_loop
 from planish.frontend.c.translate.state import Address, CTranslation, KnownInteger, LostValue, Refused, Value
 from planish.frontend.c.types.constants import walk_tree
+from planish.ir.conditional_accesses import opposite
 from planish.ir.expr import Const, Expr, Load, Var
 from planish.ir.nest import Block, If
 from planish.ir.types import BOOL
@@ -171,14 +172,14 @@ def _choose_by_data(node: c_ast.If, test: Expr, cx: CTranslation) -> None:
         target = target_of(stores[0].lvalue, cx.bound.symbol(stores[0].lvalue), cx)
         write(target, _chosen(node, test, target, cx), node, cx)
         return
+    outer, inside = list(cx.guards), list(cx.guards)
     single = [*then, *otherwise]
     if len(single) > 1 or not isinstance(single[0] if single else None, (c_ast.Assignment, c_ast.UnaryOp)):
         # What the branches store must not change the condition between two uses of it.
         name = cx.temporary("test", BOOL, conjunction([*cx.guards, test]), node)
-        test = Load(name, (), BOOL)
-    outer = list(cx.guards)
-    for stmts, guard in ((then, test), (otherwise, negation(test))):
-        cx.guards = [*outer, guard]
+        test, inside = Load(name, (), BOOL), []  # it holds only where those around hold
+    for stmts, guards in ((then, [*inside, test]), (otherwise, [*outer, opposite(test)])):
+        cx.guards = guards
         for stmt in stmts:
             execute(stmt, cx)
     cx.guards = outer

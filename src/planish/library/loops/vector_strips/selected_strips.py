@@ -164,8 +164,8 @@ def strip_versions(
     prepared: Prepared, target: Target, cache: Cache | None = None, conditional: Container[str] = ()
 ) -> Iterator[Version | Remark]:
     """The versions of a kernel with its nests in strips: several rows at a time where these share what they read, and
-    one; a remark where no instructions are found. Strips store in any case: nests that store to arrays that are
-    `conditional` stay as they are."""
+    one; a remark where no instructions are found. To arrays that are `conditional` strips store what is chosen instead
+    of an element's own value, and nothing else; reductions, which store in any case, stay as they are."""
     kernel, registers = in_strip_form(prepared.kernel, target), extension_of(target)
     nests = [_Sized(x, lanes_of(x, kernel, registers), rows_of(x)) for x in fitting_strips(kernel, registers)]
     for x in fitting_reductions(kernel, registers):
@@ -173,8 +173,9 @@ def strip_versions(
         rows = reduction_rows(x, lanes, registers.widths[0], target.vector_registers)
         nests.append(_Sized(x, lanes, rows))
     nests += [_Sized(y, lanes_of_terms(y, kernel, registers), 1) for y in find_narrow_accumulated(kernel, registers)]
-    nests = [x for x in nests if not any(y in conditional for y in stored_arrays(x.nest.stmt))]
-    strips = StripSelection(kernel, registers, {}, cache)
+    masked = [x for x in nests if any(y in conditional for y in stored_arrays(x.nest.stmt))]
+    nests = [x for x in nests if x not in masked or isinstance(x.nest, StripNest)]
+    strips = StripSelection(kernel, registers, {}, cache, conditional=conditional)
     refused: dict[str, None] = {}
     for several in (True, False) if any(x.rows > 1 for x in nests) else (False,):
         made = _version(prepared, strips, nests, several, refused)
@@ -211,7 +212,10 @@ def _version(
                 case AccumulatedLoop():
                     body = _accumulated(x.nest, strips, body)
                 case StripNest():
-                    body = with_stmts(body, stmt, strip_nest(x.nest, x.lanes, rows, strips.give))
+                    made_strips = strip_nest(x.nest, x.lanes, rows, strips.give)
+                    if any(y in strips.conditional for y in stored_arrays(stmt)):
+                        made_strips = map_block(_masked, Block(made_strips)).body
+                    body = with_stmts(body, stmt, made_strips)
                 case ReductionNest():
                     body = with_stmts(body, stmt, strip_reduction(x.nest, x.lanes, rows, strips.choose, refused))
         except NoCover as error:
@@ -224,7 +228,7 @@ def _version(
         most = max(most, rows)
         if isinstance(x.nest, AccumulatedLoop):
             continue
-        gone = {*x.nest.own, *(x.nest.cells if isinstance(x.nest, ReductionNest) else ())}
+        gone = {*x.nest.own, *(x.nest.cells if isinstance(x.nest, ReductionNest) else ())} - _used(body)
         body = map_block(partial(_without, gone), body)
     if not most:
         return None
@@ -243,8 +247,16 @@ def _accumulated(loop: AccumulatedLoop, strips: StripSelection, body: Block) -> 
             raise NoCover("what is around a sum of rows is another loop by now")
         found = replace(found, around=found.origin)
     body = with_stmts(body, found.around, reduce_strips(found, made.lanes, made.updates, made.storing))
-    used = {y for x in walk(body) if not isinstance(x, Alloc) for y in arrays_in(x)}
-    return map_block(partial(_without, {x.array for x in found.gone if isinstance(x, Assign)} - used), body)
+    gone = {x.array for x in found.gone if isinstance(x, Assign)} - _used(body)
+    return map_block(partial(_without, gone), body)
+
+
+def _used(body: Block) -> set[str]:
+    return {y for x in walk(body) if not isinstance(x, Alloc) for y in arrays_in(x)}
+
+
+def _masked(x: Stmt) -> Stmt:
+    return replace(x, facts=replace(x.facts, masked=True)) if isinstance(x, For) and x.facts.instruction else x
 
 
 def _without(gone: Container[str], x: Stmt) -> Stmt | tuple[Stmt, ...]:
@@ -260,6 +272,7 @@ class StripSelection:
     known: dict[str, SelectedProgram]
     cache: Cache | None = None
     accumulations: dict[int, SelectedAccumulation] = field(default_factory=dict)
+    conditional: Container[str] = ()
 
     def accumulation(self, loop: AccumulatedLoop) -> SelectedAccumulation:
         """The instructions for a loop that accumulates; NoCover where there are none."""
@@ -302,11 +315,12 @@ class StripSelection:
         """The instruction for a strip, from the cache if it is there."""
 
         def read(first: int, last: int) -> Strip:
-            return read_strip(part(first, last), arrays)
+            return read_strip(part(first, last), arrays, self.conditional)
 
         strip = read(0, rows)
+        guarded = tuple(x.row for x in strip.body.outputs if x.guard is not None)
         return self.kept(
-            (print_kernel(strip.kernel), rival), SelectedProgram, lambda: self.jammed(strip, read, rows, rival)
+            (print_kernel(strip.kernel), rival, guarded), SelectedProgram, lambda: self.jammed(strip, read, rows, rival)
         )  # fmt: skip
 
     def kept(self, parts: tuple[object, ...], kind: type[_Found], make: Callable[[], _Found]) -> _Found:

@@ -15,12 +15,12 @@ from collections.abc import Collection, Container, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from planish.ir.expr import Binary, Const, Expr, Load, Var, index, type_of
+from planish.ir.expr import Binary, Const, Expr, Load, Select, Var, index, type_of
 from planish.ir.index.polynomial import build, constant, polynomial, sub
 from planish.ir.index.simplify import simplify
 from planish.ir.nest import Alloc, Array, Assign, Block, For, Let, Reduce, Stmt
 from planish.ir.traverse import children, expressions, variables, walk, with_children
-from planish.ir.types import INDEX
+from planish.ir.types import BOOL, INDEX
 
 MOST_STATEMENTS = 160
 """So many statements an iteration may have when it is written out."""
@@ -63,6 +63,7 @@ class _Iteration:
     names: list[Let] = field(default_factory=list)
     cells: dict[_Cell, Expr] = field(default_factory=dict)
     outputs: dict[_Cell, Expr] = field(default_factory=dict)
+    read: dict[_Cell, Expr] = field(default_factory=dict)
     statements: int = 0
 
     def run(self, block: Block, values: Mapping[str, Expr]) -> None:
@@ -127,7 +128,8 @@ class _Iteration:
         """A subscript in its normal form, so that equal ones are one."""
         return tuple(build(polynomial(self.value(x, known))) for x in place)
 
-    def value(self, x: Expr, known: Mapping[str, Expr]) -> Expr:
+    def value(self, x: Expr, known: Mapping[str, Expr], always: bool = True) -> Expr:
+        """A value; `always`: it is had in any case, so that what is read may be so before."""
         match x:
             case Var(name=name):
                 return known.get(name, x)
@@ -143,9 +145,22 @@ class _Iteration:
                 if element is not None:
                     return element
                 before = self.outputs.get(cell, replace(x, index=cell[1]))
-                return self.named(name, before, name in self.written)
+                there = self.read.get(cell)
+                if there is not None and cell not in self.outputs:
+                    return there
+                if not always:
+                    return before
+                made = self.named(name, before, name in self.written)
+                if isinstance(before, Load) and isinstance(made, Var):
+                    self.read[cell] = made
+                return made
+            case Select(condition=condition, then=then, otherwise=otherwise):
+                parts = self.value(condition, known, always), *(self.value(y, known, False) for y in (then, otherwise))
+                return with_children(x, parts)
+            case Binary(op="and" | "or", left=left, right=right) if type_of(x) == BOOL:
+                return with_children(x, (self.value(left, known, always), self.value(right, known, False)))
             case _:
-                made = with_children(x, tuple(self.value(y, known) for y in children(x)))
+                made = with_children(x, tuple(self.value(y, known, always) for y in children(x)))
                 return simplify(made) if made is not x and type_of(x) == INDEX else made
 
 

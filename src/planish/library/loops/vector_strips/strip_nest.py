@@ -35,7 +35,17 @@ from planish.ir.expr import Binary, Compare, Expr, Var, index, type_of
 from planish.ir.index.polynomial import add, build, constant, mul, polynomial, sub
 from planish.ir.index.simplify import simplify
 from planish.ir.nest import Alloc, Assign, Block, For, If, Kernel, Let, LoopFacts, Reduce, Stmt
-from planish.ir.traverse import blocks_of, expressions, loads, map_exprs, substitute, used_names, variables, walk
+from planish.ir.traverse import (
+    blocks_of,
+    expressions,
+    loads,
+    map_exprs,
+    substitute,
+    substitute_block,
+    used_names,
+    variables,
+    walk,
+)
 from planish.ir.types import INDEX
 from planish.library.loops.vector_strips.straight_line import NotStraight, straight_line
 
@@ -264,13 +274,21 @@ def _counted_columns(nest: StripNest, rows: Sequence[Expr], lanes: int, give: Gi
     if not nest.again:
         filled = simplify(add(loop.lower, Binary("mul", whole, index(lanes))))
         for y in rows:
-            yield For(loop.var, filled, loop.upper, 1, Block(tuple(_at(nest, (y,), Var(loop.var, INDEX)))))
+            yield plain_rest(nest, y, filled)
         return
     # It moves on like the others, so that nothing that it reads is taken to be the same in all iterations.
     again = nest.fresh(f"{loop.var}_last")
     end = add(sub(loop.upper, index(lanes)), mul(index(lanes), Var(again, INDEX)))
     once = simplify(Binary("min", left, index(1)))
     yield For(again, index(0), once, 1, Block((replace(part(end, 0, len(rows)), facts=named),)))
+
+
+def plain_rest(nest: StripNest, row: Expr, begin: Expr) -> For:
+    """The iterations of a row from one on, as they are written."""
+    rest = replace(nest.loop, lower=begin, facts=LoopFacts(), label=0)
+    if nest.rows is None:
+        return rest
+    return replace(rest, body=substitute_block(rest.body, {nest.rows.var: row}))
 
 
 def enough(nest: StripNest, lanes: int, rows: int) -> Expr:
@@ -324,9 +342,7 @@ def _strips(nest: StripNest, rows: Sequence[Expr], lanes: int, give: Give) -> li
         # Where the loop ends before it begins, rounding down would begin before both.
         filled = Binary("floordiv", simplify(Binary("max", count, index(0))), index(lanes))
         begin = simplify(add(first, Binary("mul", filled, index(lanes))))
-        plain = [For(loop.var, begin, loop.upper, 1, Block(tuple(_at(nest, (y,), Var(loop.var, INDEX)))))
-                 for y in rows]  # fmt: skip
-        return [main, *plain]
+        return [main, *(plain_rest(nest, y, begin) for y in rows)]
     # The last strip overlaps the one before: what is done twice is the same.
     last = _loop(lane, index(lanes), _at(nest, rows, add(sub(loop.upper, index(lanes)), Var(lane, INDEX))), name)
     few = [replace(loop, body=Block(tuple(_at(nest, (y,), Var(loop.var, INDEX)))), label=0) for y in rows]
