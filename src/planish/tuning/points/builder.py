@@ -43,7 +43,8 @@ ORIGINAL = "source file"
 @dataclass(slots=True)
 class PointBuilder:
     """Builds points of one nest of a function. `others`: how the function's other nests stay; `cases`: calls that check
-    it, as far as the original comes through them; `clocks`: those that may be timed."""
+    it, as far as the original comes through them; `clocks`: those that may be timed; `idle`: where nests begin that no call
+    runs."""
 
     nest: TunedNest
     job: Job
@@ -53,6 +54,7 @@ class PointBuilder:
     clocks: Sequence[CallCase]
     finder: BranchFinder
     script: HoledScript | None = None
+    idle: frozenset[int] = frozenset()
 
     @classmethod
     def of(cls, nest: TunedNest, job: Job, script: HoledScript | None = None) -> PointBuilder:
@@ -87,7 +89,15 @@ class PointBuilder:
         script = "" if self.script is None else self.script.fill(point)
         made = self.make(point)
         built = made if isinstance(made, Measurement) else self.check(made)
+        if self._leave_idle():
+            return self.build(point)
         return replace(built, script=script)
+
+    def _leave_idle(self) -> bool:
+        """Leaves other nests as they were written that no call runs, as builds do; whether there were such."""
+        left = tuple(x for x in self.others if x.region.start not in self.idle)
+        found, self.others = len(left) < len(self.others), left
+        return found
 
     def build_original(self) -> BuiltPoint:
         """The function as it was written, beside which points are timed where the default version is of no use."""
@@ -165,7 +175,7 @@ class PointBuilder:
                     return Measurement("crash", message=verdict.message)
         else:
             return Measurement("wrong", message="the original comes through no call that could be made up")
-        outcome, self.cases, _ = exercise(
+        outcome, self.cases, self.idle = exercise(
             version, verdict, library, job.reference, self.signature, self.cases, bench, self.finder.find
         )
         return outcome[0] if isinstance(outcome, tuple) else Measurement("wrong", message=outcome.message)

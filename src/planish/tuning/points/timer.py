@@ -7,16 +7,19 @@ time_point(setup, point, default, 0.8, folder).ratio
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 
-from planish.run.timing.clock import ClockError, Timing, measure, measure_first
+from planish.run.timing.clock import ClockError, measure_bounded, measure_first
 from planish.tuning.measurement import Measurement, TrialOutcome
 from planish.tuning.points.built_point import BuiltPoint, RaceSetup
 
-FIRST_PART = 0.2
-"""Of the time of a trial, the race after which it is stopped where it cannot win."""
-HOPELESS = 1.2
-"""A point that takes so many times what the best takes in the first race is not measured further."""
+HOPELESS = 1.15
+"""A point whose fastest sample takes so many times what the best takes is not measured further."""
+SURER = 3.0
+"""So many times as long is the race of a point that is measured once more, since it may be the luckiest."""
+ROUNDS = 5
+"""Samples of each in a race, at least."""
 REFERENCE = "reference"
 """What points are timed beside is called so in races."""
 
@@ -37,23 +40,19 @@ def time_point(
     setup: RaceSetup, built: BuiltPoint, reference: BuiltPoint, best: float, folder: Path
 ) -> Measurement:  # fmt: skip
     """What a point takes beside the reference; `best`: the least ratio so far, at which the race is stopped where it
-    cannot be reached."""
-    both = [(REFERENCE, _written(reference, folder)), (built.label, _written(built, folder))]
-
-    def run(seconds: float, rounds: int) -> tuple[Timing, ...]:
-        return measure(both, setup.signature, setup.clocks[0], seconds, rounds, setup.threads)
-
+    cannot be reached; infinite: the race goes on to its end, and for longer."""
+    rival, own = (REFERENCE, _written(reference, folder)), (built.label, _written(built, folder))
+    bound, seconds = (HOPELESS * min(best, 1.0), setup.seconds) if best < inf else (0.0, SURER * setup.seconds)
     found = _begun(built)
     try:
-        before, own = run(FIRST_PART * setup.seconds, 1)
-        if own.median <= HOPELESS * min(best, 1.0) * before.median:
-            more = run((1 - FIRST_PART) * setup.seconds, 3)
-            before, own = before.joined(more[0]), own.joined(more[1])
-        else:
-            found = replace(found, outcome="stopped", message="it cannot win")
+        before, after, stopped = measure_bounded(
+            rival, own, setup.signature, setup.clocks[0], bound, seconds, ROUNDS, setup.threads
+        )  # fmt: skip
     except ClockError as error:
         return _failed(built, error)
-    return replace(found, value=own.median, reference=before.median, samples=own.samples)
+    if stopped:
+        found = replace(found, outcome="stopped", message="it cannot win")
+    return replace(found, value=after.median, reference=before.median, samples=after.samples)
 
 
 def _begun(built: BuiltPoint) -> Measurement:
