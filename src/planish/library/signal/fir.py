@@ -23,7 +23,7 @@ for sum in 0 .. m {
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -32,7 +32,7 @@ from planish.core.names import take_name
 from planish.ir.expr import Binary, Compare, Expr, Load, index, type_of
 from planish.ir.index.polynomial import add, coefficient_of, constant, extremum, mul, place, same, sub
 from planish.ir.index.simplify import simplify_block
-from planish.ir.nest import Alloc, Array, Block, For, If, Kernel, Reduce, Stmt
+from planish.ir.nest import Alloc, Array, Block, For, If, Kernel, LoopFacts, Reduce, Stmt
 from planish.ir.text.printer import print_expr
 from planish.ir.traverse import loads, map_block, substitute_block, used_names, variables, walk
 from planish.ir.types import F32, F64, Type
@@ -43,6 +43,7 @@ from planish.library.kernels.vectors import Vectors, choose_vectors
 from planish.library.parallel.split_reduction import share_products
 from planish.poly.isl.expression import conjunction
 from planish.schedule.auto.plan import Prepared, Version
+from planish.schedule.auto.tiling.scalar_replacement import SUMS, promote
 from planish.schedule.program import Program
 from planish.schedule.steps.control import Specialise
 from planish.schedule.steps.instructions import Replace
@@ -60,7 +61,7 @@ class Filter:
     """A loop over sums in which a loop over a window stands, by their names; `count` sums of `steps` products each.
 
     `turned`: one factor goes backwards where the other one goes forwards; `backwards`: the one that is no window goes
-    backwards, so that the loop over the window has to."""
+    backwards, so that the loop over the window has to; `rest`: the loop over what some sums have more."""
 
     sum: str
     window: str
@@ -69,6 +70,7 @@ class Filter:
     type: Type
     turned: bool
     backwards: bool
+    rest: str
 
 
 def filter_versions(prepared: Prepared, target: Target, maker: KernelCache, threads: int = 1) -> tuple[Version, ...]:
@@ -93,6 +95,7 @@ def filter_versions(prepared: Prepared, target: Target, maker: KernelCache, thre
     remark = Remark(NAME, "done", message, prepared.scop.kernel.span)
     catalogue = Catalogue().with_instructions([made[x] for x in sorted(made)])
     whole = _share_windows(program.kernel, found, vectors, threads) if threads > 1 else program.kernel
+    whole = _sum_in_lanes(whole, {x for each in found for x in (each.window, each.rest)})
     return (Version(NAME, prepared.scop.schedule, whole, (remark,), 0.0, catalogue),)
 
 
@@ -124,6 +127,27 @@ def _share_windows(kernel: Kernel, found: Sequence[Filter], vectors: Mapping[Typ
     return replace(kernel, body=Block((*map(Alloc, own), *body.body)))
 
 
+def _sum_in_lanes(kernel: Kernel, names: Collection[str]) -> Kernel:
+    """The kernel with the loops of these names that are left in lanes: each adds products to one sum."""
+
+    def mark(stmt: Stmt) -> Stmt:
+        match stmt:
+            case For(step=1, body=Block(body=(Reduce(op="add") as update,))) if stmt.var in names:
+                fixed = not any(stmt.var in variables(x) for x in update.index)
+                return replace(stmt, facts=LoopFacts(simd=True, reductions=SUMS)) if fixed else stmt
+        return stmt
+
+    def visit(stmt: Stmt) -> Stmt:
+        # What a kernel does is its definition, and stays as it is.
+        if isinstance(stmt, For) and not stmt.facts.instruction:
+            return replace(stmt, body=Block(tuple(map(mark, stmt.body.body))))
+        return stmt
+
+    taken = frozenset(used_names(kernel))
+    arrays = (*kernel.arrays, *(x.array for x in walk(kernel.body) if isinstance(x, Alloc)))
+    return replace(kernel, body=promote(map_block(visit, kernel.body), taken, {x.name: x for x in arrays}))
+
+
 def name_filters(kernel: Kernel) -> tuple[Kernel, tuple[Filter, ...]]:
     """The kernel with names of their own for the loops of filters, whose windows are as long for all sums; and these.
     What some sums have more is added by another loop."""
@@ -142,7 +166,7 @@ def name_filters(kernel: Kernel) -> tuple[Kernel, tuple[Filter, ...]]:
         assert isinstance(update, Reduce)
         type = type_of(update.value)
         count, steps = sub(loop.upper, loop.lower), sub(upper, inner.lower)
-        found.append(Filter(sum, window, count, steps, type, turned, backwards))
+        found.append(Filter(sum, window, count, steps, type, turned, backwards, rest))
         even = _renamed(replace(inner, upper=upper), window)
         more = () if same(upper, inner.upper) else (_renamed(replace(inner, lower=upper), rest),)
         body = (y for x in loop.body.body for y in ((even, *more) if x is inner else (x,)))

@@ -32,6 +32,8 @@ COLLIDING = 1024
 """Lines so many bytes apart share few sets of a cache."""
 CROSSING = 16
 """The rows and columns of a block that is turned: two lines of the largest elements."""
+LONG = 256
+"""The iterations along the lanes of a block that is turned by jamming what crosses them."""
 
 SHARED = 64
 """The widest tile of those that threads share."""
@@ -76,6 +78,9 @@ def choose(band: Band, target: Target, arrays: dict[str, Array], ordered: bool =
         cost, member, groups, jam = rows
     else:
         jam = _choose_jam(band, member, groups)
+    crossing = None if jam else _choose_crossing(band, member, groups, arrays)
+    if crossing is not None:
+        return BandPlan(member, groups, ((crossing, JAM_ONE[0]),), _long_blocks(band, member, crossing), cost)
     tiles = _choose_tiles(band, member, jam, target, arrays) if band.tileable else ()
     return BandPlan(member, groups, jam, tiles or tuple(0 for _ in band.members), cost)
 
@@ -333,16 +338,42 @@ def _growing(
 
 
 def _crossed_members(motions: list[Motion], member: int, arrays: dict[str, Array]) -> set[int]:
-    """The lanes' member and those that cross it, where nothing is used twice: an access goes along the lines that it
-    touches by one of them, and from line to line by the other, as a transposition does; and these lines may lie in few
-    sets of a cache, so that few of them stay there."""
+    """The lanes' member and those that cross it, where the lines that are crossed may lie in few sets of a cache, so
+    that few of them stay there."""
+    crossing = _crossing(motions, member, lambda x: _may_collide(x, member, arrays))
+    return crossing | {member} if crossing else set()
+
+
+def _crossing(motions: list[Motion], member: int, counts: Callable[[Motion], bool]) -> set[int]:
+    """The members that cross the lanes', where nothing is used twice: an access that `counts` goes along the lines that
+    it touches by one of them, and from line to line by the lanes' member, as a transposition does."""
     if any(not any(step) for x in motions for step in x.steps):
         return set()
-    crossing = {
-        m for x in motions if stride_kind(x.steps[member]) == "far" and _may_collide(x, member, arrays)
+    return {
+        m for x in motions if stride_kind(x.steps[member]) == "far" and counts(x)
         for m, step in enumerate(x.steps) if stride_kind(step) in ("unit", "reverse")
     }  # fmt: skip
-    return crossing | {member} if crossing else set()
+
+
+def _choose_crossing(
+    band: Band, member: int, groups: tuple[StatementGroup, ...], arrays: dict[str, Array]
+) -> int | None:
+    """The one member that crosses the lanes', if it may be jammed: so all of a line is used while it is in registers,
+    however many lines lie in one set of a cache."""
+    kind = {name: g.lanes for g in groups for name in g.names}
+    motions = [x for x in band.motions if x.access.index]
+    if band.irregular or not band.permutable or any(kind[x.name] != "parallel" for x in band.statements):
+        return None
+    found = _crossing(motions, member, lambda x: True)
+    crossing = next(iter(found)) if len(found) == 1 else member
+    return None if crossing == member or not _holds(band.extents[crossing], JAM_ONE[0]) else crossing
+
+
+def _long_blocks(band: Band, member: int, crossing: int) -> tuple[int, ...]:
+    """Blocks of as many lines as are jammed, each read on for some pages: the others are near when they are used."""
+    sizes = {member: LONG, crossing: JAM_ONE[0]}
+    tiles = (sizes.get(m, 1) for m in range(len(band.members)))
+    return tuple(0 if x is not None and x <= t else t for t, x in zip(tiles, band.extents, strict=True))
 
 
 def _may_collide(motion: Motion, member: int, arrays: dict[str, Array]) -> bool:
