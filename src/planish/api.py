@@ -56,9 +56,10 @@ from planish.schedule.auto.plan import prepare
 from planish.schedule.program import Program
 from planish.schedule.script import print_script
 from planish.target.load import load_target
+from planish.tuning.background import BackgroundTuning
 from planish.tuning.choices import choose_for
 from planish.tuning.searches.registry import SEARCHES
-from planish.tuning.session import TunedResult, TuningWishes, tune_file
+from planish.tuning.session import TunedResult, TuningWishes, tune_file, tune_read
 from planish.tuning.store.trial_store import TrialStore, default_store
 from planish.tuning.tuner import TuningBudget
 
@@ -404,20 +405,28 @@ class KernelFunction:
     `python` is the function as it was written: it runs as ordinary Python. The rest is as in `CompiledFunction`.
     """
 
-    def __init__(self, function: Callable[..., Any], options: Options, cache: Cache | None) -> None:
+    def __init__(self, function: Callable[..., Any], options: Options, cache: Cache | None, tune: float = 0.0) -> None:
         functools.update_wrapper(self, function)
         self.python = function
         self._read = read_python(function)
-        self._options, self._cache = options, cache
+        self._options, self._cache, self._seconds = options, cache, tune
         self._lock = threading.Lock()
         self._compiled: CompiledFunction | None = None
+        self.tuning: BackgroundTuning | None = None
 
     @property
     def compiled(self) -> CompiledFunction:
-        """The compiled function; raises PlanishError where it cannot be compiled."""
+        """The compiled function, with what tuning beside the program has found once that has ended; raises PlanishError
+        where it cannot be compiled."""
         with self._lock:
-            if self._compiled is None:
+            tuned = self.tuning is not None and self.tuning.ended
+            if self._compiled is None or tuned:
                 self._compiled = _compile_kernel(self._read, self._options, self._cache or Cache())
+                self.tuning = None
+                if self._seconds and not tuned:
+                    read = replace(self._read, function=None)
+                    request = (read, self._options, self._seconds, (self._cache or Cache()).root)
+                    self.tuning = BackgroundTuning("planish.api:tune_apart", request)
             return self._compiled
 
     @property
@@ -443,6 +452,17 @@ class KernelFunction:
         return f"<planish kernel {self.python.__name__}{self._read.signature}>"
 
 
+def tune_apart(request: tuple[PythonKernel, Options, float, Path]) -> None:
+    """Tunes a kernel for some seconds, and builds it with what was found for the cache in a folder: what the process
+    beside a program does."""
+    read, options, seconds, folder = request
+    file, wishes = emit_standalone(read.kernel, origin=read.source), TuningWishes(TuningBudget(seconds))
+    own = replace(options, functions=(file.functions[0].name,))
+    for _ in tune_read(file, own, wishes, TrialStore(default_store())):
+        pass
+    _compile_kernel(read, options, Cache(folder))
+
+
 @overload
 def kernel(function: Callable[..., Any], /) -> KernelFunction: ...
 
@@ -450,7 +470,7 @@ def kernel(function: Callable[..., Any], /) -> KernelFunction: ...
 @overload
 def kernel(
     *, target: str = "native", fp: Floats = "reassociate", threads: int = 1, measure: bool | None = None,
-    sizes: Mapping[str, int] | None = None, compiler: str | None = None, cache: Cache | None = None,
+    sizes: Mapping[str, int] | None = None, compiler: str | None = None, cache: Cache | None = None, tune: float = 0.0,
 ) -> Callable[[Callable[..., Any]], KernelFunction]: ...  # fmt: skip
 
 
@@ -465,13 +485,17 @@ def kernel(
     sizes: Mapping[str, int] | None = None,
     compiler: str | None = None,
     cache: Cache | None = None,
+    tune: float = 0.0,
 ) -> KernelFunction | Callable[[Callable[..., Any]], KernelFunction]:
     """A decorator: `@kernel` or `@kernel(fp="strict")` on a function of annotated parameters and nested loops.
 
     The function is read at once, so that what it must not contain is told at its definition (PlanishError E03xx with
-    the line); it is compiled when first called. The options are those of `compile`.
+    the line); it is compiled when first called. The options are those of `compile`. `tune`: seconds of tuning beside
+    the program from the first call on; calls behind its end take what it found, if that was faster by the clock.
     """
+    if tune < 0:
+        raise ValueError(f"tune must be a number of seconds, but is {tune}")
     options = _options(target, fp, threads, measure, sizes, (), (), compiler)
     if function is not None:
-        return KernelFunction(function, options, cache)
-    return lambda plain: KernelFunction(plain, options, cache)
+        return KernelFunction(function, options, cache, tune)
+    return lambda plain: KernelFunction(plain, options, cache, tune)

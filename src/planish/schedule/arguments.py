@@ -110,11 +110,23 @@ class TuningConstraint:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class TuningFeature:
+    """What a strategy knows of a point that a model may learn from, as a number of the order of one: the names of the
+    arguments that it looks at, and the number. A point at which one of these is missing is asked with its default."""
+
+    name: str
+    names: tuple[str, ...]
+    of: Callable[[Mapping[str, Value]], float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class TuningArguments:
-    """All arguments of a strategy for something that it found, and what has to hold between them."""
+    """All arguments of a strategy for something that it found, what has to hold between them, and what is known of
+    points besides."""
 
     arguments: tuple[TuningArgument, ...] = ()
     constraints: tuple[TuningConstraint, ...] = ()
+    features: tuple[TuningFeature, ...] = ()
 
     def named(self, start: str) -> TuningArguments:
         """The same with a name and a dot in front of all names."""
@@ -122,20 +134,26 @@ class TuningArguments:
         def longer(name: str) -> str:
             return f"{start}.{name}"
 
-        def renamed(x: TuningConstraint) -> TuningConstraint:
-            def holds(values: Mapping[str, Value]) -> bool:
-                return x.holds({name.removeprefix(f"{start}."): value for name, value in values.items()})
+        def shorter(values: Mapping[str, Value]) -> dict[str, Value]:
+            return {name.removeprefix(f"{start}."): value for name, value in values.items()}
 
-            return TuningConstraint(tuple(map(longer, x.names)), holds, x.note)
+        def renamed(x: TuningConstraint) -> TuningConstraint:
+            return TuningConstraint(tuple(map(longer, x.names)), lambda values: x.holds(shorter(values)), x.note)
+
+        def known(x: TuningFeature) -> TuningFeature:
+            return TuningFeature(longer(x.name), tuple(map(longer, x.names)), lambda values: x.of(shorter(values)))
 
         own = [
             replace(x, name=longer(x.name), only=x.only and (longer(x.only[0]), x.only[1])) for x in self.arguments
         ]  # fmt: skip
-        return TuningArguments(tuple(own), tuple(map(renamed, self.constraints)))
+        return TuningArguments(tuple(own), tuple(map(renamed, self.constraints)), tuple(map(known, self.features)))
 
     def joined(self, more: TuningArguments) -> TuningArguments:
         """Those of both."""
-        return TuningArguments((*self.arguments, *more.arguments), (*self.constraints, *more.constraints))
+        return TuningArguments(
+            (*self.arguments, *more.arguments), (*self.constraints, *more.constraints),
+            (*self.features, *more.features),
+        )  # fmt: skip
 
     def __bool__(self) -> bool:
         return bool(self.arguments)

@@ -18,6 +18,7 @@ from planish.core.cache import key
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.progress import Progress, keep_quiet
 from planish.core.span import Source
+from planish.frontend.c.translation_unit import CFile
 from planish.options import Options
 from planish.run.toolchains.missing_headers import pointing_at_headers
 from planish.target.load import load_target
@@ -76,11 +77,18 @@ def tune_file(
     """Tunes the nests of a file and yields each when it is done; after an interrupt, which is the reason of the last
     one's result, nothing follows. `measure` and `clock` are for simulations. PlanishError as of `read_file`, the
     store, and `read_holes`; E0927 where the file has nothing to tune, or a script is given for several nests."""
-    target = load_target(options.target)
+    yield from tune_read(read_file(source, options), options, wishes, store, tell, measure, clock)
+
+
+def tune_read(
+    file: CFile, options: Options, wishes: TuningWishes, store: TrialStore, tell: Progress = keep_quiet,
+    measure: MakeEvaluate | None = None, clock: Callable[[], float] = time.monotonic,
+) -> Iterator[TunedResult]:  # fmt: skip
+    """The same, of a file that was read, which need not have been written in C."""
+    target, source = load_target(options.target), file.given
     script = None if wishes.script is None else read_holes(wishes.script)
     with tempfile.TemporaryDirectory(prefix="planish-") as folder:
         bench = make_workbench(options, target, Path(folder), source)
-        file = read_file(source, options)
         with pointing_at_headers(file.missing, source):
             job = make_job(file.functions, file, options, target, bench)
             nests = find_nests(file, options, target, bench.compiler, tell)

@@ -15,9 +15,11 @@ from planish.build.read import read_file
 from planish.cli import main
 from planish.core.span import Source
 from planish.options import Options
+from planish.run.timing import clock
 from planish.run.toolchains.cross import compiler_for
 from planish.schedule.arguments import Point
 from planish.target.load import load_target
+from planish.tuning import tasks
 from planish.tuning.choices import TrialStoreWarning, read_record, with_known_choices
 from planish.tuning.session import TuningWishes, tune_file
 from planish.tuning.store.trial_store import TrialStore, default_store
@@ -130,14 +132,24 @@ def test_a_damaged_store_of_the_user_is_warned_of_and_one_that_was_asked_for_is_
         planish.compile("mv.c")
 
 
-def test_a_record_gives_the_same_code_without_a_clock(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_record_gives_the_same_code_on_another_machine_without_a_clock(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def timed(*arguments: object) -> None:
+        raise AssertionError("nothing is to be timed")
+
+    monkeypatch.setattr(clock, "_measure", timed)
     record = {
         "format": 1, "planish": "0",
         "nests": [{"nest": task(Options()).kernel, "point": FOUR_ROWS.as_dict(), "source": "trial 12"}],
     }  # fmt: skip
     Path("r.json").write_text(json.dumps(record))
     arguments = ("build", "mv.c", "--no-measure", "--replay", "r.json", "-q", "--target", "x86-avx2", "-o")
-    assert run(capsys, *arguments, "a")[0] == run(capsys, *arguments, "b", "--force")[0] == 0
+    assert run(capsys, *arguments, "a")[0] == 0
+    # Another machine: its processor has another fingerprint, and no cache of ours is there.
+    monkeypatch.setattr(tasks, "fingerprint_of", lambda target: "another machine")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))
+    assert run(capsys, *arguments, "b", "--force")[0] == 0
     assert Path("a/mv.c").read_bytes() == Path("b/mv.c").read_bytes()
     assert "gemv-rows, tuned" in Path("a/mv.c").read_text()
     record["nests"][0]["point"] = {"version": ""}  # type: ignore[index]

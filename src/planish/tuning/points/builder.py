@@ -43,8 +43,8 @@ ORIGINAL = "source file"
 @dataclass(slots=True)
 class PointBuilder:
     """Builds points of one nest of a function. `others`: how the function's other nests stay; `cases`: calls that check
-    it, as far as the original comes through them; `clocks`: those that may be timed; `idle`: where nests begin that no call
-    runs."""
+    it, as far as the original comes through them; `clocks`: those that may be timed; `idle`: where nests begin that no
+    call runs."""
 
     nest: TunedNest
     job: Job

@@ -1,7 +1,8 @@
-"""Model-guided search: a small forest of regression trees, trained on what was heard, says which of many points to try.
+"""Model-guided search: a Gaussian process, fitted to what was heard, says which of many points to try.
 
-Of some hundred candidates (drawn, and near the best ones) the one is tried whose expected improvement is the largest:
-the mean of the trees says what is expected, their spread how sure that is.
+Of some hundred candidates (drawn, and near the best ones) the one is tried whose expected improvement is the largest.
+The process looks at the arguments of points and at what strategies know of them: bytes of a tile by cache, loads,
+registers, strides, trip counts.
 
 >>> from planish.schedule.arguments import TuningArgument, TuningArguments
 >>> space = SearchSpace({"a": TuningArguments(tuple(TuningArgument(x, (1, 2, 4, 8, 16, 32, 64), 1) for x in "tuv"))})
@@ -21,7 +22,7 @@ from math import exp, inf, isfinite, log, pi, sqrt
 from random import Random
 
 from planish.schedule.arguments import Point
-from planish.tuning.searches.regression_forest import RegressionForest
+from planish.tuning.searches.gaussian_process import GaussianProcess
 from planish.tuning.spaces.features import FeatureMap
 from planish.tuning.spaces.search_space import SearchSpace
 
@@ -57,9 +58,10 @@ class ModelGuidedSearch:
             return self._space.sample(self._rng)
         known = list(self.heard)
         targets = [log(min(max(self.heard[x], 1e-3), _FAILED)) for x in known]
-        forest = RegressionForest([self._features.of(x) for x in known], targets, self._seed + len(known))
+        rows, asked = ([self._features.of(x) for x in some] for some in (known, candidates))
+        mean, spread = GaussianProcess(rows, targets, self._features.groups).predict(asked)
         best = min(targets)
-        scored = [(_improvement(best, *forest.predict(self._features.of(x))), x) for x in candidates]
+        scored = [(_improvement(best, float(m), float(s)), x) for m, s, x in zip(mean, spread, candidates, strict=True)]
         return max(scored, key=lambda x: x[0])[1]
 
     def expect(self, point: Point) -> None:

@@ -1,4 +1,4 @@
-"""Points as rows of numbers, for models: a column for each version and for each argument of each.
+"""Points as rows of numbers, for models: a column for each version, for each argument, and for what strategies know.
 
 >>> from planish.schedule.arguments import Point, TuningArgument, TuningArguments
 >>> space = SearchSpace({"a": TuningArguments((TuningArgument("t", (0, 8), 0),)), "b": TuningArguments()})
@@ -19,9 +19,10 @@ ABSENT = -4.0
 
 class FeatureMap:
     """The columns of a space: whether a version is that one, then the arguments, numbers by their logarithms, texts by
-    their places."""
+    their places, then what strategies know of a point (`planish.schedule.arguments.TuningFeature`)."""
 
     def __init__(self, space: SearchSpace) -> None:
+        self._space = space
         self._versions = [*space.alternatives]
         self._places: dict[str, dict[object, int]] = {}
         for version in self._versions:
@@ -29,9 +30,21 @@ class FeatureMap:
                 places = self._places.setdefault(x.name, {})
                 for value in x.values:
                     places.setdefault(value, len(places))
+        self._known = [*dict.fromkeys(x.name for own in space.alternatives.values() for x in own.features)]
+        self._rows: dict[Point, list[float]] = {}
+
+    @property
+    def groups(self) -> tuple[int, int, int]:
+        """How many columns there are of versions, of arguments, and of what strategies know."""
+        return len(self._versions), len(self._places), len(self._known)
 
     def of(self, point: Point) -> list[float]:
         """The row of a point."""
+        if point not in self._rows:
+            self._rows[point] = self._row(point)
+        return self._rows[point]
+
+    def _row(self, point: Point) -> list[float]:
         row = [float(point.get(VERSION) == x) for x in self._versions]
         for name, places in self._places.items():
             value = point.get(name)
@@ -42,4 +55,7 @@ class FeatureMap:
                     row.append(log2(1 + abs(value)))
                 case _:
                     row.append(float(places.get(value, -1)))
-        return row
+        values, version = point.as_dict(), str(point.get(VERSION) or "")
+        own = self._space.alternatives[version].features if version in self._space.alternatives else ()
+        known = {x.name: x.of({n: values[n] for n in x.names if n in values}) for x in own}
+        return [*row, *(known.get(x, 0.0) for x in self._known)]

@@ -14,8 +14,9 @@ from dataclasses import replace
 from math import prod
 
 from planish.ir.nest import Array
-from planish.schedule.arguments import Point, TuningArgument, TuningArguments, TuningConstraint, Value
+from planish.schedule.arguments import Point, TuningArgument, TuningArguments, TuningConstraint, TuningFeature, Value
 from planish.schedule.auto.tiling.band import Band
+from planish.schedule.auto.tiling.band_features import list_band_features
 from planish.schedule.auto.tiling.tile_sizes import BandPlan, choose_groups, footprint
 from planish.target.machine import Target
 
@@ -50,12 +51,15 @@ def list_band_arguments(
     """The arguments of the bands of a schedule, with what is planned as their defaults."""
     arguments: list[TuningArgument] = []
     constraints: list[TuningConstraint] = []
+    features: list[TuningFeature] = []
     for place in tuned_bands(bands):
         band, plan = bands[place]
         own = _list_own(place + 1, band, plan, target, arrays)
         arguments += own.arguments
         constraints += own.constraints
-    return TuningArguments(tuple(arguments), tuple(constraints))
+        names = tuple(x.name for x in own.arguments)
+        features += list_band_features(place + 1, band, plan, target, dict(arrays), names) if names else ()
+    return TuningArguments(tuple(arguments), tuple(constraints), tuple(features))
 
 
 def plan_at(

@@ -359,14 +359,17 @@ def _choose_crossing(
     band: Band, member: int, groups: tuple[StatementGroup, ...], arrays: dict[str, Array]
 ) -> int | None:
     """The one member that crosses the lanes', if it may be jammed: so all of a line is used while it is in registers,
-    however many lines lie in one set of a cache."""
+    however many lines lie in one set of a cache. What is stored must not be read elsewhere in a strip."""
     kind = {name: g.lanes for g in groups for name in g.names}
     motions = [x for x in band.motions if x.access.index]
-    if band.irregular or not band.permutable or any(kind[x.name] != "parallel" for x in band.statements):
+    stored = {(x.write.array, x.write.index) for x in band.statements}
+    apart = all(y.array != array or y.index == at for x in band.statements for y in x.accesses for array, at in stored)
+    if band.irregular or not apart or any(kind[x.name] != "parallel" for x in band.statements):
         return None
-    found = _crossing(motions, member, lambda x: True)
-    crossing = next(iter(found)) if len(found) == 1 else member
-    return None if crossing == member or not _holds(band.extents[crossing], JAM_ONE[0]) else crossing
+    found = _crossing(motions, member, lambda x: True) - {member}
+    (crossing,) = found if len(found) == 1 else (member,)
+    fits = crossing in band.free and _holds(band.extents[crossing], JAM_ONE[0])
+    return crossing if fits and crossing != member else None
 
 
 def _long_blocks(band: Band, member: int, crossing: int) -> tuple[int, ...]:
