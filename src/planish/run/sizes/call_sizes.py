@@ -72,6 +72,7 @@ STREWN, STREWN_CASES = 100, 3
 SMALL_CONSTANT = 256
 """An array of which nothing is known has room for what is as long as this number."""
 _ELEMENT = re.compile(r"(?=.*\[|\(\*)\(?\*?\s*([A-Za-z_]\w*(?:(?:->|\.)\w+)*)")
+_NO_WORD = re.compile(r"\W+")
 _NUMBER = re.compile(r"\b\d+\b")
 POWERS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
 """Integers that two is raised to the power of."""
@@ -109,8 +110,12 @@ def find_known(region: Region, scop: Scop, function: CFunction, text: str = "") 
     sizes = {s: names[s] for s in scop.kernel.sizes if names[s] in own}
     arrays = {a.name: names[a.name] for a in scop.kernel.arrays if names[a.name] in own}
     data = frozenset(names[x.name] for x in scop.kernel.scalars)
-    computed = {s: place(x, {c: Var(s, INDEX) for s, c in sizes.items()}) for s, x in region.computed}
-    sizes |= {v: v for x in computed.values() for v in variables(x) if v not in sizes}
+    known = {c: s for s, c in sizes.items()}
+    others = dict.fromkeys(v for _, x in region.computed for v in sorted(variables(x)) if v not in known)
+    # Members of structures have no names that sizes could have.
+    known |= {v: v if v.isidentifier() else f"{_NO_WORD.sub('_', v)}_given" for v in others}
+    computed = {s: place(x, {v: Var(known[v], INDEX) for v in variables(x)}) for s, x in region.computed}
+    sizes |= {known[v]: v for v in others}
     alone = bool(text) and set(scop.kernel.sizes) <= sizes.keys() | computed.keys() and is_alone(function, text)
     return KnownSizes(with_values(scop, computed), sizes, arrays, data, alone, computed)
 

@@ -11,13 +11,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from pycparser import c_ast
 
 from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_integer, settings
-from planish.frontend.c.translate.state import CTranslation, KnownInteger, NotIndex
+from planish.frontend.c.translate.state import Again, CTranslation, KnownInteger, NotIndex, Refused
 from planish.frontend.c.translate.subscripts import index_of
-from planish.ir.expr import Expr
-from planish.ir.index.polynomial import names
+from planish.frontend.c.types.constants import walk_tree
+from planish.ir.expr import Expr, Var
+from planish.ir.index.polynomial import names, place
+from planish.ir.types import INDEX
 
 
 def computed_from_parameters(bound: BoundNames) -> tuple[tuple[str, Expr], ...]:
@@ -34,9 +38,21 @@ def computed_from_parameters(bound: BoundNames) -> tuple[tuple[str, Expr], ...]:
             continue
         try:
             expr = index_of(values[0], cx).expr
-        except NotIndex:
+        except (NotIndex, Refused, Again):
             continue
-        if names(expr) <= known:
+        members = _members(bound, places)
+        if names(expr) <= known | members.keys():
             cx.values[symbol] = KnownInteger(expr)
-            out[symbol.key] = expr
+            out[symbol.key] = place(expr, members)
     return tuple(out.items())
+
+
+def _members(bound: BoundNames, places: Collection[Symbol]) -> dict[str, Expr]:
+    """The integers in structures to which parameters lead, by what they are called in C: those that no name sets."""
+    stored = {
+        x.lvalue.field.name for x in walk_tree(bound.function.body)
+        if isinstance(x, c_ast.Assignment) and isinstance(x.lvalue, c_ast.StructRef)
+    }  # fmt: skip
+    found = [x for x in bound.symbols if x.through and is_integer(x) and x.name.rpartition(">")[2] not in stored]
+    given = {x for x in bound.parameters if x not in places}
+    return {x.key: Var(x.name, INDEX) for x in found if x.whole in given}

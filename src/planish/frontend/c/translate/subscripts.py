@@ -256,7 +256,10 @@ def _binary(node: c_ast.Node, op: str, left: c_ast.Node, right: c_ast.Node, cx: 
     if op not in ("+", "-", "*", "/", "%", "<<", ">>", "&"):
         raise NotIndex(f"the operator {op}", node)
     if op == "-" and is_address(left, cx) and is_address(right, cx):
-        return Indexed(distance(address_of(left, cx), address_of(right, cx), node), INDEX)
+        try:
+            return Indexed(distance(address_of(left, cx), address_of(right, cx), node), INDEX)
+        except Refused as reason:
+            raise NotIndex(reason.message, reason.node or node, reason.id) from None
     goes_round = op == "%" and (inner := _cycled(left, right, cx)) is not None
     a, b = index_of(inner if goes_round else left, cx), index_of(right, cx)
     return _combined(node, op, (a, b), goes_round, cx)
