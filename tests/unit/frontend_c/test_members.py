@@ -183,3 +183,40 @@ def test_an_element_that_stays_as_it_is_may_be_a_size(function: str, names: set[
 )
 def test_an_element_that_may_change_is_no_size(function: str) -> None:
     assert not any("w" in text for x in read(function).functions[0].regions for _, text in x.names)
+
+
+PARTS = (
+    "typedef struct { float x[3]; int n; struct { short a, b; } in; float *q; } part; "
+    "struct bits { int a : 3; int b; };"
+)
+
+
+@pytest.mark.parametrize(
+    ("function", "rows"),
+    [
+        ("void f(part *p, int n) { for (int i = 0; i < n; i++) p[i].x[1] += p[i].x[2]; }", {("p_f32", 8)}),
+        ("void f(part *p, int n) { for (int i = 0; i < n; i++, p++) p->n = p->in.b; }", {("p_i32", 8), ("p_i16", 16)}),
+        (
+            "void f(part *p, int n) { for (int i = 0; i < n; i++) for (int k = 0; k < 3; k++) p[i].x[k] = p[i].n; }",
+            {("p_f32", 8), ("p_i32", 8)},
+        ),
+    ],
+)
+def test_members_of_elements_are_rows(function: str, rows: set[tuple[str, int]]) -> None:
+    (region,) = read(function, PARTS).functions[0].regions
+    assert {(x.name, x.shape[1].value) for x in region.kernel.arrays} == rows
+    assert set(region.views.values()) == {"p"}
+    assert "sizeof(*p) == 32" in region.conditions
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        "void f(part *p, int n) { for (int i = 0; i < n; i++) p[i].q[0] = 1; }",
+        "void f(struct bits *p, int n) { for (int i = 0; i < n; i++) p[i].b = 1; }",
+        "void f(part *p, part *r, int n) { for (int i = 0; i < n; i++) p[i] = r[i]; }",
+        "void f(part **p, int n) { for (int i = 0; i < n; i++) p[i]->n = 1; }",
+    ],
+)
+def test_members_of_elements_that_are_not_known_are_refused(function: str) -> None:
+    assert not read(function, PARTS).functions[0].regions

@@ -106,6 +106,8 @@ def call_instead(
     guards += [x for x in _whole_rows(region, scop, names) if x not in guards]
     written = frozenset(s.write.array for s in scop.statements)
     for a, b in overlapping(scop.kernel.arrays, written):
+        if a.name in region.views and region.views[a.name] == region.views.get(b.name):
+            continue  # members of different types
         guards.append(alias_guard(byte_range(a, scop, names), byte_range(b, scop, names)))
     stored = {a.name: a for a in scop.kernel.arrays if a.name in written}
     for held in (x for x in region.held if x.array in stored):

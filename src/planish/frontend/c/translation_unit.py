@@ -9,7 +9,7 @@ not.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from planish.core.diagnostic import Remark
@@ -39,12 +39,14 @@ class MemberCell:
 class RecordParameter:
     """A structure, union or other type by value, or the address of one: the C type of the parameter, and the numbers in
     it. `links`: the members that are addresses of structures, the outer ones first, whose numbers are among the `cells`
-    ("inner->x"). What else it holds (pointers to what is not known, functions, unions) is zero."""
+    ("inner->x"). `size`: its bytes; 0 where they are not known. What else it holds (pointers to what is not known,
+    functions, unions) is zero."""
 
     spelling: str
     pointer: bool
     cells: tuple[MemberCell, ...] = ()
     links: tuple[str, ...] = ()
+    size: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +149,8 @@ class Region:
     `reversal`: it is such a one, whose kernel has no affine subscripts. `declared` pairs arrays and scalars with the
     types of their elements in C, where C has a name for them. `unseen`: variables that it may change and no check
     compares. `conditions`: what the kernel relies on besides its assumptions, in C: ranges of numbers; `held`:
-    what its stores must not reach.
+    what its stores must not reach; `views`: the kernel's arrays that are members of one type in an array of structures,
+    and what that is called in C.
     """
 
     function: str
@@ -171,6 +174,7 @@ class Region:
     unseen: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
     held: tuple[HeldValue, ...] = ()
+    views: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,8 @@ ROWS = 1024
 """A pointer to rows points to so many."""
 ROW = ".length"
 """What the name of the number ends with that says how many elements such a row has."""
+MEMORY_OF, COUNT_OF = ".memory", ".count"
+"""What the names end with of the bytes that an array of structures has, and of how many there are."""
 MEMORY = 4096
 """Bytes of memory of which nothing is known; all of them are zero."""
 RECORDS = 64
@@ -41,6 +43,9 @@ def leaves_of(function: CFunction) -> tuple[CParameter, ...]:
                 out.append(p)
             case RecordParameter(pointer=pointer, cells=cells):
                 out += [_leaf(f"{p.name}{'->' if pointer else '.'}{x.path}", x) for x in cells]
+                if p.name in spread_in(function):
+                    out.append(CParameter(p.name + MEMORY_OF, U8, True, (None,), "", "memory"))
+                    out += [CParameter(f"{p.name}[].{x.path}", x.type, True, (None,), "") for x in spread_cells(p.form)]
             case "rows":
                 out.append(p)
             case "memory":
@@ -48,6 +53,18 @@ def leaves_of(function: CFunction) -> tuple[CParameter, ...]:
             case _:
                 pass
     return (*out, *(_leaf(x.name, x.cell) for x in function.globals if not x.initial))
+
+
+def spread_in(function: CFunction) -> frozenset[str]:
+    """The parameters that are addresses of as many structures as regions reach: those of which they read rows."""
+    named = {text for x in function.regions for text in x.views.values()}
+    records = [p for p in function.parameters if isinstance(p.form, RecordParameter) and p.form.pointer and p.form.size]
+    return frozenset(p.name for p in records if p.name in named)
+
+
+def spread_cells(record: RecordParameter) -> tuple[MemberCell, ...]:
+    """The numbers in each of many structures."""
+    return tuple(x for x in record.cells if not x.address and not x.bitfield and "->" not in x.path)
 
 
 def outcomes_of(function: CFunction) -> tuple[CParameter, ...]:
@@ -81,6 +98,8 @@ def signature_of(function: CFunction) -> Signature | None:
             parameters.append(Parameter(p.name, p.type, "value" if value else "array"))
             if p.form == "rows":
                 parameters.append(Parameter(p.name + ROW, I64, "value"))
+            elif p.name.endswith(MEMORY_OF):
+                parameters.append(Parameter(p.name.removesuffix(MEMORY_OF) + COUNT_OF, I64, "value"))
     outcomes = frozenset(p.name for p in outcomes_of(function))
     signature = Signature(
         function.name, tuple(parameters), function.result, completion=function.completion, outcomes=outcomes
@@ -139,9 +158,12 @@ class _Maker:
                 address = spelling if pointer else f"__typeof__({spelling}) *"
                 size = f"{RECORDS} * sizeof(*({address})0)" if pointer else f"sizeof({spelling})"
                 aligned = " __attribute__((aligned(64)))"
-                self.prelude.append(f"static char {self._own(held)}[{size}]{aligned};\n")
-                self.before.append(f"char *{held} = {self._own(held)};")
-                self.before.append(f"__builtin_memset({held}, 0, sizeof {self._own(held)});")
+                if p.name in spread_in(self.function):
+                    self._spread_out(p.name, held, address, p.form)
+                else:
+                    self.prelude.append(f"static char {self._own(held)}[{size}]{aligned};\n")
+                    self.before.append(f"char *{held} = {self._own(held)};")
+                    self.before.append(f"__builtin_memset({held}, 0, sizeof {self._own(held)});")
                 for link, path in enumerate(p.form.links):
                     text = f"(({address}){held})->{path}"
                     memory = self._own(f"{held}_{link}")
@@ -154,6 +176,9 @@ class _Maker:
                     self._put(text, name, cell)
                     if pointer:
                         self._take(text, name, cell)
+                if p.name in spread_in(self.function):
+                    # Addresses in it differ from call to call.
+                    self.after.append(f"__builtin_memset({held}, 0, {held}_size);")
                 return f"(void *){held}" if pointer else f"*({address}){held}"
             case Callback():
                 stub = self._own(f"{held}_stub")
@@ -180,6 +205,20 @@ class _Maker:
                 raise AssertionError("an address is returned, not passed")
             case _:
                 assert_never(p.form)
+
+    def _spread_out(self, name: str, held: str, address: str, record: RecordParameter) -> None:
+        """Fill as many structures as there are, and read them again behind the call."""
+        memory, count = self.number[name + MEMORY_OF], self.number[name + COUNT_OF]
+        self.before.append(f"char *{held} = (char *)planish_a[{memory}];")
+        self.before.append(f"const unsigned long {held}_size = *(long *)planish_a[{count}] * sizeof(*({address})0);")
+        self.before.append(f"__builtin_memset({held}, 0, {held}_size);")
+        for cell in spread_cells(record):
+            number, size = self.number[f"{name}[].{cell.path}"], _size(cell)
+            loop = f"for (long planish_i = 0; planish_i < *(long *)planish_a[{count}]; planish_i++)"
+            one = f"(void *)&(({address}){held})[planish_i].{cell.path}"
+            other = f"(char *)planish_a[{number}] + planish_i * {size}"
+            self.before.append(f"{loop} __builtin_memcpy({one}, {other}, {size});")
+            self.after.append(f"{loop} __builtin_memcpy({other}, {one}, {size});")
 
     def _own(self, name: str) -> str:
         """A name at file scope."""

@@ -15,7 +15,7 @@ from math import prod
 import islpy as isl
 
 from planish.frontend.c.text.lexer import tokenize
-from planish.frontend.c.translation_unit import CFunction, CParameter, Region
+from planish.frontend.c.translation_unit import CFunction, CParameter, RecordParameter, Region
 from planish.ir.expr import Binary, Call, Const, Expr, Load, Var
 from planish.ir.index.overflow import limits, may_overflow
 from planish.ir.index.polynomial import place
@@ -37,7 +37,7 @@ from planish.poly.scop.extents import (
 )
 from planish.poly.scop.extraction import Scop
 from planish.poly.scop.factors import find_factors, with_factors
-from planish.run.calls.passing import ROW, ROWS, leaves_of, outcomes_of
+from planish.run.calls.passing import COUNT_OF, MEMORY_OF, ROW, ROWS, leaves_of, outcomes_of, spread_cells, spread_in
 from planish.run.calls.signature import CallCase
 from planish.run.sizes.size_roles import Role, find_roles
 
@@ -109,6 +109,7 @@ def find_known(region: Region, scop: Scop, function: CFunction, text: str = "") 
     own = {p.name for p in leaves_of(function)}
     sizes = {s: names[s] for s in scop.kernel.sizes if names[s] in own}
     arrays = {a.name: names[a.name] for a in scop.kernel.arrays if names[a.name] in own}
+    arrays |= {x: text + MEMORY_OF for x, text in region.views.items() if text + MEMORY_OF in own}
     data = frozenset(names[x.name] for x in scop.kernel.scalars)
     known = {c: s for s, c in sizes.items()}
     others = dict.fromkeys(v for _, x in region.computed for v in sorted(variables(x)) if v not in known)
@@ -332,7 +333,8 @@ def make_case(
         unsure |= {c for name, c in k.arrays.items() if name not in counts}
         for name, count in counts.items():
             if name in k.arrays:
-                reached[k.arrays[name]] = max(reached.get(k.arrays[name], 0), count)
+                bytes_ = k.scop.kernel.array(name).type.size if k.arrays[name].endswith(MEMORY_OF) else 1
+                reached[k.arrays[name]] = max(reached.get(k.arrays[name], 0), count * bytes_)
         rows |= _rows(k, sizes) if factorised else {}
     leaves = leaves_of(function)
     most = {p.name: fixed.get(p.name, LOOSE_RANGE[1]) for p in leaves if _is_loose_integer(p, sizes)}
@@ -362,6 +364,7 @@ def make_case(
             raised = integers | {x: 1 << integers[x] for x in powers_of(function, integers)}
             guessed = _guess([*raised.values(), _largest_constant(function)], most_guess)
             elements[p.name] = max(reached.get(p.name, 0), guessed)
+    records = _records(function, elements)
     elements |= {p.name: prod(_extents(p, {}) or (1,)) for p in outcomes_of(function)}
     ranges = {name: LOOSE_RANGE for name in most if name not in fixed}
     # What is not told apart from an index has to be one.
@@ -375,9 +378,22 @@ def make_case(
     values: dict[str, int | float] = {
         p.name: v for p in leaves if (v := sizes.get(p.name, fixed.get(p.name))) is not None
     }
+    values |= records
     values |= {name + ROW: length for name, length in rowed.items()}
     square = {x: r for x, r in rows.items() if x not in shapes and _is_square(elements.get(x, 0), r)}
     return CallCase(values, elements, shapes, seed, ranges=ranges, rows=square)
+
+
+def _records(function: CFunction, elements: dict[str, int]) -> dict[str, int]:
+    """How many structures lie in each array of them, whose memory and numbers are made that large in `elements`."""
+    out: dict[str, int] = {}
+    for p in function.parameters:
+        if p.name in spread_in(function) and isinstance(p.form, RecordParameter):
+            count = max(1, -(-elements[p.name + MEMORY_OF] // p.form.size))
+            elements[p.name + MEMORY_OF] = count * p.form.size
+            elements |= {f"{p.name}[].{x.path}": count * x.count for x in spread_cells(p.form)}
+            out[p.name + COUNT_OF] = count
+    return out
 
 
 def _holding_sizes(function: CFunction) -> set[str]:

@@ -39,7 +39,8 @@ class Symbol:
 
     A number in a structure is one as well (`by.x`, whose key is `by_x`); `whole` is then the structure, and `bitfield`
     says whether it may hold less than its type. So is any member behind an address or of a variable of the file
-    (`p->x`, a number, an address or an array): it is `through` what others may reach. `members`: those of this one.
+    (`p->x`, a number, an address or an array): it is `through` what others may reach; and all members of one
+    type in an array of structures, as `rows` of them. `members`: those of this one.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Symbol:
     whole: Symbol | None = None
     bitfield: bool = False
     through: bool = False
+    rows: bool = False
     members: dict[str, Symbol] = field(default_factory=dict)
 
     @property

@@ -32,11 +32,11 @@ from dataclasses import dataclass, replace
 from pycparser import c_ast
 
 from planish.frontend.c.analysis.scope import LEAST_BITS, BoundNames, Symbol, is_plain, written
+from planish.frontend.c.analysis.trip_counts import Quotient
 from planish.frontend.c.translate.geometric_iv import MOST, Ratios, Steps, find_ratios, goes_one_way, read_steps
 from planish.frontend.c.translate.kernels import FinishedKernel
 from planish.frontend.c.translate.loops import Test, tests_of
 from planish.frontend.c.translate.state import Again, CTranslation, Refused
-from planish.frontend.c.translate.trip_counts import Quotient
 from planish.frontend.c.translation_unit import Region, Update
 from planish.frontend.c.types.constants import walk_tree
 from planish.frontend.c.types.declarations import CScalar

@@ -110,7 +110,7 @@ def target_of(node: c_ast.Node, symbol: Symbol | None, cx: CTranslation) -> Stor
         return StoreTarget(symbol.key, (), cx.element(symbol), is_hidden(symbol))
     if isinstance(node, c_ast.ID):
         raise Refused("scop-unknown", f"{node.name} is not declared", node)
-    if not isinstance(node, (c_ast.ArrayRef, c_ast.UnaryOp)):
+    if not isinstance(node, (c_ast.ArrayRef, c_ast.UnaryOp, c_ast.StructRef)):
         place_of(node, cx)
         raise Refused("scop-assignment", f"an assignment to {type_name(node)}", node)
     address = place_of(node, cx)

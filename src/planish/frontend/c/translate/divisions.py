@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from pycparser import c_ast
 
+from planish.frontend.c.analysis.trip_counts import Quotient, is_of_sizes
 from planish.frontend.c.idioms.collapsed_loops import carried_out, take_apart
 from planish.frontend.c.idioms.modular_subscripts import choose_index, may_choose, wrapped
 from planish.frontend.c.translate.state import CTranslation, NotIndex
-from planish.frontend.c.translate.trip_counts import Quotient, is_of_sizes
 from planish.ir.expr import Binary, Compare, Const, Expr, Var, index
 from planish.ir.index.polynomial import add, constant, extremum, floordiv, mod, mul, neg, normal, sub
 from planish.ir.traverse import map_expr

@@ -29,7 +29,7 @@ from planish.frontend.c.translate.arithmetic import (
     wrap,
 )
 from planish.frontend.c.translate.constant_tables import constant_element
-from planish.frontend.c.translate.members import member_number
+from planish.frontend.c.translate.members import member_address, member_number
 from planish.frontend.c.translate.state import (
     Address,
     Again,
@@ -162,6 +162,9 @@ def _member(node: c_ast.StructRef, cx: CTranslation) -> Expr:
     try:
         symbol = member_number(node, cx, address_of)
     except NotIndex as reason:
+        place = member_address(node, cx, address_of) if reason.id == "scop-struct" else None
+        if place is not None and place.symbol.rows:
+            return load(place, node, cx)
         raise reason.refusal() from None
     return read_variable(symbol, cx.element(symbol), node, cx)
 

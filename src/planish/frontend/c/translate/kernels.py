@@ -16,6 +16,7 @@ from pycparser import c_ast
 from planish.core.diagnostic import Remark
 from planish.frontend.c.analysis.aliasing import changes, is_alone, is_reached
 from planish.frontend.c.analysis.scope import Symbol, is_integer, is_pointer, written
+from planish.frontend.c.analysis.trip_counts import Quotient
 from planish.frontend.c.translate.asserted_facts import known_sizes, number_conditions
 from planish.frontend.c.translate.constant_tables import constant_values
 from planish.frontend.c.translate.data_subscripts import settle_subscripts
@@ -23,7 +24,6 @@ from planish.frontend.c.translate.expressions import value_of
 from planish.frontend.c.translate.members import ancestors
 from planish.frontend.c.translate.state import Address, Again, CTranslation, KnownInteger, LostValue, NotIndex, Refused
 from planish.frontend.c.translate.subscripts import index_of
-from planish.frontend.c.translate.trip_counts import Quotient
 from planish.frontend.c.translation_unit import HeldValue, Update
 from planish.frontend.c.types.constants import walk_tree
 from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, scalar_of
@@ -55,6 +55,7 @@ class FinishedKernel:
     guarded: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
     held: tuple[HeldValue, ...] = ()
+    views: Mapping[str, str] = field(default_factory=dict)
 
 
 def finish(
@@ -113,10 +114,11 @@ def finish(
     registers = tuple(by_key[a.name].name for a in arrays if by_key[a.name].register and not a.shape)
     quotients = {x: cx.quotients[x] for x in counted}
     variables, conditional_stores = {s.key: s.name for s in cx.used}, tuple(sorted(cx.conditional_stores & stored))
-    conditions = number_conditions(ranges, types, dict(names))
+    conditions = (*cx.layouts, *number_conditions(ranges, types, dict(names)))
+    views = {a.name: by_key[a.name].name for a in arrays if by_key[a.name].rows}
     return FinishedKernel(
         kernel, names, updates, registers, quotients, variables, remarks, conditional_stores,
-        tuple(sorted(set(cx.guarded) & stored)), conditions, held,
+        tuple(sorted(set(cx.guarded) & stored)), conditions, held, views,
     )  # fmt: skip
 
 

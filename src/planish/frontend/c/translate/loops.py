@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pycparser import c_ast
 
 from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_integer, is_pointer, written
+from planish.frontend.c.analysis.trip_counts import Quotient, is_of_sizes
 from planish.frontend.c.idioms.collapsed_loops import loops_of
 from planish.frontend.c.idioms.dwindling_loops import find_dwindling, run_dwindling
 from planish.frontend.c.idioms.early_continue import without_continue
@@ -36,7 +37,6 @@ from planish.frontend.c.translate.state import (
     Value,
 )
 from planish.frontend.c.translate.subscripts import address_of, fitted, index_of
-from planish.frontend.c.translate.trip_counts import Quotient, is_of_sizes
 from planish.frontend.c.types.constants import fold, walk_tree
 from planish.ir.expr import CompareOp, Expr, Var, index
 from planish.ir.index.polynomial import (

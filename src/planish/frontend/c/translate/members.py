@@ -23,6 +23,7 @@ from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
 from planish.frontend.c.analysis.scope import Symbol
+from planish.frontend.c.translate.record_views import element_member
 from planish.frontend.c.translate.state import Address, CTranslation, NotIndex, Refused
 from planish.frontend.c.types.constants import fold
 from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, CUnknown, resolve
@@ -34,9 +35,15 @@ ReadAddress = Callable[[c_ast.Node, CTranslation], Address]
 
 def member_address(node: c_ast.StructRef, cx: CTranslation, address_of: ReadAddress) -> Address:
     """The place of a member. Raises Refused where it is not known which one it is, or what it holds."""
-    base = _record_address(node, cx, address_of)
+    first: c_ast.StructRef = node
+    path: tuple[str, ...] = (str(node.field.name),)
+    while first.type == "." and isinstance(first.name, c_ast.StructRef):
+        first = first.name
+        path = (str(first.field.name), *path)
+    base = _record_address(first, cx, address_of)
     if not all(constant(x) == 0 for x in base.index):
-        raise Refused("scop-struct", f"a member of an element of {base.symbol.name}, an array of structures", node)
+        return element_member(base, path, node, cx)
+    base = base if first is node else _record_address(node, cx, address_of)
     symbol = _member(base, node, cx)
     match symbol.ctype:
         case CArray(element=element):
@@ -55,7 +62,7 @@ def member_number(node: c_ast.StructRef, cx: CTranslation, address_of: ReadAddre
         except Refused as reason:
             raise NotIndex(reason.message, reason.node or node, reason.id) from None
         if not isinstance(symbol.ctype, CScalar):
-            raise NotIndex(f"{symbol.name}, which is no number", node, "scop-struct")
+            raise NotIndex(f"a member of {symbol.name}", node, "scop-struct")
         return symbol
     if symbol.whole in cx.local:
         raise NotIndex(f"{symbol.name}, which is declared in the nest", node, "scop-struct")
@@ -90,6 +97,10 @@ def _stem(text: str) -> str:
 
 def pointed_at(place: Address, node: c_ast.Node) -> Address:
     """What a member that is an address or an array leads to."""
+    if place.symbol.rows:
+        if not isinstance(place.target, CArray):
+            raise Refused("scop-struct", f"a member of an element of {place.symbol.name} used as an address", node)
+        return Address(place.symbol, place.index, place.target.element)
     match place.symbol.ctype:
         case CPointer(target=target):
             return Address(place.symbol, (index(0),), target)

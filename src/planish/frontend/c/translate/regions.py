@@ -382,7 +382,7 @@ def _finish(
         computed, span, alone=first.start in s.alone, conditional_stores=finished.conditional_stores,
         guarded=finished.guarded,
         declared=declared_types(kernel, s.bound) + size_types(finished, s.bound), conditions=finished.conditions,
-        held=finished.held,
+        held=finished.held, views=finished.views,
     )  # fmt: skip
 
 

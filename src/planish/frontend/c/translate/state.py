@@ -15,7 +15,7 @@ from pycparser import c_ast
 
 from planish.core.span import Span
 from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_integer
-from planish.frontend.c.translate.trip_counts import Quotient
+from planish.frontend.c.analysis.trip_counts import Quotient
 from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, leaf_of
 from planish.ir.expr import Binary, Compare, Const, Expr, Load, Select, Var, index
 from planish.ir.index.polynomial import add, build, constant, linear_in, names, neg, normal, place, polynomial, sub
@@ -156,7 +156,8 @@ class CTranslation:
     `steady`: ids of nodes that read elements which no name changes; `holds`: these may be read where the nest begins;
     `conditions`: how many conditions decide whether this place is reached, besides loops and `guards`; `reached`: the
     addresses behind which something is read for certain, where the loops are `entered`, and `doubtful`: those behind
-    which that may depend on conditions; `before`: so many of the innermost loops need not be entered for this place;
+    which that may depend on conditions; `layouts`: conditions in C of where members
+    lie; `before`: so many of the innermost loops need not be entered for this place;
     `calls`: the calls that are being inlined, by the ids of their nodes and names; `whole`: the call that is a
     statement, or the whole of what is assigned.
     """
@@ -205,6 +206,7 @@ class CTranslation:
     conditions: int = 0
     before: int = 0
     entered: list[Expr] = field(default_factory=list)
+    layouts: dict[str, None] = field(default_factory=dict)
     reached: set[Symbol] = field(default_factory=set)
     doubtful: dict[Symbol, c_ast.Node] = field(default_factory=dict)
 

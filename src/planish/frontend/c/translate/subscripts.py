@@ -454,7 +454,7 @@ def place_of(node: c_ast.Node, cx: CTranslation) -> Address:
             return Address(symbol, (index(0),), symbol.ctype)
         case c_ast.StructRef():
             place = member_address(node, cx, address_of)
-            if isinstance(place.target, (CScalar, CPointer)):
+            if isinstance(place.target, (CScalar, CPointer)) and not place.symbol.rows:
                 raise Refused("scop-struct", f"the place of {place.symbol.name}, a member of a structure", node)
             return place
         case c_ast.ID() if symbol is not None and isinstance(symbol.ctype, CUnknown) and symbol not in cx.local:

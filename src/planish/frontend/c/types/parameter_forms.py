@@ -23,6 +23,7 @@ from pycparser import c_ast
 from planish.frontend.c.translation_unit import Callback, Form, MemberCell, RecordParameter
 from planish.frontend.c.types.constants import fold, walk_tree
 from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, leaf_of, resolve
+from planish.frontend.c.types.layouts import layout_of
 from planish.frontend.c.types.records import Records
 from planish.frontend.c.types.type_names import TypeNames, rename, spell, spell_declaration
 from planish.ir.types import Type
@@ -121,7 +122,9 @@ class Forms:
             return "stream"
         if isinstance(target, c_ast.Struct | c_ast.Union) and target.decls:
             cells = self._cells_of(target, self._records.is_const(own.type))
-            return RecordParameter(self._address(node, own), True, cells, _links(cells))
+            layout = layout_of(target, self._records, self._known, self._constants)
+            size = 0 if layout is None else layout.size
+            return RecordParameter(self._address(node, own), True, cells, _links(cells), size)
         return "memory"
 
     def _address(self, node: c_ast.Decl, own: c_ast.PtrDecl | c_ast.ArrayDecl) -> str:
