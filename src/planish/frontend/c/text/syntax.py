@@ -29,6 +29,8 @@ _MARKER = re.compile(r'^#\s*(?:line\s+)?(\d+)\s+"((?:[^"\\]|\\.)*)"')
 _SYNTAX = re.compile(r"^(.*?):(\d+):(\d+): error: (expected .*|.* before .*|.*undeclared.*type.*)$", re.M)
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _MOST_TYPES = 200
+_MOST_PARSED = 12_000_000
+"""Characters that are parsed for one file, all tries together: some seconds."""
 _MOST_DROPPED = 32
 _MOST_CALLS = 20_000
 """Calls of the parser within each other."""
@@ -44,6 +46,14 @@ _WORDS = frozenset(
         "__typeof __typeof__ __label__ __real__ __imag__ __int128 __float128 _Float128 _Float16 _Alignof alignof",
     )
 )
+
+
+@dataclass(slots=True)
+class _Guesses:
+    """Names that are taken for types, and how many characters may still be parsed to find more."""
+
+    types: list[str]
+    left: int = _MOST_PARSED
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +84,9 @@ def parse_c(text: str, source: Source, flags: Sequence[str] = ()) -> Tree:
     of functions, and then whole declarations. Raises PlanishError E0201 with the place of a syntax error."""
     if not text.startswith("#"):
         text = f'# 1 "{source.name}"\n{text}'
-    unknown: list[str] = []
-    outcome = _parse_guessing_types(text, source, unknown)
+    guesses = _Guesses([])
+    unknown = guesses.types
+    outcome = _parse_guessing_types(text, source, guesses)
     if isinstance(outcome, c_ast.FileAST):
         return Tree(outcome, tuple(unknown), tuple(_leave_out_deep(outcome)))
     wrong = _ask_compiler(text, unknown)
@@ -86,12 +97,13 @@ def parse_c(text: str, source: Source, flags: Sequence[str] = ()) -> Tree:
     failed: list[_Part] = []
     for body in bodies:
         others = [b for b in bodies if b != body]
-        if not isinstance(_parse_guessing_types(_blank(text, others), source, unknown), c_ast.FileAST):
+        tried = None if guesses.left < 0 else _parse_guessing_types(_blank(text, others), source, guesses)
+        if not isinstance(tried, c_ast.FileAST):
             failed.append(body)
     if len(failed) == len(bodies):
         # Not even one body alone: what stands between them may be at fault.
         failed = []
-    rest, dropped = _parse_without_declarations(_blank(text, failed), source, unknown)
+    rest, dropped = _parse_without_declarations(_blank(text, failed), source, guesses)
     if isinstance(rest, _Failure) or not any(isinstance(x, c_ast.FuncDef) for x in rest.ext):
         if outcome.physical == 0 and bodies:
             file, line = line_map(text)[bodies[0][2] - 1]
@@ -140,20 +152,20 @@ def _tell_left_out(what: str, part: _Part, lines: list[tuple[str, int]]) -> Rema
 
 
 def _parse_without_declarations(
-    text: str, source: Source, unknown: list[str]
+    text: str, source: Source, guesses: _Guesses
 ) -> tuple[c_ast.FileAST | _Failure, list[_Part]]:
     """The tree without those declarations and functions that the parser does not take, and these."""
     parts = _declarations(text)
     dropped: list[_Part] = []
-    outcome = _parse_guessing_types(text, source, unknown)
-    while isinstance(outcome, _Failure) and len(dropped) < _MOST_DROPPED:
-        part = _part_at_fault(text, outcome, parts, source, unknown)
+    outcome = _parse_guessing_types(text, source, guesses)
+    while isinstance(outcome, _Failure) and len(dropped) < _MOST_DROPPED and guesses.left >= 0:
+        part = _part_at_fault(text, outcome, parts, source, guesses.types)
         if part is None:
             break
         parts.remove(part)
         dropped.append(part)
         text = _blank(text, [part])
-        outcome = _parse_guessing_types(text, source, unknown)
+        outcome = _parse_guessing_types(text, source, guesses)
     return outcome, dropped
 
 
@@ -192,16 +204,20 @@ def _declarations(text: str) -> list[_Part]:
     return out
 
 
-def _parse_guessing_types(text: str, source: Source, unknown: list[str]) -> c_ast.FileAST | _Failure:
+def _parse_guessing_types(text: str, source: Source, guesses: _Guesses) -> c_ast.FileAST | _Failure:
     """Parse; at an error see whether a name nearby reads like a type, declare it so, and try again."""
+    unknown = guesses.types
     reached = (-1, -1)
     tried: list[str] = []
     last: _Failure | None = None
     for _ in range(_MOST_TYPES):
         outcome = _parse_once(text, source, [*unknown, *tried[-1:]])
+        guesses.left -= len(text)
         if isinstance(outcome, c_ast.FileAST):
             unknown.extend(tried[-1:])
             return outcome
+        if guesses.left < 0:
+            return last if last is not None else outcome
         if outcome.physical == 0 and (found := [x for x in _likely_types(text) if x not in unknown]):
             # The parser does not say where: take every name that can only be a type.
             unknown.extend(found)
