@@ -37,7 +37,9 @@ from planish.frontend.c.text.lexer import tokenize
 from planish.frontend.c.translation_unit import CFile, CFunction
 
 LONGEST = 60.0
-"""Seconds that the reading of a file may take."""
+"""Seconds of the processor that the reading of a file may take."""
+_STARVED = 20
+"""So many times as long as that is waited for, where others use the processor, too."""
 LARGEST = 400_000
 """Bytes; larger files are tables."""
 _FOLDERS = 60
@@ -109,18 +111,21 @@ class _Reader:
             other.close()
         self._pipe.send((path, folders))
         try:
-            if self._pipe.poll(LONGEST):
+            if self._pipe.poll(LONGEST * _STARVED):
                 found: dict[str, Any] = self._pipe.recv()
                 return found
-            fault = {"hang": f"over {LONGEST:.0f} s", "functions": [], "seconds": LONGEST}
+            fault = {"hang": "it does not end", "functions": [], "seconds": LONGEST}
         except EOFError:
-            fault = {"crash": "the process died", "functions": [], "seconds": 0.0}
+            self._child.join()
+            ended = self._child.exitcode == -signal.SIGPROF
+            how = {"hang": f"over {LONGEST:.0f} s"} if ended else {"crash": "the process died"}
+            fault = {**how, "functions": [], "seconds": LONGEST if ended else 0.0}
         self.close()
         return fault
 
     def close(self) -> None:
         """Ends the child."""
-        if self._child is not None and self._child.pid is not None:
+        if self._child is not None and self._child.pid is not None and self._child.is_alive():
             os.kill(self._child.pid, signal.SIGKILL)
             self._child.join()
         self._child = None
@@ -130,7 +135,10 @@ def _serve(pipe: Connection) -> None:
     os.nice(10)
     while True:
         path, folders = pipe.recv()
-        pipe.send(read_file(path, folders))
+        signal.setitimer(signal.ITIMER_PROF, LONGEST)
+        found = read_file(path, folders)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        pipe.send(found)
 
 
 def files_of(base: Path, most: int) -> list[Path]:
