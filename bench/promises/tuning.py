@@ -18,6 +18,7 @@ from pathlib import Path
 
 from bench.figures.searches import compare
 from bench.harness.record import geometric_mean
+from bench.promises import tuning_farms
 from bench.promises.claim import Claim, Note, at_least, at_most
 from bench.sweeps.killed_writers import TASK, kill_writers
 from bench.sweeps.recorded_spaces import read_spaces
@@ -50,6 +51,7 @@ def examine(quick: bool, stored: bool) -> Iterator[Claim | Note]:
     """quick: fewer kills, seeds and kernels. stored: nothing is tuned."""
     yield from _examine_store(100 if quick else 1000)
     yield from _examine_records()
+    yield from tuning_farms.examine(quick)
     yield from _examine_searches(1 if quick else 3, 3 if quick else SEEDS)
     if quick or stored:
         yield Note("what tuning gains takes a minute a kernel: run without --quick and --stored, on a quiet machine")

@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, redirect_stderr
+from importlib import import_module
 from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
@@ -30,7 +31,6 @@ from planish.core.files import read_input
 from planish.options import Options
 from planish.schedule.arguments import Point
 from planish.target.probe import usable_cores
-from planish.tuning.farm.clusters import opened_farm
 from planish.tuning.farm.farm import Farm, FarmPiece
 from planish.tuning.farm.local_farm import LocalFarm
 from planish.tuning.points.site import TuningSite, build_point, summarise
@@ -83,9 +83,10 @@ def _examine_absence() -> Iterator[Claim | Note]:
 
 
 @contextmanager
-def _cluster(workers: int, quiet: int = 1) -> Iterator[_Cluster]:
+def started_cluster(workers: int, quiet: int = 1) -> Iterator[LocalDask]:
+    """A scheduler with some workers, and quiet ones, on this machine."""
     with ExitStack() as stack:
-        made = _Cluster(stack, _free_port())
+        made = LocalDask(stack, _free_port())
         made.start_scheduler()
         for number in range(workers):
             made.start_worker(f"w{number}")
@@ -94,7 +95,7 @@ def _cluster(workers: int, quiet: int = 1) -> Iterator[_Cluster]:
         yield made
 
 
-class _Cluster:
+class LocalDask:
     """A scheduler and workers, each a process, that are killed at the end."""
 
     def __init__(self, stack: ExitStack, port: int) -> None:
@@ -102,7 +103,13 @@ class _Cluster:
         self.address = f"tcp://127.0.0.1:{port}"
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
 
+    def spent(self, name: str) -> float:
+        """Seconds of the processor that a process has taken."""
+        fields = Path(f"/proc/{self.processes[name].pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def start_scheduler(self) -> None:
+        """Starts a scheduler, and waits until it takes connections."""
         self._start("scheduler", "scheduler", "--host", "127.0.0.1", "--port", str(self._port))
         while True:
             try:
@@ -112,9 +119,11 @@ class _Cluster:
                 time.sleep(0.1)
 
     def start_worker(self, name: str, more: tuple[str, ...] = ()) -> None:
+        """Starts a worker."""
         self._start(name, "worker", self.address, "--nthreads", "1", "--no-nanny", *more)
 
     def kill(self, name: str) -> None:
+        """Kills a process outright."""
         self.processes[name].kill()
         self.processes[name].wait()
 
@@ -135,8 +144,11 @@ def _free_port() -> int:
 
 
 @contextmanager
-def _farm(cluster: _Cluster, workers: int) -> Iterator[Farm]:
-    with opened_farm(cluster.address, None, "native", None, lambda text: None) as farm:
+def opened_cluster(cluster: LocalDask, workers: int) -> Iterator[Farm]:
+    """Its farm, with so many workers."""
+    # Not `opened_farm`: on a busy machine workers may take long to start.
+    made = import_module("planish.tuning.farm.dask_farm").DaskFarm
+    with closing(made(cluster.address, "native", None)) as farm:
         while len(farm.workers()) < workers:
             time.sleep(0.1)
         yield farm
@@ -147,7 +159,10 @@ def _examine_rates(quick: bool) -> Iterator[Claim | Note]:
     count = 8 if quick else 40
     rates: dict[str, dict[int, float]] = {"real": {}, "waiting": {}}
     for workers in (1, 4):
-        with _cluster(workers) as cluster, _farm(cluster, workers + 1) as farm, tempfile.TemporaryDirectory() as folder:
+        with (
+            started_cluster(workers) as cluster, opened_cluster(cluster, workers + 1) as farm,
+            tempfile.TemporaryDirectory() as folder,
+        ):  # fmt: skip
             rates["real"][workers] = _build_rate(farm, count, workers)
             found = run_waiting(farm, 4, 2 if quick else 8, store_in(folder, f"{workers}"), scale=0.5, ahead=8)
             rates["waiting"][workers] = found.rate
@@ -195,7 +210,7 @@ def _examine_losses(quick: bool) -> Iterator[Claim | Note]:
         with closing(LocalFarm(4, "native", None)) as farm:
             local = run_waiting(farm, nests, trials, store_in(folder, "local"), scale)
         for ill in ("worker killed", "scheduler restarted"):
-            with _cluster(3) as cluster, _farm(cluster, 4) as farm:
+            with started_cluster(3) as cluster, opened_cluster(cluster, 4) as farm:
                 timer = Timer(3.0, _harm, (cluster, ill))
                 timer.start()
                 found = run_waiting(farm, nests, trials, store_in(folder, ill), scale)
@@ -205,7 +220,7 @@ def _examine_losses(quick: bool) -> Iterator[Claim | Note]:
             yield at_most(f"tuning.{ill.replace(' ', '_')}_lost", _lost(local, found), 0)
 
 
-def _harm(cluster: _Cluster, how: str) -> None:
+def _harm(cluster: LocalDask, how: str) -> None:
     if how == "worker killed":
         cluster.kill("w1")
         return

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import tempfile
 import time
-from contextlib import closing
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 
+from bench.promises.tuning_farms import opened_cluster, started_cluster
 from bench.sweeps.killed_writers import TASK
 from bench.sweeps.recorded_pieces import read_record
 from bench.sweeps.waiting_pieces import SPACE, ratio_of
@@ -99,28 +100,21 @@ def main() -> None:
     for name in ("random", "evolutionary", "model"):
         found = ", ".join(f"{1e3 * measure_search(name, x):.2f} over {x}" for x in (30, 100))
         print(f"search {name}: ms a suggestion {found} trials")
-    try:
-        from_dask()
-    except ImportError:
+    if find_spec("distributed") is None:
         print("scheduler: Dask is not installed")
+    else:
+        _print_scheduler()
 
 
-def from_dask() -> None:
-    """The scheduler's share, with a cluster in this process."""
-    from distributed import LocalCluster  # noqa: PLC0415  (an optional package, and this is a script)
-
-    from planish.tuning.farm.dask_farm import DaskFarm  # noqa: PLC0415
-
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "protocol": "tcp://"}
-    with (
-        LocalCluster(**options, resources={"timing": 1}) as cluster,
-        closing(DaskFarm(cluster.scheduler_address, "native", None)) as farm,
-    ):
-        while len(farm.workers()) < 2:
-            time.sleep(0.1)
-        seconds = measure_scheduler(farm)
-    print(f"scheduler: {1e3 * seconds:.2f} ms a piece that does nothing (two tasks, client, workers and servants), so"
-          f" at most {1 / seconds:,.0f} pieces/s on this machine")  # fmt: skip
+def _print_scheduler() -> None:
+    """What a piece takes of the processor in the scheduler and in the client, with a cluster of this machine."""
+    pieces = 600
+    with started_cluster(2) as cluster, opened_cluster(cluster, 3) as farm:
+        scheduler, client = cluster.spent("scheduler"), time.process_time()
+        seconds = measure_scheduler(farm, pieces)
+        scheduler, client = (cluster.spent("scheduler") - scheduler) / pieces, (time.process_time() - client) / pieces
+    print(f"scheduler: {1e3 * scheduler:.2f} ms of the processor for a piece (two tasks), client {1e3 * client:.2f} ms;"
+          f" {1e3 * seconds:.1f} ms on the wall with two workers beside them on this machine")  # fmt: skip
 
 
 if __name__ == "__main__":

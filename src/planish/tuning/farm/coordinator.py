@@ -248,10 +248,9 @@ class Coordinator:
 
     def _double_what_is_late(self) -> None:
         now = self.farm.now()
+        limits = {role: max(LATE_LEAST, LATE * median(taken)) for role, taken in self._usual.items() if taken}
         for flight in list(self._flights.values()):
-            usual = self._usual[flight.work.role]
-            limit = max(LATE_LEAST, LATE * median(usual)) if usual else 4 * LATE_LEAST
-            if not flight.doubled and now - flight.began > limit:
+            if not flight.doubled and now - flight.began > limits.get(flight.work.role, 4 * LATE_LEAST):
                 self.tell(f"{flight.run.tuner.label}: a piece is late: another worker gets it as well")
                 self._send(flight.run, flight.work)
                 for number in self._sent[flight.work]:
