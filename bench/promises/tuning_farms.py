@@ -51,11 +51,11 @@ def examine(quick: bool) -> Iterator[Claim | Note]:
 
 
 def _examine_simulation(quick: bool) -> Iterator[Claim | Note]:
-    nests, trials = (1200, 15) if quick else (1500, 40)
+    workers, nests, trials = (200, 100, 40) if quick else (1000, 1500, 40)
     for ill in (0.0,) if quick else (0.0, 0.05):
-        found = simulate(1000, nests, trials, ill=ill)
+        found = simulate(workers, nests, trials, ill=ill)
         yield Note(
-            f"1000 simulated workers, {ill:.0%} of them die, stop or are slow: {found.whole:.1%} of all time worked,"
+            f"{workers} simulated workers, {ill:.0%} of them die, stop or are slow: {found.whole:.1%} of all time worked,"
             f" {found.steady:.1%} between the first and the last tenth of the work, {found.rate:.0f} trials/s,"
             f" {found.coordinator_ms:.2f} ms of the coordinator a trial"
         )

@@ -9,6 +9,7 @@ tried again for some minutes, and what was under way is sent anew. It is importe
 
 from __future__ import annotations
 
+import logging
 import pickle
 import queue
 import threading
@@ -52,6 +53,8 @@ class DaskFarm:
         self._describing: dict[str, Any] = {}
         self._workers: tuple[FarmWorker, ...] = ()
         self._looked = 0.0
+        # What it says of lost lines, this farm says itself.
+        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
         self._client = self._connect()
 
     def workers(self) -> Sequence[FarmWorker]:
