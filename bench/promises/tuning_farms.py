@@ -55,8 +55,8 @@ def _examine_simulation(quick: bool) -> Iterator[Claim | Note]:
     for ill in (0.0,) if quick else (0.0, 0.05):
         found = simulate(workers, nests, trials, ill=ill)
         yield Note(
-            f"{workers} simulated workers, {ill:.0%} of them die, stop or are slow: {found.whole:.1%} of all time worked,"
-            f" {found.steady:.1%} between the first and the last tenth of the work, {found.rate:.0f} trials/s,"
+            f"{workers} simulated workers, {ill:.0%} of them die, stop or are slow: {found.whole:.1%} of all time"
+            f" worked, {found.steady:.1%} between the first and the last tenth of the work, {found.rate:.0f} trials/s,"
             f" {found.coordinator_ms:.2f} ms of the coordinator a trial"
         )
         if not ill:
