@@ -55,6 +55,14 @@ void smooth(int n, int steps, float *a, float *b)
       a[i] = b[i];
   }
 }""",
+    "product": """
+void product(int n, int m, int l, float alpha, const float *a, int lda, const float *restrict bt, float *restrict c)
+{
+  for (int row = 0; row < n; row++)
+    for (int col = 0; col < m; col++)
+      for (int p = 0; p < l; p++)
+        c[row * m + col] += alpha * a[row * lda + p] * bt[col * l + p];
+}""",
     "cube": """
 void cross(int a, int b, int c, const int x[a][b][c], int y[c][a][b])
 {
@@ -105,6 +113,13 @@ FAULTS: dict[str, tuple[str, Callable[[str], str]]] = {
         "cube",
         lambda x: x.replace("Memcpy(y, on_y, bytes_y", "Memcpy(y, on_y, bytes_y - 4", 1),
     ),
+    "no barrier behind a copy": (
+        "product",
+        lambda x: re.sub(r"(__syncthreads\(\);)(.*?)\1", r"\1\2", x, count=1, flags=re.S),
+    ),
+    "no barrier before a copy": ("product", lambda x: x.replace("__syncthreads();", "", 1)),
+    "a piece of the sum too few": ("product", lambda x: re.sub(r"p_in < 16;", "p_in < 15;", x, count=1)),
+    "a whole tile where it is none": ("product", lambda x: re.sub(r">= 128", ">= 127", x, count=1)),
     "what is needed is not copied": ("rows", lambda x: re.sub(r"cudaMemcpy\(on_m, m, [^|]*\|\|", "0 ||", x, count=1)),
 }
 

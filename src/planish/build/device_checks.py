@@ -7,7 +7,7 @@ built.file.text, built.device_text
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -30,16 +30,30 @@ from planish.ir.traverse import stored_arrays
 from planish.options import Options
 from planish.poly.isl.affine import NotAffineError
 from planish.run.calls.passing import signature_of, why_not
+from planish.run.calls.signature import CallCase
 from planish.run.devices.emulator import ORDERS, compile_emulated
 from planish.run.devices.nvcc import KernelUsage, compile_cubin, find_nvcc
 from planish.run.oracle.nest_coverage import count_calls, with_counters
 from planish.run.sizes.branch_inputs import BranchFinder
-from planish.run.sizes.call_sizes import check_cases
+from planish.run.sizes.call_sizes import (
+    KnownSizes,
+    check_cases,
+    instances_of,
+    make_case,
+    size_names,
+    sizes_near,
+    wanted_sizes,
+)
 from planish.run.workbench import DropIn, ReplacedNest
 from planish.target.device import Device
 from planish.target.load import load_target
 
 LABEL = "kernels"
+LARGER = (64, 147, 290)
+"""Sizes of calls besides those of every check."""
+LARGER_SEED = 4000
+MOST_INSTANCES = 30_000_000
+"""The most statements that run in such a call: the emulator takes a second or two for them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,7 +136,7 @@ def _checked(
         return FunctionResult(function, tuple(plans), None, (), tuple(remarks))
     text = job.file.source.text
     known = tuple(known_arguments(x, function, text) for x in plans)
-    cases = tuple(check_cases(function, known, job.options.sizes))
+    cases = (*check_cases(function, known, job.options.sizes), *_larger(function, known))
     finder = BranchFinder(text, function, signature, known)
     found: Selection | None = None
     for order, made in zip(ORDERS, objects, strict=False):
@@ -134,6 +148,14 @@ def _checked(
     assert found is not None and found.version is not None
     clean = replace(found, version=replace(found.version, link=()))
     return FunctionResult(function, tuple(plans), clean, tuple(replacements), tuple(dict.fromkeys(remarks)))
+
+
+def _larger(function: CFunction, known: tuple[KnownSizes, ...]) -> Iterator[CallCase]:
+    """Calls with whole tiles and parts of them, and with several blocks along each axis."""
+    for number, value in enumerate(LARGER):
+        sizes = sizes_near(known, wanted_sizes(size_names(known), value), {})
+        if sizes is not None and instances_of(known, sizes) <= MOST_INSTANCES:
+            yield make_case(function, known, sizes, seed=LARGER_SEED + number)
 
 
 def _replacement(nest: DeviceNest, file: CFile) -> Replacement:

@@ -39,12 +39,13 @@ SHAPES: dict[int, tuple[int, ...]] = {1: (256,), 2: (8, 32), 3: (2, 4, 32)}
 @dataclass(frozen=True, slots=True)
 class MappedNest:
     """A nest in which loops are bound to blocks and threads: where it stands, how it was made, and so many loops that
-    are mapped."""
+    are mapped; `special`: by a technique of its own, not one iteration a thread."""
 
     span: Span | None
     steps: tuple[Step, ...]
     told: str
     loops: int
+    special: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,8 @@ def _map_loop(mapper: _Mapper, loop: For) -> None:
             mapped, told = made
             mapper.made[loop.label] = mapped.kernel.body.body
             mapper.remarks.append(Remark("map-launch", "done", told, loop.span))
-            mapper.nests.append(MappedNest(loop.span, mapped.steps, told, min(3, len(chain.loops))))
+            loops = min(3, len(chain.loops))
+            mapper.nests.append(MappedNest(loop.span, mapped.steps, told, loops, technique is not map_threads))
             return
     mapper.serial += sum(isinstance(x, Assign | Reduce) for x in walk(loop))
 

@@ -39,6 +39,8 @@ def make_mapped(cx: Context, policy: Policy, name: str, techniques: tuple[Techni
         return
     kernel = localise(lower_schedule(prepared, schedule, {}))
     mapped = map_kernel(kernel, cx.fp, techniques)
+    if techniques and not any(x.special for x in mapped.nests):
+        return
     if mapped.nests and runs_deepest(mapped.kernel):
         order = Remark(f"schedule-{policy.name}", "done", policy.describe, cx.kernel.span, brief="")
         remarks = (order, *mapped.remarks)
@@ -48,7 +50,7 @@ def make_mapped(cx: Context, policy: Policy, name: str, techniques: tuple[Techni
 def cost_of_mapped(mapped: Mapped) -> float:
     """The rank of a mapped kernel as a number."""
     serial, single, launches = mapped.score
-    return serial * 100.0 + single + launches / 100.0
+    return serial * 100.0 + single + launches / 100.0 - 0.5 * any(x.special for x in mapped.nests)
 
 
 def runs_deepest(kernel: Kernel) -> bool:

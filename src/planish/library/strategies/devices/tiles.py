@@ -1,0 +1,27 @@
+"""Contractions in tiles: shared memory for operands, registers for sums; other nests run one iteration a thread.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.target.load import load_target
+>>> loops = "for i in 0 .. n { for j in 0 .. n { for k in 0 .. n { C[i, j] += A[i, k] * B[k, j] } } }"
+>>> kernel = parse_kernel(f"kernel g(n; A: f32[n, n], B: f32[n, n], C: f32[n, n]) {{ {loops} }}")
+>>> cx = Context.of(kernel, load_target("generic"))
+>>> [x.name for x in DEVICE_TILES.apply(cx, DEVICE_TILES.match(cx)[0])]
+['device-tiles, original']
+"""
+
+from __future__ import annotations
+
+from planish.gpu.tiles import tile_contraction
+from planish.library.strategies.devices.threads import make_mapped, match_orders
+from planish.library.strategy import Context, Made, Strategy, share
+from planish.schedule.auto.policies import Policy
+
+
+def _apply(cx: Context, policy: Policy) -> Made:
+    return make_mapped(cx, policy, "device-tiles", (tile_contraction,))
+
+
+DEVICE_TILES = Strategy(
+    "device-tiles", "contractions in tiles: operands in shared memory, sums in registers",
+    match_orders, _apply, share(0.5),
+)  # fmt: skip
