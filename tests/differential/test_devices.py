@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from planish.build import device_checks
 from planish.build.device_checks import DeviceBuild, build_for_device
+from planish.build.devices import DevicePlan, plan_devices
 from planish.core.span import Source
 from planish.options import Options
 from planish.run.devices.emulator import find_emulating_compiler
@@ -79,6 +81,12 @@ def build(name: str, fp: str = "reassociate", orders: tuple[int, ...] = (0, 1, 2
     return build_for_device(Source(f"{name}.c", SOURCES[name]), options, load_device("cuda-sm90"), orders=orders)
 
 
+@cache
+def planned(name: str) -> DevicePlan:
+    """The kernels of a source, made once for all faults."""
+    return plan_devices(Source(f"{name}.c", SOURCES[name]), Options(fp="strict"), load_device("cuda-sm90"))
+
+
 @pytest.mark.parametrize("name", SOURCES)
 def test_kernels_compute_the_same_in_every_order(name: str) -> None:
     built = build(name, "strict")
@@ -135,6 +143,7 @@ def test_planted_faults_are_found(fault: str, monkeypatch: pytest.MonkeyPatch) -
         return real(planted, order, folder)
 
     monkeypatch.setattr(device_checks, "compile_emulated", faulty)
+    monkeypatch.setattr(device_checks, "plan_devices", lambda *_: planned(name))
     built = build(name, "strict", (0,))
     assert built.wrong and not built.used, fault
 
