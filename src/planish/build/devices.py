@@ -26,7 +26,7 @@ from planish.frontend.c.translation_unit import CFile, CFunction, Region
 from planish.gpu.spmd import UnmappedError, make_launches
 from planish.ir.expr import Binary, index
 from planish.ir.nest import Kernel
-from planish.library.driver import make_versions
+from planish.library.driver import MadeVersions, make_versions
 from planish.library.registry import DEVICE_STRATEGIES
 from planish.options import Options
 from planish.poly.isl.affine import NotAffineError
@@ -34,6 +34,7 @@ from planish.poly.scop.dependence import is_live_in
 from planish.poly.scop.extraction import Scop
 from planish.poly.scop.reached import reached_elements
 from planish.schedule.auto.plan import Prepared, Version
+from planish.schedule.run_script import follow
 from planish.target.device import Device
 from planish.target.load import load_target
 
@@ -86,7 +87,11 @@ def _plan(function: CFunction, region: Region, options: Options, device: Device)
     prepared, remarks = plan.context.nest, list(plan.remarks)
     if prepared is None:
         return DeviceNest(function.name, region, None, "", None, None, tuple(remarks))
-    made = make_versions(plan.context, DEVICE_STRATEGIES)
+    if options.script is not None:
+        prepared, scripted = follow(prepared, options.script, options.fp, options.catalogue)
+        made = MadeVersions((scripted,), ())
+    else:
+        made = make_versions(plan.context, DEVICE_STRATEGIES)
     versions = sorted((x for x in made.versions if isinstance(x, Version)), key=lambda x: x.cost)
     for version in versions:
         try:
@@ -101,7 +106,7 @@ def _plan(function: CFunction, region: Region, options: Options, device: Device)
         else:
             known = (*remarks, *version.remarks)
             return DeviceNest(function.name, region, prepared, version.name, kernel, text, known)
-    if not versions:
+    if not versions and options.script is None:
         told = "the loops that run most often depend on each other: it stays on the host"
         remarks.append(Remark("device-serial", "refused", told, region.span))
     return DeviceNest(function.name, region, prepared, "", None, None, (*remarks, *made.remarks))

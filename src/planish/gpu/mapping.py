@@ -31,6 +31,7 @@ from planish.schedule.steps.control import GuardLoop
 from planish.schedule.steps.devices import Axis, BoundingBox, MapBlocks, MapThreads, PromoteRegisters
 from planish.schedule.steps.kernels import RenameLoop
 from planish.schedule.steps.loops import Split
+from planish.schedule.steps.tree_reduction import TreeReduction
 
 SHAPES: dict[int, tuple[int, ...]] = {1: (256,), 2: (8, 32), 3: (2, 4, 32)}
 """The threads of a block for so many independent loops, along z, y and x."""
@@ -90,6 +91,7 @@ class _Mapper:
     remarks: list[Remark] = field(default_factory=list)
     serial: int = 0
     made: dict[int, tuple[Stmt, ...]] = field(default_factory=dict)
+    names: set[str] = field(default_factory=set)
 
 
 def map_kernel(kernel: Kernel, fp: Floats = "reassociate", techniques: Sequence[Technique] = ()) -> Mapped:
@@ -122,6 +124,8 @@ def _map_loop(mapper: _Mapper, loop: For) -> None:
         if any(_is_parallel(program, x) for x in walk(program.loop(loop.var).body) if isinstance(x, For)):
             _map_block(mapper, loop.body)
             return
+        if _sum_up(mapper, loop, program):
+            return
         mapper.serial += sum(isinstance(x, Assign | Reduce) for x in walk(loop))
         told = f"no iterations of `{loop.var}`, nor of loops in it, are independent: it runs in one thread"
         mapper.remarks.append(Remark("map-serial", "refused", told, loop.span))
@@ -141,6 +145,21 @@ def _map_loop(mapper: _Mapper, loop: For) -> None:
             mapper.nests.append(MappedNest(loop.span, mapped.steps, told, loops, technique is not map_threads))
             return
     mapper.serial += sum(isinstance(x, Assign | Reduce) for x in walk(loop))
+
+
+def _sum_up(mapper: _Mapper, loop: For, program: Program) -> bool:
+    """Whether a loop that adds to one element is made in a tree of threads and blocks."""
+    name = take_name("partial", set(used_names(mapper.kernel)) | mapper.names)
+    try:
+        made = program.apply(TreeReduction(loop.var, name))
+    except PlanishError:
+        return False
+    mapper.names.add(name)
+    mapper.made[loop.label] = made.kernel.body.body
+    told = f"`{loop.var}` is summed up by threads, by blocks, and over all blocks"
+    mapper.remarks.append(Remark("map-launch", "done", told, loop.span))
+    mapper.nests.append(MappedNest(loop.span, made.steps, told, 2, True))
+    return True
 
 
 def _unlabelled(stmt: Stmt) -> Stmt:

@@ -23,6 +23,7 @@ from planish.schedule.script import parse_script
 from planish.schedule.steps.bands import Reorder
 from planish.schedule.steps.devices import BoundingBox, MapBlocks, MapThreads, PromoteRegisters, PromoteShared
 from planish.schedule.steps.loops import Split
+from planish.schedule.steps.tree_reduction import TreeReduction
 
 ORDERS: tuple[Phases, ...] = (forward, backward, shuffled(3))
 
@@ -160,6 +161,21 @@ def test_a_step_that_breaks_independence_takes_the_axis_away() -> None:
     assert sum(bool(x.facts.axis) for x in walk(program.kernel.body) if hasattr(x, "facts")) == 3
     assert parse_script("".join(f"{x}\n" for x in ('map_blocks("i", "x")', 'map_threads("j", "y", 8)')))
     assert parse_script('promote_shared("i", "A", "a", (8, 4), pad=1)')[0] == PromoteShared("i", "A", "a", (8, 4), 1)
+
+
+def test_sums_by_trees_are_those_of_the_loop() -> None:
+    kernel = parse_kernel("kernel s(n; A: i64[n], B: i64[1]) { for i in 0 .. n { B[0] += A[i] * i } }")
+    summed = Program.of(kernel, "strict").apply(TreeReduction("i", "s", 2, 4)).kernel
+    assert_same(kernel, summed, (0, 1, 5, 19))
+    assert_same(kernel, make_launches(summed), (0, 1, 5, 19))
+    floats = parse_kernel("kernel s(n; A: f32[n], B: f32[1]) { for i in 0 .. n { B[0] += A[i] } }")
+    with pytest.raises(PlanishError, match="E0606"):
+        Program.of(floats, "strict").apply(TreeReduction("i", "s"))
+    with pytest.raises(PlanishError, match="E0604"):
+        Program.of(floats).apply(TreeReduction("i", "s", 3))
+    chain = parse_kernel("kernel c(n; A: f32[n + 1]) { for i in 0 .. n { A[0] += A[i] } }")
+    with pytest.raises(PlanishError, match="E0604"):
+        Program.of(chain).apply(TreeReduction("i", "s"))
 
 
 def test_bounding_boxes_of_triangles() -> None:

@@ -17,6 +17,7 @@ from planish.cli.terminal.progress import show_progress
 from planish.core.diagnostic import PlanishError
 from planish.core.files import read_input
 from planish.core.span import Source
+from planish.emit.device.dialect import DIALECTS
 from planish.emit.device.host_text import header_text
 from planish.options import Options
 from planish.report.devices import describe_checks, describe_nests, devices_table, report_kernels
@@ -63,7 +64,7 @@ def _files(source: Source, built: DeviceBuild, device: Device) -> dict[str, str]
     banner = f"{head}; compile: {command} */\n" if command else f"{head} */\n"
     return {
         f"{stem}.cu": banner + built.device_text,
-        f"{stem}_device.h": banner + header_text(stem, built.heads, device.dialect),
+        f"{stem}_device.h": banner + header_text(stem, built.heads, DIALECTS[device.dialect]),
         f"{stem}.c": built.file.text,
         f"{stem}.h": built.file.header,
     }

@@ -61,7 +61,7 @@ def emit_launches(
     parameters += [f"{c_type(x.type)} {spelt[x.name]}" for x in kernel.scalars]
     arrays = [f"{'' if x.name in stored else 'const '}{c_type(x.type)} *{spelt[x.name]}" for x in kernel.arrays]
     extra = ["void *workspace"] if host.locals else []
-    head = f"int {name}_launch({', '.join([*parameters, *arrays, *extra, f'{_STREAM[dialect.name]} stream'])})"
+    head = f"int {name}_launch({', '.join([*parameters, *arrays, *extra, f'{dialect.stream} stream'])})"
     guards = [f"planish_fits({spelt[x]})" for x in kernel.sizes]
     guards += [f"planish_spans({bytes[x.name]}, {x.type.size})" for x in kernel.arrays]
     sized = f"size_t {name}_workspace({', '.join(parameters) or 'void'})"
@@ -79,13 +79,9 @@ def emit_launches(
         total = " + ".join(f"planish_lines({host.bytes_of(x)})" for x in host.locals)
         unused = [f"  (void){spelt[x.name]};" for x in kernel.scalars]
         lines = [sized, "{", *unused, f"  return {total};", "}", "", *lines]
-    lines += [*host.lines, f"  return (int){_LAST[dialect.name]};", "}", ""]
+    lines += [*host.lines, f"  return (int){dialect.api}GetLastError();", "}", ""]
     whole = _copied(kernel, name, entry or f"{name}_copied", bytes, copies, dialect, host, parameters, arrays)
     return DeviceText(tuple(host.kernels), head, "\n".join(lines), whole, sized if host.locals else "")
-
-
-_STREAM = {"cuda": "cudaStream_t", "hip": "hipStream_t", "opencl": "cl_command_queue"}
-_LAST = {"cuda": "cudaGetLastError()", "hip": "hipGetLastError()", "opencl": "0"}
 
 
 def _joined(guards: list[str]) -> str:
@@ -98,7 +94,7 @@ def _copied(
     host: _Host, parameters: list[str], arrays: list[str],
 ) -> str:  # fmt: skip
     """The function on the caller's arrays."""
-    api, spelt = dialect.name, host.spelt
+    api, spelt = dialect.api, host.spelt
     lines = [f"int {entry}({', '.join([*parameters, *arrays]) or 'void'})", "{", "  int planish_status = 0;"]
     for x in kernel.arrays:
         lines.append(f"  const size_t bytes_{spelt[x.name]} = planish_bytes({bytes[x.name]});")
@@ -224,14 +220,12 @@ class _Host:
 
 def prologue(dialect: DeviceDialect) -> str:
     """What the file begins with: the API, or what stands for it in the emulator, and functions of the host."""
-    api = dialect.name
-    header = {"cuda": "cuda_runtime.h", "hip": "hip/hip_runtime.h"}[api]
     return f"""\
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #ifndef PLANISH_LAUNCH
-#include <{header}>
+#include <{dialect.header}>
 #define PLANISH_LAUNCH(kernel, x, y, z, tx, ty, tz, stream, ...) \\
   kernel<<<dim3(x, y, z), dim3(tx, ty, tz), 0, stream>>>(__VA_ARGS__)
 #define planish_declined 1
@@ -286,17 +280,17 @@ def file_text(parts: Sequence[DeviceText], dialect: DeviceDialect) -> str:
     return f'{prologue(dialect)}{macros_of(kernels + hosts)}\n{kernels}\n{helpers}\nextern "C" {{\n\n{hosts}\n}}\n'
 
 
-def header_text(stem: str, heads: Sequence[str], api: str) -> str:
+def header_text(stem: str, heads: Sequence[str], dialect: DeviceDialect) -> str:
     """A header of the functions that launch kernels on arrays of the device."""
     guard = f"{re.sub(r'[^A-Za-z0-9]', '_', stem).upper()}_DEVICE_H"
-    header = {"cuda": "cuda_runtime.h", "hip": "hip/hip_runtime.h"}[api]
     note = (
         "/* Arrays are on the device, and do not overlap; nothing is allocated or copied. They return 0, or something\n"
         " * else where a kernel could not be launched: an error of the device, or sizes beyond 32 bits. */\n"
     )
     declared = "".join(f"{x};\n" for x in heads)
+    top = "".join(f"#include <{x}>\n" for x in ("stddef.h", "stdint.h", dialect.header))
     return (
-        f"#ifndef {guard}\n#define {guard}\n\n#include <stddef.h>\n#include <stdint.h>\n#include <{header}>\n\n{note}"
+        f"#ifndef {guard}\n#define {guard}\n\n{top}\n{note}"
         f'#ifdef __cplusplus\nextern "C" {{\n#endif\n\n{declared}\n#ifdef __cplusplus\n}}\n#endif\n'
         f"#endif /* {guard} */\n"
     )

@@ -117,8 +117,7 @@ def emit_kernel(
         constant = "" if x.name in stored else "const "
         parameters.append(f"{dialect.pointer}{constant}{_type(x.type)} *{dialect.restrict} {spelt[x.name]}")
     axes = {name: axis for (name, _), axis in zip(launch.block, "xyz", strict=False)}
-    counts = [dict(zip("xyz", (n for _, n in launch.block), strict=False)).get(x, 1) for x in "xyz"]
-    head = dialect.head.format(threads=prod(counts), shape=", ".join(map(str, counts)))
+    head = dialect.head.format(threads=prod(n for _, n in launch.block))
     writer = _Writer(dialect)
     for (id, _), axis in zip(launch.grid, "xyz", strict=False):
         writer.lines.append(f"  const int {spelt[id]} = {dialect.block(axis)};")
