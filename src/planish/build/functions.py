@@ -33,6 +33,7 @@ from planish.run.sizes.call_sizes import KnownSizes, check_cases
 from planish.run.sizes.workloads import clock_cases, probe_cases, require_sizes
 from planish.run.toolchains.toolchain import missing_type
 from planish.run.workbench import DropIn, Workbench
+from planish.select.instruction import load_instructions
 from planish.target.machine import Target
 from planish.target.probe import usable_cores
 
@@ -40,6 +41,8 @@ BOUNDS = Bounds(cpu=60.0, wall=900.0)
 """For all analysis of a function, with the kernels of the library that are made on the way: a net below the bounds on
 operations, which give the same everywhere. Only the clock on the wall counts what compilers and calls take."""
 
+NARROW = 16
+"""The bits of integers that strips are made of, of which one array at least consists."""
 RETRIED = 8
 """The versions that are tried where the most promising one is no good, and nothing is timed."""
 
@@ -98,6 +101,7 @@ def build_functions(
     if len(functions) < 2 or job.options.measure or job.options.race:
         found = _run_apart(build_function, functions, job, tell)
         return tuple(_kept(f, x) for f, x in zip(functions, found, strict=True))
+    _load_shared(functions, target, job.options)
     pieces = _run_apart(_draft_first, functions, job, tell, usable_cores())
     made = [_kept(f, x) for f, x in zip(functions, pieces, strict=True)]
     results = _check_together(made, job, tell)
@@ -105,6 +109,15 @@ def build_functions(
     rest = _run_apart(_settle, left, job, tell)
     results |= {x.function.name: _kept(x.function, y) for x, y in zip(left, rest, strict=True)}
     return tuple(results[x.function.name] if isinstance(x, Draft) else x for x in made)
+
+
+def _load_shared(functions: Sequence[CFunction], target: Target, options: Options) -> None:
+    """Reads what several functions need of the machine's instructions, so that the processes of all have it."""
+    if target.vector_extension is None or options.threads != 1:
+        return
+    narrow = [{x.type.bits for r in f.regions for x in r.kernel.arrays if x.type.is_int} for f in functions]
+    narrow = [x for x in narrow if x and min(x) <= NARROW]
+    load_instructions(target, set.union(*narrow) if len(narrow) > 1 else ())
 
 
 def _run_apart(

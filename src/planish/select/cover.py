@@ -249,18 +249,18 @@ class Cover:
         """Shuffles whose operands are runs: of neighbours in memory, or of terms at consecutive iterations; of so many
         lanes together."""
         width = demand.width * together
-        rows = self.table.of(demand.bits, width)
-        if not rows.moving:
+        moves = self.table.moving(demand.bits, width)
+        if not moves.rows:
             return []
         units = [demand.lanes[at : at + together] for at in range(0, len(demand.lanes), together)]
-        found = np.arange(len(rows.moving))
-        starts = np.full((len(rows.moving), rows.most_operands), _UNKNOWN, dtype=np.int64)
+        found = np.arange(len(moves.rows))
+        starts = np.full((len(moves.rows), moves.most_operands), _UNKNOWN, dtype=np.int64)
         for at, unit in enumerate(units):
             if not any(unit):
                 continue
-            operands = rows.operands[found, at]
+            operands = moves.operands[found, at]
             key, varies = self._unit(unit, width)
-            start = key - rows.places[found, at] * varies
+            start = key - moves.places[found, at] * varies
             known = starts[found, np.maximum(operands, 0)]
             good = (operands >= 0) & ((known == _UNKNOWN) | (known == start))
             if all(x is None or x[0] is build.ZERO for x in unit):
@@ -270,7 +270,7 @@ class Cover:
             starts[found[reads], operands[reads]] = start[reads]
             if not len(found):
                 break
-        return [rows.moving[at] for at in found]
+        return [moves.rows[at] for at in found]
 
     def _unit(self, unit: Sequence[Lane | None], width: int) -> tuple[int, bool]:
         """A number for what lies in some lanes: neighbours have neighbouring ones; and whether it varies."""

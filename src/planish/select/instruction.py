@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -94,6 +94,18 @@ def extension_of(target: Target) -> VectorExtension:
     return VectorExtension(
         known.isa, features, (*widths, pairs) if pairs else widths, target.processor, header, pairs
     )  # fmt: skip
+
+
+def load_instructions(target: Target, widths: Collection[int]) -> None:
+    """Reads what selection for a machine begins with, and the instructions for lanes of some widths: what is made once
+    in a process is there in all that are forked from it."""
+    registers = extension_of(target)
+    if not widths:
+        return
+    table = _table(registers)
+    for bits in registers.widths:
+        for width in widths:
+            table.computing(bits, width)
 
 
 @dataclass(frozen=True, slots=True)

@@ -301,7 +301,7 @@ def classes_of(table: LaneTable, registers: tuple[int, ...], width: int) -> Mapp
     # A mask has a bit for each lane.
     sizes = registers if width > 1 else tuple(x for x in (64, 32, 16, 8) if x <= registers[0] // 8)
     for bits in sizes:
-        for row in table.of(bits, width).computing:
+        for row in table.computing(bits, width):
             functions = {x for x in row.functions if x is not None and x is not build.ZERO}
             if len(functions) == 2:
                 # Lanes that are made beside lanes that stay as they are.

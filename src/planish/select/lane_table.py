@@ -2,10 +2,9 @@
 
 >>> from planish.select.factored.lane_functions import usable
 >>> table = LaneTable(usable("x86", ("SSE", "SSE2")), lambda name: 1.0)
->>> rows = table.of(128, 8)
->>> any(x.instruction.entry == "_mm_avg_epu8" for x in rows.computing)
+>>> any(x.instruction.entry == "_mm_avg_epu8" for x in table.computing(128, 8))
 True
->>> any(x.instruction.entry == "_mm_unpacklo_epi8" for x in rows.moving)
+>>> any(x.instruction.entry == "_mm_unpacklo_epi8" for x in table.moving(128, 8).rows)
 True
 """
 
@@ -23,7 +22,7 @@ from planish.select.factored.lane_functions import LaneInstruction, Piece, divid
 Places = tuple[tuple[int, int], ...]
 """For each slot the position of the operand that it reads, and the bit in it."""
 
-
+_Asked = Callable[[LaneInstruction], bool]
 _OF_FLOATS = ("__m128", "__m256", "__m512", "__m128d", "__m256d", "__m512d")
 
 
@@ -44,42 +43,62 @@ class LaneRow:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LaneRows:
-    """Rows that compute, those that do most first, and rows that only move; of the latter for each lane which operand
-    it comes from (-1: none, -2: it is 0) and from which bit."""
+class LaneMoves:
+    """Rows that only move, with for each lane which operand it comes from (-1: none, -2: it is 0) and from which
+    bit."""
 
-    computing: tuple[LaneRow, ...]
-    moving: tuple[LaneRow, ...]
+    rows: tuple[LaneRow, ...]
     operands: NDArray[np.int64]
     places: NDArray[np.int64]
 
     @property
     def most_operands(self) -> int:
-        """How many operands the rows that move have at most."""
-        return max((len(x.instruction.operands) for x in self.moving), default=0)
+        """How many operands they have at most."""
+        return max((len(x.instruction.operands) for x in self.rows), default=0)
 
 
 @dataclass(slots=True, eq=False)
 class LaneTable:
-    """Rows by the bits of the result and the width of lanes, made when they are asked for."""
+    """Rows by the bits of the result and the width of lanes, made when they are asked for: those that compute, and
+    those that only move, of which there are many more."""
 
     instructions: Sequence[LaneInstruction]
     cost_of: Callable[[str], float]
-    _known: dict[tuple[int, int], LaneRows] = field(default_factory=dict)
+    _computing: dict[tuple[int, int], tuple[LaneRow, ...]] = field(default_factory=dict)
+    _moving: dict[tuple[int, int], LaneMoves] = field(default_factory=dict)
+    _wanted: dict[tuple[int, _Asked], Sequence[LaneInstruction]] = field(default_factory=dict)
 
-    def of(self, bits: int, width: int) -> LaneRows:
-        """The rows for registers of so many bits with such lanes; of equal ones the cheapest with a short name."""
+    def computing(self, bits: int, width: int) -> tuple[LaneRow, ...]:
+        """The rows that compute in registers of so many bits with such lanes, those that do most first; of equal ones
+        the cheapest with a short name."""
         key = bits, width
-        if key not in self._known:
-            self._known[key] = self._made(bits, width)
-        return self._known[key]
+        if key not in self._computing:
+            rows = (x for x in self._rows(bits, width, _may_compute) if not _is_move(x, width))
+            self._computing[key] = tuple(sorted(rows, key=lambda x: -x.size))
+        return self._computing[key]
 
-    def _made(self, bits: int, width: int) -> LaneRows:
+    def moving(self, bits: int, width: int) -> LaneMoves:
+        """The rows that only move."""
+        key = bits, width
+        if key not in self._moving:
+            self._moving[key] = self._moves(bits, width)
+        return self._moving[key]
+
+    def _of(self, bits: int, wanted: _Asked) -> Sequence[LaneInstruction]:
+        """The instructions with such results that are wanted."""
+        key = bits, wanted
+        if key not in self._wanted:
+            self._wanted[key] = tuple(x for x in self.instructions if x.result == bits and wanted(x))
+        return self._wanted[key]
+
+    def _rows(self, bits: int, width: int, wanted: _Asked) -> Sequence[LaneRow]:
+        """Rows of the instructions that are wanted, of equal ones the best."""
         best: dict[tuple[object, ...], LaneRow] = {}
-        for x in self.instructions:
+        for x in self._of(bits, wanted):
             # Lanes of one bit are those of masks.
-            fits = x.result == bits and (width > 1 or "mask" in x.result_type)
-            row = _row(x, width, self.cost_of(x.entry)) if fits else None
+            if width == 1 and "mask" not in x.result_type:
+                continue
+            row = _row(x, width, self.cost_of(x.entry))
             if row is None:
                 continue
             kinds = tuple((y.role, y.bits) for y in x.operands)
@@ -87,9 +106,10 @@ class LaneTable:
             known = best.get(key)
             if known is None or _rank(row) < _rank(known):
                 best[key] = row
-        rows = list(best.values())
-        moving = tuple(x for x in rows if _is_move(x, width))
-        computing = sorted((x for x in rows if not _is_move(x, width)), key=lambda x: -x.size)
+        return tuple(best.values())
+
+    def _moves(self, bits: int, width: int) -> LaneMoves:
+        moving = tuple(x for x in self._rows(bits, width, _may_move) if _is_move(x, width))
         count = bits // width
         operands = np.full((len(moving), count), -1, dtype=np.int64)
         places = np.zeros((len(moving), count), dtype=np.int64)
@@ -99,7 +119,24 @@ class LaneTable:
                     operands[at, lane] = -2
                 elif function is not None:
                     operands[at, lane], places[at, lane] = row.slots[lane][0]
-        return LaneRows(tuple(computing), moving, operands, places)
+        return LaneMoves(moving, operands, places)
+
+
+def _may_move(x: LaneInstruction) -> bool:
+    """Whether a row of an instruction may only move: some lanes are what they read."""
+    return any(y.function.op == "bits" for y in x.pieces)
+
+
+def _may_compute(x: LaneInstruction) -> bool:
+    """Whether a row of an instruction may do more than move: not all of its lanes are what they read, or 0."""
+    return not _may_move(x) or not all(_only_moves(y) for y in x.pieces)
+
+
+def _only_moves(piece: Piece) -> bool:
+    function = piece.function
+    if function.op == "bits":
+        return str(function.attr[0]).isdigit() and int(function.attr[1]) == piece.width
+    return function.op == "const" and function.low == 0
 
 
 def _ranges(x: LaneInstruction) -> tuple[object, ...]:

@@ -88,21 +88,36 @@ def divided(piece: Piece, width: int) -> Piece:
         return piece
     if not piece.divisible or piece.width % width:
         raise ValueError(f"lanes of {piece.width} bits are not cut into {width}")
-    starts = range(0, piece.width, width)
     data = bitwise_slots(piece.function)
     function = _divided(piece.function, width)
 
     def lanes() -> tuple[int, ...]:
-        return tuple(lane + start for lane in piece.lanes for start in starts)
+        return _cut_lanes(tuple(piece.lanes), piece.width, width)
 
     def places(slot: int) -> tuple[Place, ...]:
         own = tuple(piece.slots[slot])
-        if str(slot) not in data:
-            return tuple(x for x in own for _ in starts)
-        return tuple((position, offset + start) for position, offset in own for start in starts)
+        return (_cut_places if str(slot) in data else _repeated)(own, piece.width, width)
 
     slots = tuple(Expanded(partial(places, slot)) for slot in range(len(piece.slots)))
     return Piece(function, width, Expanded(lanes), slots, True)
+
+
+@cache
+def _cut_lanes(lanes: tuple[int, ...], whole: int, width: int) -> tuple[int, ...]:
+    """Where the parts of so many bits of lanes lie."""
+    return tuple(lane + start for lane in lanes for start in range(0, whole, width))
+
+
+@cache
+def _cut_places(places: tuple[Place, ...], whole: int, width: int) -> tuple[Place, ...]:
+    """Where parts of so many bits read, of lanes that read there."""
+    return tuple((operand, offset + start) for operand, offset in places for start in range(0, whole, width))
+
+
+@cache
+def _repeated(places: tuple[Place, ...], whole: int, width: int) -> tuple[Place, ...]:
+    """Where such parts read what is the same for all bits of a lane."""
+    return tuple(x for x in places for _ in range(0, whole, width))
 
 
 @cache
