@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.core.lazy_mapping import LazyMapping
 from planish.ir.checker import check_kernel
 from planish.ir.expr import Const
 from planish.ir.nest import PLAIN_MEMORIES, For, Kernel
@@ -137,16 +138,14 @@ class Catalogue:
     def joined(self, other: Catalogue) -> Catalogue:
         """All of this and of another one, which wins where both have a name."""
         return Catalogue(
-            {**self.instructions, **other.instructions}, {**self.memories, **other.memories},
+            LazyMapping.over(self.instructions, other.instructions), {**self.memories, **other.memories},
             {**self.speakers, **other.speakers},
         )  # fmt: skip
 
     def with_instructions(self, made: Iterable[Instruction]) -> Catalogue:
         """The catalogue with some more instructions, or others of their names."""
-        known = dict(self.instructions)
-        for x in made:
-            known |= {y.name: y for y in (*x.needs, x)}
-        return replace(self, instructions=known)
+        known = {y.name: y for x in made for y in (*x.needs, x)}
+        return replace(self, instructions=LazyMapping.over(self.instructions, known) if self.instructions else known)
 
     @property
     def bits(self) -> Mapping[str, int]:

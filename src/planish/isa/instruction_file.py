@@ -33,11 +33,13 @@ fetched, which the instructions that store nowhere do.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from functools import cache, partial
 
 from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.core.lazy_mapping import LazyMapping
 from planish.core.span import Source
 from planish.ir.nest import PLAIN_MEMORIES, Kernel
 from planish.ir.text.parser import parse_kernel
@@ -79,9 +81,10 @@ class _Head:
 
 def read_instructions(source: Source, *, lazy: bool = False) -> Catalogue:
     """The instructions and registers of a file; PlanishError E0630 for what is no such file, or an instruction without
-    a text that nothing does (`lazy`: only when it is asked for), E0401 for a definition that cannot be read."""
+    a text that nothing does, E0401 for a definition that cannot be read. `lazy`: each is read when it is asked for, as
+    what comes with Planish is."""
     head = _Head()
-    instructions: dict[str, Instruction] = {}
+    instructions: dict[str, Callable[[], Instruction]] = {}
     lines = source.text.splitlines()
     place = 0
     while place < len(lines):
@@ -95,17 +98,18 @@ def read_instructions(source: Source, *, lazy: bool = False) -> Catalogue:
         end = place
         while end < len(lines) and not re.match(r"(header|memory|from|mask|text|instr|#)", lines[end]):
             end += 1
-        made = _instruction(found, lines[place:end], place, head, source)
+        if found[1] in instructions:
+            raise _wrong(f"`{found[1]}` is there twice", source, place)
+        # What stands behind it may change what the head says.
+        own = replace(head, memories=dict(head.memories), texts=dict(head.texts), masks=dict(head.masks))
+        instructions[found[1]] = cache(partial(_instruction, found, lines[place:end], place, own, source))
         if not lazy:
-            _check_text(made, source)
-        if made.name in instructions:
-            raise _wrong(f"`{made.name}` is there twice", source, place)
-        instructions[made.name] = made
+            _check_text(instructions[found[1]](), source)
         place = end
     # A loop that names no instruction gets what all processors of the extension have: what the first `from` says.
     kinds = head.memories.values() if head.isa else ()
     speakers = {x.name: (InstructionFinder(head.register_file(x, head.first)), head.header) for x in kinds}
-    return Catalogue(instructions, head.memories, speakers)
+    return Catalogue(LazyMapping(instructions), head.memories, speakers)
 
 
 def _is_head(line: str, head: _Head, source: Source, place: int, lazy: bool) -> bool:

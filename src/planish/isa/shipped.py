@@ -9,15 +9,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 
 from planish.core.cache import Cache, key
 from planish.core.fingerprint import stamp_contents
+from planish.core.lazy_mapping import LazyMapping
 from planish.core.pickles import read_pickle, write_pickle
 from planish.core.span import Source
-from planish.isa.instruction import Catalogue
+from planish.isa.instruction import Catalogue, Instruction
 from planish.isa.instruction_file import read_instructions
 
 _PACKAGES = ("core", "ir", "isa")
@@ -47,8 +48,12 @@ def extensions() -> tuple[str, ...]:
 def extension(name: str) -> Catalogue:
     """The instructions of one vector extension."""
     read, texts = _read(name), _load_texts().get(name, {})
-    known = {x: replace(y, text=PreparedText(texts[x])) if x in texts else y for x, y in read.instructions.items()}
-    return replace(read, instructions=known)
+
+    def prepared(of: str) -> Instruction:
+        found = read.instructions[of]
+        return replace(found, text=PreparedText(texts[of])) if of in texts else found
+
+    return replace(read, instructions=LazyMapping({x: partial(prepared, x) for x in read.instructions}))
 
 
 def _read(name: str) -> Catalogue:
