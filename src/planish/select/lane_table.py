@@ -43,7 +43,7 @@ class LaneRow:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LaneMoves:
+class MovingRows:
     """Rows that only move, with for each lane which operand it comes from (-1: none, -2: it is 0) and from which
     bit."""
 
@@ -65,7 +65,7 @@ class LaneTable:
     instructions: Sequence[LaneInstruction]
     cost_of: Callable[[str], float]
     _computing: dict[tuple[int, int], tuple[LaneRow, ...]] = field(default_factory=dict)
-    _moving: dict[tuple[int, int], LaneMoves] = field(default_factory=dict)
+    _moving: dict[tuple[int, int], MovingRows] = field(default_factory=dict)
     _wanted: dict[tuple[int, _Asked], Sequence[LaneInstruction]] = field(default_factory=dict)
 
     def computing(self, bits: int, width: int) -> tuple[LaneRow, ...]:
@@ -77,7 +77,7 @@ class LaneTable:
             self._computing[key] = tuple(sorted(rows, key=lambda x: -x.size))
         return self._computing[key]
 
-    def moving(self, bits: int, width: int) -> LaneMoves:
+    def moving(self, bits: int, width: int) -> MovingRows:
         """The rows that only move."""
         key = bits, width
         if key not in self._moving:
@@ -108,7 +108,7 @@ class LaneTable:
                 best[key] = row
         return tuple(best.values())
 
-    def _moves(self, bits: int, width: int) -> LaneMoves:
+    def _moves(self, bits: int, width: int) -> MovingRows:
         moving = tuple(x for x in self._rows(bits, width, _may_move) if _is_move(x, width))
         count = bits // width
         operands = np.full((len(moving), count), -1, dtype=np.int64)
@@ -119,7 +119,7 @@ class LaneTable:
                     operands[at, lane] = -2
                 elif function is not None:
                     operands[at, lane], places[at, lane] = row.slots[lane][0]
-        return LaneMoves(moving, operands, places)
+        return MovingRows(moving, operands, places)
 
 
 def _may_move(x: LaneInstruction) -> bool:
