@@ -39,7 +39,10 @@ from bench.races.dsp import DSP
 from bench.races.polybench import POLYBENCH
 from planish.build.read import read_file
 from planish.core.diagnostic import PlanishError
+from planish.isa.shipped import prepare_texts
+from planish.library.kernels.gemm.preparation import prepare_machine
 from planish.options import Options
+from planish.raising.match.operation_index import prepare_all
 from planish.run.processes.process import Finished, Limits, run_process
 
 SUITES = (POLYBENCH, DSP)
@@ -251,6 +254,7 @@ def builds_of(
     progress = Progress(len(files), len(files) - len(left))
     try:
         if left and not stored:
+            prepare()
             # The first one compiles the modules.
             time_build(left[0], limit)
         for file in [] if stored else left:
@@ -264,6 +268,13 @@ def builds_of(
             yield build
     finally:
         progress.close()
+
+
+def prepare() -> None:
+    """Makes what an installation has before its first build, as `make setup` does."""
+    prepare_all()
+    prepare_texts()
+    prepare_machine()
 
 
 def _place(file: Path) -> str:
