@@ -1,19 +1,22 @@
 """Packets that functions take on Hexagon, in the emulator: ours, clang's, and those of clang's vectoriser.
 
-    for x in count_all(): print(x)
+    for x in examine_hexagon(quick=True, stored=False): print(x)
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import partial
 from math import exp, log
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from bench.harness.journal import Journal
+from bench.harness.places import RESULTS
 from bench.promises.claim import Claim, Note, at_least
-from bench.promises.hvx_packets import TARGET, Packets, missing_tools, run_counted
+from bench.promises.hvx_packets import FOLDER, TARGET, Packets, missing_tools, run_counted
 from bench.promises.hvx_packets import count_packets as count_strips
 from planish.build.called_packets import build_called
 from planish.core.span import Source
@@ -34,10 +37,8 @@ CALLS: Mapping[str, str] = {
     "biquad": "1000, b, a, c, d",
 }  # fmt: skip
 """What functions are called with: arrays a to d of 4096 numbers each."""
-SELECTED = (
-    "gaussian3x3", "dilate3x3", "conv3x3a16", "median3x3", "sobel3x3", "gaussian5x5", "dilate5x5",
-)  # fmt: skip
-"""Kernels of `kernels33` whose strips are selected and become packets."""
+SELECTED = "gaussian3x3"
+"""With `quick`: this kernel of `kernels33`."""
 QUICK = ("saxpy", "window_16", "largest", "xor_32")
 PACKETS_BAR, KERNELS_BAR = 0.9, 10
 _LIMITS = Limits(seconds=120)
@@ -84,14 +85,21 @@ class FunctionPackets:
         return self.ours / min(rivals) if self.ours and rivals else float("inf")
 
 
-def examine_hexagon(quick: bool) -> Iterator[Claim | Note]:
+def _packets_of(source: Source, name: str) -> dict[str, object]:
+    return asdict(count_packets(source, name))
+
+
+def examine_hexagon(quick: bool, stored: bool) -> Iterator[Claim | Note]:
     """Packets of functions in whole numbers beside clang's; how many take 0.9 of the better of its two or fewer."""
     missing = missing_tools()
     if missing:
         yield Note(f"Hexagon: nothing is counted: {missing}")
         return
     found: list[FunctionPackets] = []
-    for x in count_all(QUICK if quick else ()):
+    source = Source(PROGRAM.name, PROGRAM.read_text())
+    work = {name: partial(_packets_of, source, name) for name in (QUICK if quick else CALLS)}
+    for _, counted in Journal(RESULTS / "hexagon_functions.jsonl").run(work, not stored):
+        x = FunctionPackets(**{**counted, "intervals": tuple(map(tuple, counted["intervals"]))})
         found.append(x)
         loops = ", ".join(f"{a} (least {b})" for a, b in x.intervals) or "none"
         theirs = ", ".join(map(str, x.theirs)) or "none"
@@ -107,17 +115,23 @@ def examine_hexagon(quick: bool) -> Iterator[Claim | Note]:
         yield Note(f"packets beside the better one of clang's: {exp(sum(logs) / len(logs)):.2f}x (geometric mean)")
 
 
-def examine_selected(quick: bool) -> Iterator[Claim | Note]:
+def _strips_of(name: str) -> dict[str, object]:
+    return asdict(count_strips(name, packs=True))
+
+
+def examine_selected(quick: bool, stored: bool) -> Iterator[Claim | Note]:
     """Packets of strips in selected instructions, for 128 bytes of output: beside those that clang makes of the same
-    instructions out of C with intrinsics, and of the plain C."""
+    instructions out of C with intrinsics, and of the plain C. What was counted with this compiler is kept."""
     if missing_tools():
         return
     found: list[Packets] = []
-    for name in SELECTED[:1] if quick else SELECTED:
-        x = count_strips(name, packs=True)
+    names = (SELECTED,) if quick else tuple(sorted(x.stem for x in FOLDER.glob("*.c")))
+    work = {name: partial(_strips_of, name) for name in names}
+    for _, counted in Journal(RESULTS / "hexagon_strips.jsonl").run(work, not stored):
+        x = Packets(**counted)
         found.append(x)
         yield Note(
-            f"{name}: {x.packed:.2f} packets for 128 bytes, {x.ours:.2f} where clang packs the instructions "
+            f"{x.name}: {x.packed:.2f} packets for 128 bytes, {x.ours:.2f} where clang packs the instructions "
             f"({x.beside_packer:.2f}x), clang {x.clang:.1f}, autohvx {x.autohvx:.1f} ({x.beside_compiler:.2f}x); "
             f"{x.described}"
         )
@@ -126,13 +140,6 @@ def examine_selected(quick: bool) -> Iterator[Claim | Note]:
     yield at_least("vliw.hexagon.strips_fewer_packets", fewer, len(found))
     packed = sum(x.beside_packer <= 1.0 for x in found)
     yield at_least("vliw.hexagon.strips_beside_packer", packed, len(found))
-
-
-def count_all(names: tuple[str, ...] = ()) -> Iterator[FunctionPackets]:
-    """The packets of each function of `integers.c`, or of some."""
-    source = Source(PROGRAM.name, PROGRAM.read_text())
-    for name in names or tuple(CALLS):
-        yield count_packets(source, name)
 
 
 def count_packets(source: Source, name: str) -> FunctionPackets:

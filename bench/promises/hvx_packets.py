@@ -31,6 +31,50 @@ ANCHORS: Mapping[str, tuple[float, float]] = {
 """What Halide 21 takes, where it does not know that rows begin at multiples of 128 bytes, and where it does."""
 _WIDTH, _HEIGHT, _ROOM = 1024, 64, 128
 _LIMITS = Limits(seconds=120)
+
+
+@dataclass(frozen=True, slots=True)
+class CountedCall:
+    """How a kernel is called, with the driver's arrays, and the bytes that it stores."""
+
+    arguments: str
+    stored: int
+
+
+_PITCH = _WIDTH + _ROOM
+_IMAGE = CountedCall(f"{_WIDTH}, {_HEIGHT}, in, {_PITCH}, out, {_PITCH}, in", _WIDTH * _HEIGHT)
+_BLUR = CountedCall(f"{_WIDTH // 2}, {_HEIGHT}, shorts, {_PITCH // 2}, scratch, out, {_PITCH // 2}", _WIDTH * _HEIGHT)
+_ROWS = f"{_WIDTH}, 8, in, {_PITCH}"
+_POOL, _POOLED = "16, 16, 256, 38, 8, 8, 2, in", 16 * 16 * 256
+_SQUARE = 256 * 256 * 4
+CALLS: Mapping[str, CountedCall] = {
+    "add": CountedCall("16384, in, 3, 100, more, 4, 90, 5, 1, 250, out", 16384),
+    "mul": CountedCall("16384, in, 3, more, 4, 10000, 1, 5, 1, 250, out", 16384),
+    "average_pool": CountedCall(f"{_POOL}, 2, 250, out", _POOLED),
+    "average_pool_add": CountedCall(f"{_POOL}, more, 2, 250, out", _POOLED),
+    "max_pool": CountedCall(f"{_POOL}, 2, 250, out", _POOLED),
+    "max_pool_add": CountedCall(f"{_POOL}, more, 2, 250, out", _POOLED),
+    "blur3x3": _BLUR, "blur5x5": _BLUR, "blur7x7": _BLUR,
+    "conv_nn": CountedCall(
+        "4, 4, 128, 128, 3, 3, 6, 1, 1, in, 3, more, 5, ints, 1 << 24, 3, 5, 1, 250, out", 4 * 4 * 128
+    ),
+    "depthwise_conv": CountedCall(
+        "8, 8, 256, 4, 4, 11, 1, 1, in, 3, more, 5, ints, 1 << 24, 3, 5, 1, 250, out", 8 * 8 * 256
+    ),
+    "fully_connected": CountedCall("256, 1024, 4, in, 3, more, 5, ints, 1 << 24, 3, out", 256 * 4 * 2),
+    "l2norm": CountedCall(f"{_ROWS}, 3, out, {_PITCH}", _WIDTH * 8),
+    "softmax": CountedCall(f"{_ROWS}, 100, 0, 5, 225, 0, scratch, out, {_PITCH}", _WIDTH * 8),
+    "batched_matmul_256_32bit": CountedCall("1, shorts, rights, out", _SQUARE),
+    "matmul_256_32bit": CountedCall("shorts, rights, out", _SQUARE),
+    "matmul_256_32bit_bias_add": CountedCall("shorts, rights, ints, out", _SQUARE),
+    "matmul_256_32bit_bias_add_relu": CountedCall("shorts, rights, ints, out", _SQUARE),
+    "matmul_256_32bit_bias_add_gelu": CountedCall("shorts, rights, ints, out", _SQUARE),
+    "matmul_256_32bit_bias_add_add": CountedCall("shorts, rights, ints, ints, out", _SQUARE),
+    "matmul_bias_relu_matmul": CountedCall("shorts, rights, ints, rights, scratch, out", _SQUARE),
+    "matmul_bias_gelu_matmul": CountedCall("shorts, rights, ints, rights, scratch, out", _SQUARE),
+}  # fmt: skip
+"""Calls of those kernels that are none of images of bytes: `in`, `more`: bytes, `shorts`, `rights`, `ints`: small
+numbers, `scratch`, `out`: room."""
 _VARIANTS = {"ours": (), "packed": (), "clang": (), "autohvx": ("-mllvm", "-hexagon-autohvx")}
 
 READ_COUNTER = """
@@ -47,16 +91,24 @@ static void tell(unsigned x) {
 }
 """
 _DRIVER = """
-static unsigned char in[%(bytes)d] __attribute__((aligned(128))), out[%(bytes)d] __attribute__((aligned(128)));
-static const signed char mask[9] = {1, 2, 1, 2, 4, 2, 1, 2, 1};
+enum { ROOM = 400000, SQUARE = 256 * 256 };
+static unsigned char in[ROOM] __attribute__((aligned(128))), more[ROOM] __attribute__((aligned(128)));
+static short shorts[SQUARE] __attribute__((aligned(128))), rights[SQUARE] __attribute__((aligned(128)));
+static int ints[SQUARE] __attribute__((aligned(128))), scratch[SQUARE] __attribute__((aligned(128)));
+static unsigned char out[ROOM] __attribute__((aligned(128)));
 void %(name)s();
+static unsigned seed = 1;
+static unsigned draw(void) { return (seed = seed * 1664525 + 1013904223) >> 24; }
 int main(int argc, char **argv) {
-  unsigned seed = 1, sum = 0;
-  for (int i = 0; i < %(bytes)d; i++) in[i] = (seed = seed * 1664525 + 1013904223) >> 24;
+  unsigned sum = 0;
+  for (int i = 0; i < ROOM; i++) in[i] = draw(), more[i] = draw();
+  for (int i = 0; i < SQUARE; i++) shorts[i] = draw() - 100, rights[i] = draw() - 120, ints[i] = draw() - 128;
+  for (int i = 0; i < 9; i++) in[i] = 1 + i %% 4;
   const unsigned before = packets();
-  %(name)s(%(width)d, %(height)d, in, %(pitch)d, out, %(pitch)d, mask);
+  %(name)s(%(arguments)s);
   const unsigned after = packets();
-  for (int i = 0; i < %(bytes)d; i++) sum = sum * 31 + out[i];
+  for (int i = 0; i < ROOM; i++) sum = sum * 31 + out[i];
+  for (int i = 0; i < SQUARE; i++) sum = sum * 31 + scratch[i];
   tell(after - before);
   tell(sum);
   return 0;
@@ -100,10 +152,10 @@ def count_packets(name: str, packs: bool = False) -> Packets:
     """What a kernel takes; `packs`: in packets of our own as well. PlanishError where there is no compiler."""
     path = FOLDER / f"{name}.c"
     source = Source(path.name, path.read_text())
-    made = build_file(source, Options(target=TARGET, measure=False))
+    made = build_file(source, Options(target=TARGET, measure=False, functions=(name,)))
     (function,) = made.functions
     version = function.selection.version.label if function.selection and function.selection.version else "as written"
-    called = build_called(source, Options(target=MACHINE), load_machine(MACHINE)) if packs else None
+    called = build_called(source, Options(target=MACHINE, functions=(name,)), load_machine(MACHINE)) if packs else None
     planned = called.results[0].planned if called is not None and called.results else None
     packets = called.file.text if called is not None and called.file is not None and planned else ""
     texts = {"ours": made.text, "packed": packets}
@@ -127,10 +179,9 @@ def _refused(called: CalledPackets | None) -> str:
 
 def _run(text: str, name: str, more: tuple[str, ...]) -> tuple[float, str]:
     """The packets of a function for 128 bytes, and what it leaves."""
-    pitch = _WIDTH + _ROOM
-    numbers = {"bytes": pitch * (_HEIGHT + 8), "width": _WIDTH, "height": _HEIGHT, "pitch": pitch, "name": name}
-    packets, output = run_counted(text, _DRIVER % numbers, more)
-    return packets * 128 / (_WIDTH * _HEIGHT), output
+    call = CALLS.get(name, _IMAGE)
+    packets, output = run_counted(text, _DRIVER % {"name": name, "arguments": call.arguments}, more)
+    return packets * 128 / call.stored, output
 
 
 def run_counted(text: str, main: str, more: tuple[str, ...]) -> tuple[int, str]:

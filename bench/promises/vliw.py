@@ -85,8 +85,8 @@ def examine(quick: bool, stored: bool) -> Iterator[Claim | Note]:
         if times:
             yield at_most(f"vliw.{label}.worst_seconds", max(times), bar)
             yield Note(f"{label}: median {median(times):.1f} s, with all checks")
-    yield from examine_hexagon(quick)
-    yield from examine_selected(quick)
+    yield from examine_hexagon(quick, stored)
+    yield from examine_selected(quick, stored)
 
 
 def ablation(built: Sequence[Built]) -> Iterator[Note]:

@@ -90,10 +90,39 @@ void filter(int n, const short *restrict x, const short h[restrict 4], short *re
     }
 }
 """,
+    "distance": """
+int distance(int n, const unsigned char *restrict x, const unsigned char *restrict y)
+{
+    int s = 3;
+    for (int i = 0; i < n; i++) s += (x[i] - y[i]) * (x[i] - y[i]);
+    return s;
+}
+""",
+    "tallest": """
+void tallest(int n, int m, const unsigned char *restrict x, unsigned char *restrict y)
+{
+    for (int c = 0; c < n; c++) {
+        unsigned char most = 5;
+        for (int r = 0; r < m; r++)
+            if (x[r * n + c] > most) most = x[r * n + c];
+        y[c] = most;
+    }
+}
+""",
+    "columns": """
+void columns(int n, int m, const unsigned char *restrict x, unsigned short *restrict y)
+{
+    for (int c = 0; c < n; c++) {
+        unsigned short s = 0;
+        for (int r = 0; r < m; r++) s += x[r * n + c];
+        y[c] = s;
+    }
+}
+""",
 }
 
-IN_VECTORS = ("dot", "saxpy", "seven", "fir", "window", "clamp", "bytes", "smooth", "filter")
-IN_STRIPS = ("bytes", "smooth", "filter")
+IN_STRIPS = ("bytes", "smooth", "filter", "distance", "tallest", "columns")
+IN_VECTORS = ("dot", "saxpy", "seven", "fir", "window", "clamp", *IN_STRIPS)
 
 
 def _build(name: str) -> CalledPackets:

@@ -22,18 +22,20 @@ from planish.build.selection import select
 from planish.core.diagnostic import PlanishError, Remark
 from planish.core.progress import Progress, keep_quiet
 from planish.core.span import Source
-from planish.emit.assembly.called_packets import ALIGNED, SUFFIX, PacketVersion, function_text, packets_text
+from planish.emit.assembly.called_packets import PacketVersion, function_text, packets_text
 from planish.emit.dropin.replacement import NoExtentError, Replacement, call_instead, compose, name_of
 from planish.frontend.c.translation_unit import CFile, CFunction
+from planish.ir.traverse import variables
 from planish.options import Options
 from planish.poly.isl.affine import NotAffineError
 from planish.run.calls.passing import signature_of, why_not
 from planish.run.oracle.nest_coverage import count_calls, with_counters
 from planish.run.sizes.branch_inputs import BranchFinder
-from planish.run.sizes.call_sizes import check_cases
+from planish.run.sizes.call_sizes import check_cases, uneven_cases
 from planish.run.workbench import DropIn, ReplacedNest
 from planish.target.load import load_target
 from planish.vliw.machine import VliwMachine
+from planish.vliw.streams.plan import Planned
 
 LABEL = "packets"
 
@@ -108,7 +110,10 @@ def _checked(function: CFunction, results: Sequence[PacketResult], job: Job, mac
         return FunctionResult(function, tuple(plans), None, (), tuple(remarks))
     text = job.file.source.text
     known = tuple(known_arguments(x, function, text) for x in plans)
+    needed = {x for y in good.values() if y.planned is not None for e in y.planned.needs for x in variables(e)}
+    large = {own for k in known for inner, own in k.sizes.items() if inner in needed}
     cases = tuple(check_cases(function, known, job.options.sizes))
+    cases += uneven_cases(function, known, large) if large and not job.options.sizes else ()
     finder = BranchFinder(text, function, signature, known)
     version = _drop_in(function, replacements, job.file)
     found = select(job.reference, [version], signature, cases, (), job.bench, function.span, finder.find)
@@ -120,8 +125,7 @@ def _replacement(plan: RegionPlan, result: PacketResult, file: CFile, machine: V
     planned, prepared, region = result.planned, plan.prepared, plan.region
     assert planned is not None and prepared is not None
     name = name_of(region)
-    versions = [PacketVersion(x.lowered, x.packed.code, x.alignment) for x in (planned, planned.aligned) if x]
-    text = packets_text(region.kernel, versions, machine, name)
+    text = packets_text(region.kernel, _versions(planned), machine, name)
     return call_instead(
         region,
         prepared.scop,
@@ -131,6 +135,13 @@ def _replacement(plan: RegionPlan, result: PacketResult, file: CFile, machine: V
         False,
         assumptions=(*region.kernel.assumptions, *planned.needs),
     )
+
+
+def _versions(planned: Planned) -> list[PacketVersion]:
+    """The packets for any call, and those for some."""
+    made = [PacketVersion(x.lowered, x.packed.code, x.alignment) for x in (planned, planned.aligned) if x]
+    few = planned.few
+    return made + ([PacketVersion(few.lowered, few.packed.code, where=planned.few_where)] if few else [])
 
 
 def _drop_in(function: CFunction, replacements: Sequence[Replacement], file: CFile) -> DropIn:
@@ -161,10 +172,8 @@ def assembly_of(results: Sequence[PacketResult], machine: VliwMachine) -> str:
     for x in results:
         if x.planned is None or x.message:
             continue
-        name = f"planish_{x.function}_{x.ordinal}{SUFFIX}"
+        name = f"planish_{x.function}_{x.ordinal}"
         out.append(f"{machine.assembly.remark.format(text=f'{x.function}: {x.planned.described}')}")
-        out.append(function_text(x.planned.packed.code, machine, name, visible=True) + "\n")
-        if x.planned.aligned is not None:
-            name += ALIGNED
-            out.append(function_text(x.planned.aligned.packed.code, machine, name, visible=True) + "\n")
+        for version in _versions(x.planned):
+            out.append(function_text(version.code, machine, f"{name}{version.suffix}", visible=True) + "\n")
     return "\n".join(out)

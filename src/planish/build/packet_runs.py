@@ -5,11 +5,11 @@ wrong_place(planned.packed.code, planned.lowered, planned.source, machine, draw_
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from planish.ir.expr import Binary, Call
 from planish.ir.nest import Assign, For, Kernel, Reduce, Stmt
-from planish.ir.traverse import blocks_of, walk, walk_expr
+from planish.ir.traverse import blocks_of, variables, walk, walk_expr
 from planish.run.vliw.nest_meaning import compiled_meaning
 from planish.run.vliw.programs import run_code
 from planish.vliw.machine import VliwMachine
@@ -22,6 +22,9 @@ from planish.vliw.streams.plan import Planned
 from planish.vliw.tiling.footprints import trips_of
 
 MOST_CYCLES = 200_000_000
+
+MOST_WORK = 1 << 22
+"""Iterations up to which all sizes of a nest are large at once."""
 
 MOST_INTERPRETED = 1 << 20
 """Iterations up to which a nest is run by the reference interpreter, and not in C."""
@@ -72,6 +75,17 @@ def work_of_nest(kernel: Kernel, values: Values) -> int:
 def _work_of(stmt: Stmt, trips: Mapping[str, int]) -> int:
     inner = max((_work_of(y, trips) for x in blocks_of(stmt) for y in x.body), default=1)
     return inner * trips.get(stmt.var, 1) if isinstance(stmt, For) else inner
+
+
+def affordable_sizes(kernel: Kernel, wanted: tuple[int, ...]) -> Iterator[dict[str, int]]:
+    """Sizes near the wanted ones; where these are too much work, only those are that something has to hold of."""
+    asked = {x for y in kernel.assumptions for x in variables(y)}
+    for n in wanted:
+        for sizes in sizes_for(kernel, (n,)):
+            if work_of_nest(kernel, sizes) <= MOST_WORK:
+                yield sizes
+            else:
+                yield from sizes_for(kernel, (n,), asked)
 
 
 def multiplies(machine: VliwMachine, code: PacketCode, run: SimulatedRun) -> float:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 from planish.build.packet_runs import (
     MOST_INTERPRETED,
+    affordable_sizes,
     fault_or_difference,
     multiplies,
     run_packets,
@@ -237,12 +238,12 @@ def _measured(
     planned = result.planned
     assert planned is not None
     checked = 0
-    for sizes in sizes_for(kernel, (*TEST_SIZES, *(LARGER if planned.needs else ()))):
+    for sizes in affordable_sizes(kernel, (*TEST_SIZES, *(LARGER if planned.needs else ()))):
         drawn = draw_values(kernel, sizes)
         if excess(planned.lowered, machine, drawn):
             continue
         message = next(
-            (y for x in (planned, planned.aligned) if x is not None
+            (y for x in (planned, planned.aligned, planned.few) if x is not None
              and (y := wrong_place(x.packed.code, x.lowered, kernel, machine, drawn))), "",
         )  # fmt: skip
         checked += 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from planish.build.packet_runs import affordable_sizes
 from planish.core.diagnostic import PlanishError, Remark
 from planish.ir.nest import Kernel
 from planish.isa.select.lane_values import NoCover
@@ -19,9 +20,8 @@ from planish.target.load import load_target
 from planish.vliw.machine import VliwMachine
 from planish.vliw.pack.packing import pack
 from planish.vliw.streams.lower import lower
-from planish.vliw.streams.oracle import sizes_for
 from planish.vliw.streams.plan import Planned, estimate
-from planish.vliw.streams.selected import Alignment
+from planish.vliw.streams.programs.selected import Alignment
 from planish.vliw.streams.stream import RefusedError
 
 POINTERS = (6, 1)
@@ -58,7 +58,7 @@ def plan_strips(kernel: Kernel, machine: VliwMachine, contract: bool = True) -> 
     best = StripPlan(None, {}, kernel)
     for strips in (x for x in found if isinstance(x, StripProgram)):
         needed = replace(prepared, assumptions=(*prepared.assumptions, *strips.needs))
-        sizes = next(sizes_for(needed, (TYPICAL,)), {})
+        sizes = next(affordable_sizes(needed, (TYPICAL,)), {})
         form = _StripForm(strips, machine, contract, sizes)
         made = form.quickest(remarks)
         if made is None or (best.planned is not None and made.estimate >= best.planned.estimate):

@@ -174,6 +174,10 @@ class Assembly:
 class OperationLibrary(Protocol):
     """Operations that a machine has besides those of its description, made when they are asked for."""
 
+    @property
+    def vectors(self) -> str:
+        """The file of vectors."""
+
     def operation(self, name: str) -> MachineOperation:
         """The operation of that name; KeyError where there is none."""
 

@@ -23,7 +23,7 @@ from planish.vliw.program import Instr, Issue, PacketCode, StreamRegister
 from planish.vliw.simulator.meaning import meaning_of
 from planish.vliw.streams.lower import lower
 from planish.vliw.streams.oracle import check_code, check_stream, draw_values, sizes_for
-from planish.vliw.streams.selected import Alignment
+from planish.vliw.streams.programs.selected import Alignment
 
 MACHINE = load_machine("hexagon")
 V, R = ([StreamRegister(file, x) for x in "abcdefgh"] for file in "VR")

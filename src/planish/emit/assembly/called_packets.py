@@ -19,13 +19,16 @@ from planish.ir.types import I32, INDEX, Type
 from planish.vliw.machine import VliwMachine
 from planish.vliw.program import PacketCode
 from planish.vliw.streams.lower import Given, LoweredStream
-from planish.vliw.streams.selected import Alignment
+from planish.vliw.streams.programs.selected import Alignment
 
 SUFFIX = "_packets"
 """What the names of functions in assembly end with."""
 
 ALIGNED = "_aligned"
 """And those of functions for vectors at multiples of their size."""
+
+FEW = "_few"
+"""And those of functions for few iterations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +41,23 @@ class _Passed:
 
 @dataclass(frozen=True, slots=True)
 class PacketVersion:
-    """Packets, and where what they touch has to lie (None: anywhere)."""
+    """Packets, where what they touch has to lie (None: anywhere), and for which sizes they are (None: all)."""
 
     lowered: LoweredStream
     code: PacketCode
     alignment: Alignment | None = None
+    where: Expr | None = None
+
+    @property
+    def suffix(self) -> str:
+        """What the name of the function in assembly ends with."""
+        return f"{SUFFIX}{ALIGNED if self.alignment is not None else FEW if self.where is not None else ''}"
+
+    def condition(self, names: Mapping[str, str]) -> str:
+        """When these packets are the ones that are called; "" where nothing is asked."""
+        if self.alignment is not None:
+            return _holds(self.alignment, names)
+        return emit_guard(self.where, names) if self.where is not None else ""
 
 
 def packets_text(kernel: Kernel, versions: Sequence[PacketVersion], machine: VliwMachine, name: str) -> str:
@@ -52,7 +67,7 @@ def packets_text(kernel: Kernel, versions: Sequence[PacketVersion], machine: Vli
     lines: list[str] = []
     calls: list[str] = []
     for version in versions:
-        called = f"{name}{SUFFIX}{ALIGNED if version.alignment is not None else ''}"
+        called = f"{name}{version.suffix}"
         assembly = function_text(version.code, machine, called)
         quoted = "\n".join(f'  "{line}\\n"' for line in assembly.splitlines())
         passed = [_passed(_given(version.lowered, x.name), kernel, version.lowered, names)
@@ -60,10 +75,11 @@ def packets_text(kernel: Kernel, versions: Sequence[PacketVersion], machine: Vli
         types = ", ".join(x.type for x in passed) or "void"
         lines += [f"__asm__(\n{quoted});", f"void {called}({types});", ""]
         call = f"{called}({', '.join(x.value for x in passed)});"
-        if version.alignment is None:
-            calls.append(f"  {call}")
+        condition = version.condition(names)
+        if condition:
+            calls.insert(0, f"  if ({condition}) {{\n    {call}\n    return;\n  }}")
         else:
-            calls.insert(0, f"  if ({_holds(version.alignment, names)}) {{\n    {call}\n    return;\n  }}")
+            calls.append(f"  {call}")
     head = write_head(f"static void {name}", [f"{y} {names[x]}" for x, y in _parameters(kernel).items()])
     unused = [f"  (void){x};" for x in names.values()]
     return "\n".join([*lines, *head, "{", *unused, *calls, "}", ""])

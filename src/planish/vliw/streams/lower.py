@@ -44,7 +44,8 @@ from planish.vliw.streams.moves import write_transfer
 from planish.vliw.streams.named_values import derive_sizes, without_names
 from planish.vliw.streams.patterns import LANE, OperationPattern, PatternSet, SumPattern, read_patterns
 from planish.vliw.streams.placement import LANES, place_arrays
-from planish.vliw.streams.selected import Alignment, write_selected
+from planish.vliw.streams.programs.lane_cells import allocate_lanes
+from planish.vliw.streams.programs.selected import Alignment, write_selected
 from planish.vliw.streams.selection import operand_slot, varies
 from planish.vliw.streams.stream import RefusedError, Scope, Stream, StreamCell, used_registers
 
@@ -241,6 +242,9 @@ class _Writer:
         """A scalar, or a vector, gets a register; other arrays are in memory."""
         if array.shape and array.memory != LANES:
             return
+        if array.memory == LANES and self.programs:
+            allocate_lanes(self.stream, array)
+            return
         lanes = int(constant(array.shape[0]) or 0) if array.shape and array.shape[0] is not None else 0
         slot = self.stream.slot_for(array.type, lanes)
         self.stream.cells[array.name] = StreamCell(self.stream.fresh(slot[0], array.name), slot, array.type)
@@ -312,9 +316,7 @@ class _Writer:
         stream = self.stream
         cell = stream.cells.get(stmt.array)
         kind = type_of(stmt.value)
-        found = next(
-            (x for x in stream.patterns.sums if (x.op, x.lanes, x.result.type) == (stmt.op, lanes, kind)), None
-        )
+        found = next((x for x in stream.patterns.sums if _combines(x, stmt.op, lanes, kind)), None)
         if cell is None or found is None:
             raise RefusedError(f"no operation combines {lanes} lanes of {kind} by {stmt.op}", stream.span)
         source = stream.value(stmt.value, (found.source.memory, lanes))
@@ -435,6 +437,13 @@ def _negated(x: Expr) -> Expr:
 
 def _variables(stream: Stream) -> set[StreamRegister]:
     return {x.register for name, x in stream.cells.items() if not name.startswith("&")}
+
+
+def _combines(found: SumPattern, op: str, lanes: int, kind: Type) -> bool:
+    """Whether an operation joins lanes of a type; sums wrap around with a sign as without."""
+    own = found.result.type
+    alike = own == kind or (op == "add" and own.is_int and kind.is_int and own.bits == kind.bits)
+    return (found.op, found.lanes) == (op, lanes) and alike
 
 
 def _as_pattern(found: SumPattern) -> OperationPattern:

@@ -12,7 +12,7 @@ machine's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
@@ -48,15 +48,24 @@ class Checked:
     message: str
 
 
-def sizes_for(kernel: Kernel, wanted: tuple[int, ...] = TEST_SIZES) -> Iterator[dict[str, int]]:
-    """Sizes with which a kernel may be called, each set once: near the wanted ones, unequal."""
+FEW = 3
+"""What sizes are near of which there need not be many."""
+
+
+def sizes_for(
+    kernel: Kernel, wanted: tuple[int, ...] = TEST_SIZES, large: Collection[str] | None = None
+) -> Iterator[dict[str, int]]:  # fmt: skip
+    """Sizes with which a kernel may be called, each set once: near the wanted ones, unequal; where some are `large`,
+    the others are as small as they may be."""
     try:
         valid = valid_sizes(extract_scop(delinearise(kernel)))
     except NotAffineError:
         valid = None
     seen: list[dict[str, int]] = []
     for n in wanted:
-        asked = {x: n + number for number, x in enumerate(kernel.sizes)}
+        asked = {
+            x: (n if large is None or x in large else min(n, FEW)) + number for number, x in enumerate(kernel.sizes)
+        }  # fmt: skip
         found = pick_sizes(valid, asked) if valid is not None else asked
         if found is not None and found not in seen:
             seen.append(found)

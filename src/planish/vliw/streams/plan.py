@@ -15,9 +15,10 @@ from dataclasses import dataclass, field, replace
 from itertools import permutations
 
 from planish.core.diagnostic import PlanishError, Remark
-from planish.ir.expr import Expr
+from planish.ir.expr import Compare, Expr, index
 from planish.ir.index.evaluate import evaluate
 from planish.ir.index.polynomial import constant, sub
+from planish.ir.index.simplify import simplify
 from planish.ir.nest import Assign, For, Kernel, Reduce
 from planish.ir.traverse import expressions, loads, variables, walk
 from planish.ir.types import Floats
@@ -31,8 +32,8 @@ from planish.vliw.program import Instr, Loop, MemoryAddress, StreamRegister
 from planish.vliw.streams.cost import GUESS, Amount, cycles_of, innermost, least_interval
 from planish.vliw.streams.lane_shifts import shift_lanes
 from planish.vliw.streams.lower import LoweredStream, lower, patterns_of
+from planish.vliw.streams.programs.selected import Alignment
 from planish.vliw.streams.recurrences import carried_last, keep_carried
-from planish.vliw.streams.selected import Alignment
 from planish.vliw.streams.shapes import promote, unroll_short, with_extrema, with_own_names
 from planish.vliw.streams.split_sums import split_sums
 from planish.vliw.streams.stream import RefusedError
@@ -84,7 +85,8 @@ MOST_PACKED = 6
 class Planned:
     """A kernel's stream and its packets: in which tiles, and about how many cycles they take. `remarks`: what was
     refused on the way; `needs`: what has to hold of sizes besides what the kernel assumes; `aligned`: other packets for
-    where `alignment` holds as well."""
+    where `alignment` holds as well; `few`: others for where `few_where` holds, a loop has fewer iterations than
+    lanes."""
 
     kernel: Kernel
     lowered: LoweredStream
@@ -97,6 +99,8 @@ class Planned:
     needs: tuple[Expr, ...] = ()
     alignment: Alignment | None = None
     aligned: Planned | None = None
+    few: Planned | None = None
+    few_where: Expr | None = None
 
     @property
     def source(self) -> Kernel:
@@ -246,8 +250,39 @@ def plan(
         lower(kernel, machine, contract)
         # The last thing that was tried is the nest one by one.
         raise RefusedError(next(reversed(search.remarks), "it does not become packets"), kernel.span)
-    quickest = min(packed, key=lambda x: x.estimate)
+    quickest = _with_few(min(packed, key=lambda x: x.estimate), drafts, search)
     return replace(quickest, remarks=tuple(search.remarks.values()))
+
+
+def _with_few(planned: Planned, drafts: Sequence[_Draft], search: _Search) -> Planned:
+    """With other packets for where a loop in lanes has fewer iterations than lanes, all of which would run one by one
+    as C has the arrays: in lanes of another loop, if that takes fewer cycles."""
+    if search.machine.calling is None or len(planned.tiles) != 1 or planned.program is None:
+        return planned
+    (only,) = planned.tiles
+    loop = _loop_of(planned.program, only)
+    count = simplify(sub(loop.upper, loop.lower))
+    few = dict.fromkeys(variables(count), only.lanes // 4)
+    if not few or not few.keys() <= search.sizes.keys():
+        return planned
+    sizes = {**search.sizes, **few}
+    others = [
+        x for x in drafts
+        if x.tiles and all(_loop_of(x.program, y).var != loop.var for y in x.tiles)
+        and sum(len(y.body) for y in innermost(x.lowered.program.body)) <= MOST_BESIDE
+    ]  # fmt: skip
+    others.sort(key=lambda x: cycles_of(x.lowered, search.machine, {}, sizes))
+    made = next((y for x in others[:PACKED] if (y := search.packed(x)) is not None), None)
+    if made is None:
+        return planned
+    ours, theirs = (estimate(x.packed, x.lowered, search.machine, sizes) for x in (made, planned))
+    if ours >= theirs:
+        return planned
+    return replace(planned, few=made, few_where=Compare("lt", count, index(only.lanes)))
+
+
+def _loop_of(program: Program, tile: RegisterTile) -> For:
+    return next(x for x in walk(program.kernel.body) if isinstance(x, For) and x.label == tile.lane)
 
 
 def _forms(kernel: Kernel, search: _Search) -> Iterator[_Form]:

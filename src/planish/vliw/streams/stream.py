@@ -142,7 +142,8 @@ class StreamAccess(Protocol):
 
 @dataclass(slots=True, eq=False)
 class Stream:
-    """Operations that are written one after the other; `cells` are in registers, `arrays` in `memories`."""
+    """Operations that are written one after the other; `cells` are in registers, `arrays` in `memories`;
+    `lane_arrays`: those whose elements are lanes of registers, for programs."""
 
     patterns: PatternSet
     access: StreamAccess
@@ -150,6 +151,7 @@ class Stream:
     memories: dict[str, tuple[str, ...]] = field(default_factory=dict)
     arrays: dict[str, Array] = field(default_factory=dict)
     cells: dict[str, StreamCell] = field(default_factory=dict)
+    lane_arrays: dict[str, Array] = field(default_factory=dict)
     root: Scope = field(default_factory=Scope)
     scope: Scope = field(init=False)
     selector: OperationSelector = field(init=False)

@@ -109,11 +109,18 @@ def range_of(type: Type) -> tuple[int, int]:
 
 
 def reduce_strips(
-    found: AccumulatedLoop, lanes: int, updates: Sequence[Accumulator], storing: str = ""
+    found: AccumulatedLoop, lanes: int, updates: Sequence[Accumulator], storing: str = "", counted: bool = False
 ) -> tuple[Stmt, ...]:
     """The statements that stand for `found.around`; strips have so many lanes. `storing`: the instruction that does
-    what a strip stores beside."""
-    return tuple(_Reduction(found, lanes, updates, storing).stmts())
+    what a strip stores beside; `counted`: loops alone, without conditions, where `few_enough` holds."""
+    return tuple(_Reduction(found, lanes, updates, storing, counted).stmts())
+
+
+def few_enough(found: AccumulatedLoop, lanes: int, updates: Sequence[Accumulator]) -> Expr | None:
+    """That lanes cannot wrap around; None where none may."""
+    bound = _Reduction(found, lanes, updates).bound
+    count = simplify(sub(found.loop.upper, found.loop.lower))
+    return Compare("le", count, index(bound)) if bound else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +128,15 @@ class _Reduction:
     found: AccumulatedLoop
     lanes: int
     updates: Sequence[Accumulator]
-    storing: str
+    storing: str = ""
+    counted: bool = False
+
+    @property
+    def bound(self) -> int:
+        """The most iterations of a row; 0 where there may be any number."""
+        wide = [x for x in self.updates if self.wide_of(x) is not None]
+        bounds = [x.most * self.lanes for x in wide if x.most] + [x.row for x in self.updates if x.row]
+        return min(bounds, default=0)
 
     @property
     def jammed(self) -> int:
@@ -139,18 +154,16 @@ class _Reduction:
         loop, around = self.found.loop, self.found.around
         rest = self.rest()
         left = Compare("gt", simplify(sub(rest.upper, rest.lower)), index(0))
-        inner: list[Stmt] = [*self.strips(), If(left, Block((rest,)))]
+        inner: list[Stmt] = [*self.strips(), rest if self.counted else If(left, Block((rest,)))]
         wide = [x for x in self.updates if self.wide_of(x) is not None]
         begun = (y for x in wide for y in self.cleared(x.arrays, Const(0, x.array.type)))
         inner = [*begun, *inner, *(y for x in wide for y in self.drained(x))]
-        bounds = [x.most * self.lanes for x in wide if x.most]
-        bounds += [x.row for x in self.updates if x.row]
-        if bounds:
-            few = Compare("le", simplify(sub(loop.upper, loop.lower)), index(min(bounds)))
+        few = few_enough(self.found, self.lanes, self.updates)
+        if few is not None and not self.counted:
             inner = [If(few, Block(tuple(inner)), Block(self.found.plain))]
         body = tuple(inner) if around is self.found.origin else (self.around(inner),)
         made = [*self.begun(), *body, *(y for x in self.updates for y in self.folded(x))]
-        if around is not self.found.origin:
+        if around is not self.found.origin or self.counted:
             yield from made
             return
         enough = Compare("ge", simplify(sub(loop.upper, loop.lower)), index(self.lanes))
@@ -243,7 +256,7 @@ class _Reduction:
         yield Assign(total.name, (), as_type(x.first, lanes.type))
         # Compilers add registers up in registers where they see a plain loop over as many lanes.
         body = Block((Reduce(total.name, (), op, Load(lanes.name, (Var(lane, INDEX),), lanes.type)),))
-        yield For(lane, index(0), index(x.lanes), 1, body)
+        yield For(lane, index(0), index(x.lanes), 1, body, LoopFacts(simd=self.counted))
         assert op in ("add", "min", "max")
         wrapping = Type("uint", cell.type.bits) if op == "add" else cell.type
         value = Binary(op, as_type(cell, wrapping), as_type(Load(total.name, (), lanes.type), wrapping))

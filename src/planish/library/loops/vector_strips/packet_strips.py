@@ -1,5 +1,5 @@
 """Kernels in strips of vectors with the instructions that were selected for them, for those that schedule these: in
-loops without conditions, whose strips are programs over registers.
+loops without conditions, whose strips are programs over registers, and accumulators in registers.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.target.load import load_target
@@ -12,25 +12,38 @@ loops without conditions, whose strips are programs over registers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from planish.core.cache import Cache
 from planish.core.diagnostic import Remark
 from planish.ir.expr import Expr
-from planish.ir.nest import Alloc, Kernel
-from planish.ir.traverse import map_block, with_stmts
+from planish.ir.nest import Alloc, Block, Kernel, Stmt
+from planish.ir.traverse import map_block, walk, with_stmts
 from planish.isa.select.lane_values import NoCover
+from planish.library.loops.vector_strips.accumulated_loops import AccumulatedLoop
+from planish.library.loops.vector_strips.accumulators import few_enough
+from planish.library.loops.vector_strips.reduction_nests import ReductionNest
+from planish.library.loops.vector_strips.reduction_strips import counted_reduction, whole_blocks
+from planish.library.loops.vector_strips.reduction_strips import rows_of as reduction_rows
+from planish.library.loops.vector_strips.selected_accumulators import find_narrow_accumulated, lanes_of_terms
 from planish.library.loops.vector_strips.selected_strips import (
     StripSelection,
+    accumulated,
+    fitting_reductions,
     fitting_strips,
     lanes_of,
+    lanes_of_reduction,
     rows_of,
 )
 from planish.library.loops.vector_strips.strip_nest import StripNest, counted_strips, enough
 from planish.select.c_text import Store
-from planish.select.instruction import SelectedProgram, extension_of
+from planish.select.instruction import SelectedProgram, VectorExtension, extension_of
 from planish.target.machine import Target
+from planish.vliw.streams.placement import LANES
+
+MOST_SUMMED = 2
+"""The most rows of sums that are made together: a pipelined loop keeps values of several iterations beside these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +57,22 @@ class StripProgram:
     described: str
 
 
+@dataclass(frozen=True, slots=True)
+class _PacketNest:
+    """A nest of a kernel, the lanes of a strip, and the most rows that are done together."""
+
+    nest: StripNest | ReductionNest | AccumulatedLoop
+    lanes: int
+    rows: int
+
+
 def packet_strips(kernel: Kernel, target: Target, cache: Cache | None = None) -> Iterator[StripProgram | Remark]:
     """A kernel in strips, with fewer and fewer rows at a time; a remark where no instructions are found."""
     registers = extension_of(target)
-    nests = fitting_strips(kernel, registers)
+    nests = _nests(kernel, registers, target.vector_registers)
     known: dict[str, SelectedProgram] = {}
     refused: dict[str, None] = {}
-    most = max((rows_of(x) for x in nests), default=0)
+    most = max((x.rows for x in nests), default=0)
     for limit in dict.fromkeys(min(most, x) for x in (16, 8, 4, 1)):
         try:
             if nests:
@@ -61,19 +83,58 @@ def packet_strips(kernel: Kernel, target: Target, cache: Cache | None = None) ->
         yield Remark("select-none", "note", f"no instructions are selected: {reason}", kernel.span)
 
 
-def _strips(kernel: Kernel, nests: tuple[StripNest, ...], strips: StripSelection, limit: int) -> StripProgram:
+def _nests(kernel: Kernel, registers: VectorExtension, count: int) -> list[_PacketNest]:
+    """The nests that strips are made of; the machine has so many vector registers."""
+    made = [_PacketNest(x, lanes_of(x, kernel, registers), rows_of(x)) for x in fitting_strips(kernel, registers)]
+    for y in fitting_reductions(kernel, registers):
+        lanes = lanes_of_reduction(y, kernel, registers)
+        rows = min(MOST_SUMMED, reduction_rows(y, lanes, registers.widths[0], count))
+        made.append(_PacketNest(y, lanes, rows))
+    found = find_narrow_accumulated(kernel, registers)
+    return made + [_PacketNest(z, lanes_of_terms(z, kernel, registers), 1) for z in found]
+
+
+def _strips(kernel: Kernel, nests: Sequence[_PacketNest], strips: StripSelection, limit: int) -> StripProgram:
+    """The kernel with strips of no more than so many rows; NoCover where a nest has none."""
     body = kernel.body
     needs: list[Expr] = []
-    most = 1
+    done: set[int] = set()
+    taken: list[_PacketNest] = []
     for x in nests:
-        lanes, rows = lanes_of(x, kernel, strips.registers), min(rows_of(x), limit)
-        body = with_stmts(body, x.stmt, counted_strips(x, lanes, rows, strips.give))
-        needs.append(enough(x, lanes, rows))
-        most = max(most, rows)
-    gone = {y for x in nests for y in x.own}
-    body = map_block(lambda x: () if isinstance(x, Alloc) and x.array.name in gone else x, body)
+        rows = min(x.rows, limit)
+        stmt = x.nest.origin if isinstance(x.nest, AccumulatedLoop) else x.nest.stmt
+        if id(stmt) in done:
+            continue
+        match x.nest:
+            case StripNest() as nest:
+                body = with_stmts(body, stmt, counted_strips(nest, x.lanes, rows, strips.give))
+                needs.append(enough(nest, x.lanes, rows))
+            case ReductionNest() as nest:
+                body = with_stmts(body, stmt, counted_reduction(nest, x.lanes, rows, strips.choose))
+                needs.append(whole_blocks(nest, x.lanes, rows))
+            case AccumulatedLoop() as nest:
+                body = accumulated(nest, strips, body, counted=True)
+                few = few_enough(nest, x.lanes, strips.accumulation(nest).updates)
+                needs += [] if few is None else [few]
+        done |= {id(y) for y in walk(stmt)}
+        taken.append(replace(x, rows=rows))
+    body = map_block(_in_registers, _without_unused(body, nests))
     programs = {x.instruction.name: x.stores for x in strips.known.values()}
-    lanes = min(lanes_of(x, kernel, strips.registers) for x in nests)
+    lanes, most = min(x.lanes for x in taken), max(x.rows for x in taken)
     jammed = f", {most} rows at a time," if most > 1 else ""
     described = f"strips of {lanes} lanes{jammed} in instructions selected for {strips.registers.isa}"
     return StripProgram(replace(kernel, body=body), programs, tuple(dict.fromkeys(needs)), described)
+
+
+def _without_unused(body: Block, nests: Sequence[_PacketNest]) -> Block:
+    """Without the arrays whose elements are values of strips now."""
+    gone = {x for y in nests if not isinstance(y.nest, AccumulatedLoop) for x in y.nest.own}
+    gone |= {x for y in nests if isinstance(y.nest, ReductionNest) for x in y.nest.cells}
+    return map_block(lambda x: () if isinstance(x, Alloc) and x.array.name in gone else x, body)
+
+
+def _in_registers(x: Stmt) -> Stmt:
+    """Arrays of lanes are registers."""
+    if isinstance(x, Alloc) and x.array.memory == "stack":
+        return replace(x, array=replace(x.array, memory=LANES))
+    return x

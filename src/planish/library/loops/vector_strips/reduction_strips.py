@@ -108,8 +108,30 @@ def _blocks(nest: ReductionNest, lanes: int, rows: int, choose: Choose, left: di
     pieces = _Pieces(nest, places, Var(x.var, INDEX), lanes, choose, left).written()
     inner = replace(column, body=Block((x, *pieces)))
     blocks = replace(row, body=Block((y, inner)))
-    enough = Binary("and", has_iterations(nest.rows, rows), has_iterations(nest.loop, lanes))
-    return If(simplify(enough), Block((blocks,)), Block(single))
+    return If(whole_blocks(nest, lanes, rows), Block((blocks,)), Block(single))
+
+
+def counted_reduction(nest: ReductionNest, lanes: int, rows: int, choose: Choose) -> tuple[Stmt, ...]:
+    """The nest in blocks of so many lanes and rows, the last ones of which overlap those before: loops without
+    conditions, which are right where there are as many iterations as a block has (`whole_blocks`). NoCover where a
+    piece has no instruction, or none may be done twice."""
+    if not nest.again:
+        raise NoCover("it stores to what it reads")
+    left: dict[str, None] = {}
+    column, x = clamped(nest.fresh, nest.loop, lanes)
+    row, y = (None, None) if nest.rows is None else clamped(nest.fresh, nest.rows, rows)
+    places = [] if y is None else [add(Var(y.var, INDEX), index(r)) for r in range(rows)]
+    pieces = _Pieces(nest, places, Var(x.var, INDEX), lanes, choose, left).written()
+    if left:
+        raise NoCover(next(iter(left)))
+    inner = replace(column, body=Block((x, *pieces)))
+    return (inner,) if row is None or y is None else (replace(row, body=Block((y, inner))),)
+
+
+def whole_blocks(nest: ReductionNest, lanes: int, rows: int) -> Expr:
+    """That a nest has as many iterations as a block of it."""
+    columns = has_iterations(nest.loop, lanes)
+    return simplify(columns if nest.rows is None else Binary("and", has_iterations(nest.rows, rows), columns))
 
 
 def _strips(nest: ReductionNest, rows: Sequence[Expr], lanes: int, choose: Choose, left: dict[str, None]) -> list[Stmt]:

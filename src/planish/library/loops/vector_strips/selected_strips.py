@@ -210,7 +210,7 @@ def _version(
         try:
             match x.nest:
                 case AccumulatedLoop():
-                    body = _accumulated(x.nest, strips, body)
+                    body = accumulated(x.nest, strips, body)
                 case StripNest():
                     made_strips = strip_nest(x.nest, x.lanes, rows, strips.give)
                     if any(y in strips.conditional for y in stored_arrays(stmt)):
@@ -237,8 +237,9 @@ def _version(
     return Version(name, prepared.scop.schedule, replace(kernel, body=contract(body)), tuple(remarks), 0.0, catalogue)
 
 
-def _accumulated(loop: AccumulatedLoop, strips: StripSelection, body: Block) -> Block:
-    """The body with a loop whose sums, or extrema, are made in lanes; NoCover where there are no instructions."""
+def accumulated(loop: AccumulatedLoop, strips: StripSelection, body: Block, counted: bool = False) -> Block:
+    """The body with a loop whose sums, or extrema, are made in lanes (`reduce_strips`); NoCover where there
+    are no instructions."""
     made = strips.accumulation(loop)
     found = replace(loop, around=loop.origin) if made.inside else loop
     if not any(x is found.around for x in walk(body)):
@@ -246,7 +247,8 @@ def _accumulated(loop: AccumulatedLoop, strips: StripSelection, body: Block) -> 
         if found.gone:
             raise NoCover("what is around a sum of rows is another loop by now")
         found = replace(found, around=found.origin)
-    body = with_stmts(body, found.around, reduce_strips(found, made.lanes, made.updates, made.storing))
+    strip = reduce_strips(found, made.lanes, made.updates, made.storing, counted)
+    body = with_stmts(body, found.around, strip)
     gone = {x.array for x in found.gone if isinstance(x, Assign)} - _used(body)
     return map_block(partial(_without, gone), body)
 

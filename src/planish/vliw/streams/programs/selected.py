@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from planish.ir.expr import Binary, BinaryOp, Cast, Const, Expr, Load, Unary, Var, type_of
 from planish.ir.expr import index as number
-from planish.ir.index.polynomial import add, mul
+from planish.ir.index.polynomial import add, constant, mul
 from planish.ir.nest import For
 from planish.ir.traverse import variables
 from planish.ir.types import I8, I16, I32, U8, U16, U32, Type
@@ -27,6 +27,7 @@ from planish.vliw.machine import MachineOperation, operand_names
 from planish.vliw.program import Instr, Operand, StreamRegister
 from planish.vliw.streams.addresses import Pointers
 from planish.vliw.streams.patterns import LANE
+from planish.vliw.streams.programs.lane_cells import cell_of, directly, renamed
 from planish.vliw.streams.selection import Slot
 from planish.vliw.streams.stream import RefusedError, Stream, StreamCell
 
@@ -63,7 +64,7 @@ def write_selected(
     if stream.guard() is not None:
         raise RefusedError("operations over lanes stand under a condition", stream.span)
     try:
-        strip = read_strip(loop, stream.arrays)
+        strip = read_strip(loop, {**stream.arrays, **stream.lane_arrays})
     except NoCover as error:
         raise RefusedError(str(error), stream.span) from error
     _SelectedWriter(stream, strip, tuple(stores), store, alignment).write()
@@ -81,17 +82,24 @@ class _SelectedWriter:
     uses: Counter[Value] = field(default_factory=Counter)
     partners: dict[StreamRegister, StreamRegister] = field(default_factory=dict)
     own: set[Value] = field(default_factory=set)
+    cells: set[StreamRegister] = field(default_factory=set)
+    moves: list[tuple[StreamRegister, StreamRegister]] = field(default_factory=list)
     bits: int = 0
     file: str = ""
 
     def write(self) -> None:
         """All values, each store once nothing is loaded of its array any more."""
         roots = [x for x, _, _ in self.stores]
-        self.bits = min(x.bits for x in in_order(roots) if x.kind in ("load", "call"))
-        self.file = self.stream.slot_for(I8, self.bits // 8)[0]
+        library = self.stream.patterns.machine.library
+        if library is None:
+            raise RefusedError("the machine has no instructions for lanes", self.stream.span)
+        self.file = library.vectors
+        self.bits = self.stream.patterns.machine.file(self.file).bits
         for x in in_order(roots):
             self.uses.update(self.owner(y) for y in x.args)
         self.uses.update(self.owner(x) for x in roots)
+        self.cells = self.own_cells(roots)
+        begin = len(self.stream.scope.items)
         later = [{self.array(y) for y in in_order(roots[n + 1 :]) if y.kind == "load"} for n in range(len(roots))]
         waiting: list[Store] = []
         for n, one in enumerate(self.stores):
@@ -102,6 +110,7 @@ class _SelectedWriter:
             for ready in [x for x in waiting if self.strip.places[x[1]].array not in later[n]]:
                 waiting.remove(ready)
                 self.put(ready)
+        self.settle(begin)
 
     def owner(self, x: Value) -> Value:
         """The value whose registers a part of it has."""
@@ -145,7 +154,32 @@ class _SelectedWriter:
         last = add(place.index[-1], number(least + offset // width))
         return Load(place.array, (*place.index[:-1], add(last, LANE)), place.type)
 
+    def cell(self, row: str, offset: int) -> StreamRegister | None:
+        """The register with the lanes of a row from a bit on; None where the row is in memory."""
+        place, least = self.strip.places[row], self.strip.rows[row][1]
+        if place.array not in self.stream.lane_arrays:
+            return None
+        first = constant(add(place.index[-1], number(least + offset // place.type.bits)))
+        if first is None:
+            raise RefusedError(f"lanes of `{place.array}` at a place that is not known", self.stream.span)
+        return cell_of(self.stream, place, first)
+
+    def own_cells(self, roots: Sequence[Value]) -> set[StreamRegister]:
+        """The registers that are loaded by one value, and stored to: they may change when that is wanted no more."""
+        loaded: Counter[StreamRegister] = Counter()
+        for x in in_order(roots):
+            if x.kind == "load":
+                row, offset = str(x.detail[0]), int(str(x.detail[1]))
+                loaded.update(y for at in range(0, x.bits, self.bits) if (y := self.cell(row, offset + at)))
+        stored = {
+            y for x, row, offset in self.stores for at in range(0, x.bits, self.bits)
+            if (y := self.cell(row, offset + at))
+        }  # fmt: skip
+        return {x for x in stored if loaded[x] <= 1}
+
     def loaded(self, row: str, offset: int) -> StreamRegister:
+        if (cell := self.cell(row, offset)) is not None:
+            return cell
         found = self.element(row, offset)
         if self.alignment is not None and (aligned := self.put_together(found, self.alignment)) is not None:
             return aligned
@@ -271,7 +305,8 @@ class _SelectedWriter:
     def changeable(self, x: Value) -> Registers:
         """Registers with a value that may be changed: its own, if it is not wanted any more, or copies."""
         owner = self.owner(x)
-        if owner is x and owner in self.own and not self.uses[owner]:
+        owned = owner in self.own or (owner.kind == "load" and self.cells.issuperset(self.made[owner]))
+        if owner is x and owned and not self.uses[owner]:
             return self.made[x]
         return self.neighbours_of([self.copied(y) for y in self.made[x]])
 
@@ -292,6 +327,9 @@ class _SelectedWriter:
         """A store of all registers of a value."""
         value, row, offset = one
         for n, register in enumerate(self.made[value]):
+            if (cell := self.cell(row, offset + n * self.bits)) is not None:
+                self.moves.append((register, cell))
+                continue
             target = self.element(row, offset + n * self.bits)
             if self.alignment is not None and self.aligned_start(target, self.alignment) == 0:
                 operation, memory = self.aligned_operation("store", target.array)
@@ -311,6 +349,26 @@ class _SelectedWriter:
             self.stream.selector.forget()
             self.store(target.array, target.index, Load(name, (LANE,), target.type), lanes)
             del self.stream.cells[name]
+        self.stream.selector.forget()
+
+    def settle(self, begin: int) -> None:
+        """Cells get what is stored to them, once all that they held has been read: where it was made, or by copies."""
+        items = self.stream.scope.items
+        own = [x for x in items[begin:] if isinstance(x, Instr)]
+        machine = self.stream.patterns.machine
+        written = [{x.operands[n] for n in machine.written_places(x.operation)} for x in own]
+        moves = [(x, y) for x, y in self.moves if x != y]
+        kept = {x.operands[1] for x in own if x.place is not None and len(x.operands) > 1}
+        made = {y for x in self.own for y in self.made[x]} - self.cells - kept
+        names = directly(own, moves, made, self.partners, written)
+        items[begin:] = renamed(own, names)
+        left = [(x, y) for x, y in moves if x not in names]
+        targets = {y for _, y in left}
+        sources = {x: self.copied(x) if x in targets else x for x, _ in left}
+        for x, y in left:
+            self.stream.copy(sources[x], y, I32, self.slot())
+        for scope in self.stream.scope.chain():
+            scope.drop(frozenset(self.strip.places[x[1]].array for x in self.stores))
         self.stream.selector.forget()
 
     # Scalars

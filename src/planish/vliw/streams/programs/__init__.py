@@ -1,0 +1,1 @@
+"""Loops over lanes by programs of selected instructions."""
