@@ -31,7 +31,8 @@ from planish.poly.isl.affine import NotAffineError
 from planish.run.calls.passing import signature_of, why_not
 from planish.run.oracle.nest_coverage import count_calls, with_counters
 from planish.run.sizes.branch_inputs import BranchFinder
-from planish.run.sizes.call_sizes import check_cases, uneven_cases
+from planish.run.sizes.call_sizes import check_cases
+from planish.run.sizes.uneven_sizes import uneven_cases
 from planish.run.workbench import DropIn, ReplacedNest
 from planish.target.load import load_target
 from planish.vliw.machine import VliwMachine

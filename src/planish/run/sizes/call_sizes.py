@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import prod
@@ -44,8 +44,6 @@ from planish.run.sizes.size_roles import Role, find_roles
 CHECK_SIZES = (0, 1, 2, 3, 5, 8, 13, 17, 31, 33, 63, 65, 127, 130, 259, 515)
 FEW_SIZES, FEW_SEED = (259, 130, 33), 100
 """The sizes of calls with small strides, channels and offsets, and the first of their seeds."""
-UNEVEN_SIZES, UNEVEN_SEED = (128, 131, 259, 512), 200
-"""What some sizes are where all others are small, and the first seed of such calls."""
 CHECK_INSTANCES = 12_000_000
 CHECK_BYTES = 64 << 20
 """The most that arrays of a call may hold which only checks: large strides need much memory for few instances."""
@@ -186,19 +184,6 @@ def check_cases(function: CFunction, known: tuple[KnownSizes, ...], given: Mappi
     pool = function.conditions.constants
     strewn = [replace(c, pool=pool, seed=c.seed + STREWN) for c in [*alike.values()][-STREWN_CASES:] if pool]
     return (*alike.values(), *strewn)
-
-
-def uneven_cases(function: CFunction, known: tuple[KnownSizes, ...], large: Collection[str]) -> tuple[CallCase, ...]:
-    """Calls in which some sizes are large and all others small: what asks for many iterations of one loop runs, where
-    as many of all would be too many."""
-    out: list[CallCase] = []
-    for i, value in enumerate(UNEVEN_SIZES):
-        wanted = {x: value if x in large else 2 + (i + n) % 3 for n, x in enumerate(size_names(known))}
-        sizes = sizes_near(known, wanted, {})
-        if sizes is not None and instances_of(known, sizes) <= CHECK_INSTANCES:
-            case = make_case(function, known, sizes, seed=UNEVEN_SEED + i)
-            out.append(replace(case, placement="end" if i % 2 == 0 else "start"))
-    return tuple(out)
 
 
 def _check_sizes(known: tuple[KnownSizes, ...], most: int) -> list[tuple[int, int, dict[str, int]]]:
