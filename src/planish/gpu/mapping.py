@@ -36,6 +36,9 @@ from planish.schedule.steps.tree_reduction import TreeReduction
 SHAPES: dict[int, tuple[int, ...]] = {1: (256,), 2: (8, 32), 3: (2, 4, 32)}
 """The threads of a block for so many independent loops, along z, y and x."""
 
+ONCE, OFTEN = (128, 256), (2, 64)
+"""The blocks of a sum and their threads: of one that is made once, and of one in a loop, which is mostly short."""
+
 
 @dataclass(frozen=True, slots=True)
 class MappedNest:
@@ -150,8 +153,10 @@ def _map_loop(mapper: _Mapper, loop: For) -> None:
 def _sum_up(mapper: _Mapper, loop: For, program: Program) -> bool:
     """Whether a loop that adds to one element is made in a tree of threads and blocks."""
     name = take_name("partial", set(used_names(mapper.kernel)) | mapper.names)
+    again = any(isinstance(x, For) for x in path_to(mapper.kernel.body, loop.label)[:-1])
+    blocks, threads = OFTEN if again else ONCE
     try:
-        made = program.apply(TreeReduction(loop.var, name))
+        made = program.apply(TreeReduction(loop.var, name, blocks, threads))
     except PlanishError:
         return False
     mapper.names.add(name)
