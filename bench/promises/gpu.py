@@ -62,7 +62,7 @@ def examine(quick: bool, stored: bool) -> Iterator[Claim | Note]:
 
 
 def _build(file: Path) -> DeviceBuild:
-    return build_for_device(Source(str(file), file.read_text()), Options(), load_device(TARGET))
+    return build_for_device(Source(str(file), file.read_text()), Options(fp="strict"), load_device(TARGET))
 
 
 def _planted(quick: bool) -> Iterator[Claim | Note]:

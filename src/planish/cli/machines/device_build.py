@@ -48,7 +48,6 @@ def build_on_device(
                 failed = True
             progress.finish()
     for source, built, files in done:
-        failed = failed or bool(built.wrong)
         if not quiet:
             _report(source, built, device, files)
     return USER_ERROR if failed else OK
@@ -81,7 +80,7 @@ def _report(source: Source, built: DeviceBuild, device: Device, files: Sequence[
     for remark in built.remarks:
         console.print(remark.render(source), markup=False, soft_wrap=True)
     for name in built.wrong:
-        console.print(f"{name}: its kernels did not pass the check, and are not used: a bug of Planish", soft_wrap=True)
+        console.print(f"{name}: its kernels did not pass the check, and are not used", soft_wrap=True)
     console.print(describe_checks(built, device), markup=False, soft_wrap=True)
     if files:
         console.print(f"wrote {', '.join(map(str, files))}", markup=False, soft_wrap=True)
