@@ -14,7 +14,7 @@ from planish.ir.types import F64, I32
 from planish.options import Options
 from planish.run.calls.loaded_library import draw
 from planish.run.calls.passing import signature_of, why_not
-from planish.run.calls.signature import Parameter
+from planish.run.calls.signature import CallCase, Parameter
 from planish.run.sizes.call_sizes import (
     CHECK_BYTES,
     LOOSE_SIZES,
@@ -28,6 +28,10 @@ from planish.run.sizes.workloads import CLOCK_ATTEMPTS, CLOCK_BYTES, clock_cases
 from planish.target.load import load_target
 from planish.target.machine import CacheLevel
 
+MASK = (
+    "void f(int n, unsigned char *m, unsigned char index)"
+    " { for (int i = 0; i < n; i++) if (m[i] == index) m[i] = 0; }"
+)
 SCALE = "void scale(int n, double *x) { for (int i = 0; i < n; i++) x[i] *= 2; }"
 MATRIX = (
     "void fill(int n, int m, double a[40][50])"
@@ -330,3 +334,12 @@ def test_a_function_of_which_one_call_is_long_gets_its_smallest_calls() -> None:
     function, known = known_of(text)
     cases = check_cases(function, known, {})
     assert {1, 2, 3} <= {x.values["m"] for x in cases} <= {-3, 0, 1, 2, 3}
+
+
+@pytest.mark.parametrize(("seed", "least", "most"), [(1, 0.3, 0.6), (2, 0.0, 0.05)])
+def test_numbers_of_a_call_are_repeated_in_arrays_of_their_type(seed: int, least: float, most: float) -> None:
+    """An index that a mask is compared with is in neighbours in every other call."""
+    signature = signature_of(known_of(MASK)[0])
+    assert signature is not None
+    drawn = draw(signature, CallCase({"n": 1000}, {"m": 1000}, seed=seed), "uniform")
+    assert least <= float((drawn.arrays["m"] == drawn.scalars["index"][0]).mean()) <= most

@@ -38,6 +38,10 @@ class Drawn:
     scalars: Mapping[str, npt.NDArray[Any]]
 
 
+MOST_REPEATED = 16
+"""The bits of the widest integers of which scalars are found in arrays: wider ones are seldom compared for equality."""
+
+
 def draw(signature: Signature, case: CallCase, distribution: Distribution) -> Drawn:
     """Random arguments for the case; the values that it gives are taken as they are."""
     source = Inputs(case.seed, distribution)
@@ -62,7 +66,25 @@ def draw(signature: Signature, case: CallCase, distribution: Distribution) -> Dr
             scalars[parameter.name] = to_memory(given, parameter.type)
         else:
             scalars[parameter.name] = source.scalar(parameter.type, bounds)
+    if case.seed % 2:
+        _repeat_scalars(signature, case, arrays, scalars)
     return Drawn(arrays, scalars)
+
+
+def _repeat_scalars(
+    signature: Signature, case: CallCase, arrays: Mapping[str, npt.NDArray[Any]],
+    scalars: Mapping[str, npt.NDArray[Any]],
+) -> None:  # fmt: skip
+    """Makes most of what lies in the second half of arrays of narrow integers scalars of the same type: an index that a
+    mask is compared with is else in few of its elements, and never in neighbours."""
+    random = np.random.default_rng(case.seed)
+    for parameter in signature.parameters:
+        narrow = parameter.kind == "array" and parameter.type.is_int and parameter.type.bits <= MOST_REPEATED
+        alike = [scalars[x.name][0] for x in signature.parameters if x.type == parameter.type and x.name in scalars]
+        if not narrow or not alike or parameter.name in (*case.ranges, *case.values, *signature.outcomes):
+            continue
+        half = arrays[parameter.name][arrays[parameter.name].size // 2 :]
+        half[random.random(half.size) < 1 - 1 / 16] = random.choice(alike)
 
 
 class Arguments:
