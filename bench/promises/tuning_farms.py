@@ -60,7 +60,8 @@ def _examine_simulation(quick: bool) -> Iterator[Claim | Note]:
             f" {found.coordinator_ms:.2f} ms of the coordinator a trial"
         )
         if not ill:
-            yield at_least("tuning.simulated_utilisation", found.steady, 0.9)
+            name = "tuning.simulated_utilisation" + (f"_of_{workers}" if quick else "")
+            yield at_least(name, found.whole, 0.9)
         yield at_most("tuning.simulated_lost", found.trials - found.kept, 0)
 
 
