@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from planish.isa.semantics import build
 from planish.isa.semantics.build import ONE, ZERO
-from planish.isa.semantics.node import Node, const, rebuild, scaled, terms_of, walk
+from planish.isa.semantics.node import Node, const, node, rebuild, scaled, terms_of, walk
 
 MOST_CASES = 96
 """So many cases are looked at for one equality."""
@@ -132,7 +132,7 @@ class _Case:
                 return _different(args)
             case "add":
                 parts = (y for x in args for y in terms_of(x))
-                return _halved(_joined(build.add(*sorted(parts, key=lambda y: id(scaled(y)[0])))))
+                return _rounded(_halved(_joined(build.add(*sorted(parts, key=lambda y: id(scaled(y)[0]))))))
             case "shr" if (args[1].constant or 0) > 0:
                 return _shifted(*args)
             case _:
@@ -209,7 +209,7 @@ def uncut(x: Node, width: int, signed: bool) -> Node:
     made = build.wrap(x, width, signed)
     if made.op != "wrap" or x.op not in ("add", "mul"):
         return made
-    near = build.wrap(_centred(x, width), width, signed)
+    near = build.wrap(centred(x, width), width, signed)
     half = 1 << (width - 1)
     constant = sum(y.low for y in terms_of(x) if y.op == "const")
     if near.op == "wrap" and signed and constant % (2 * half) == half:
@@ -218,12 +218,13 @@ def uncut(x: Node, width: int, signed: bool) -> Node:
     return made if near.op == "wrap" else near
 
 
-def _centred(x: Node, width: int) -> Node:
+def centred(x: Node, width: int) -> Node:
+    """A value with the same low bits, whose constants are as near to 0 as may be."""
     match x.op:
         case "add":
-            return build.add(*(_centred(y, width) for y in x.args))
+            return build.add(*(centred(y, width) for y in x.args))
         case "mul":
-            return build.multiply(*(_centred(y, width) for y in x.args))
+            return build.multiply(*(centred(y, width) for y in x.args))
         case "const":
             return build.wrap(x, width, True)
         case _:
@@ -297,6 +298,61 @@ def _halved(x: Node) -> Node:
                 half = build.multiply(build.shift_right(build.add(*pair), ONE), const(factor))
                 return build.add(half, *(y for y in parts if y is not part and y is not odd))
     return x
+
+
+def _rounded(x: Node) -> Node:
+    """A sum in which a quotient by a power of two and the bit below its last one are the quotient of what is half of
+    that more: it is rounded to the nearest.
+
+    >>> x = build.bits("x", ZERO, 32)
+    >>> bit = build.equal(build.conjoin(x, const(4)), const(4))
+    >>> _rounded(build.add(build.shift_right(x, const(3)), bit)) is build.shift_right(build.add(x, const(4)), const(3))
+    True
+    """
+    parts = terms_of(x)
+    for part in parts:
+        (quotient, factor), rest = scaled(part), [y for y in parts if y is not part]
+        if quotient.op != "shr" or (quotient.args[1].constant or 0) < 1:
+            continue
+        inner, by = quotient.args
+        for y in rest:
+            bit, times = _tested_bit(*scaled(y))
+            if bit is not None and times == factor and bit.args[1].low == by.low - 1:
+                if _have_low_bits(bit.args[0], inner, by.low):
+                    up = build.shift_right(build.add(inner, const(1 << by.low - 1)), by)
+                    return build.add(build.multiply(up, const(factor)), *(z for z in rest if z is not y))
+    return x
+
+
+def _have_low_bits(a: Node, b: Node, width: int) -> bool:
+    """Whether two values have the same low bits, whatever the order of factors."""
+    known = _Case({})  # which keeps what it makes, so that the order of equal terms is one
+    first, second = (known.reduced(build.wrap(build.low_bits(x, width), width)) for x in (a, b))
+    return first is second
+
+
+def _tested_bit(x: Node, factor: int) -> tuple[Node | None, int]:
+    """A multiple of a bit, as a shift that has it last, and the factor; None where it is none."""
+    if x.op == "select" and x.args[1] is const(-1) and x.args[2] is ZERO:
+        x, factor = x.args[0], -factor
+    match (x.op, *x.args):
+        case ("and", Node() as shifted, last) if last is ONE:
+            x = shifted
+        case ("wrap", Node() as shifted) if x.attr == (1, False):
+            x = shifted
+        case ("not", Node(op="eq", args=(Node(op="and", args=(value, bit)), none))) if none is ZERO:
+            x = _last_bit(value, bit)
+        case ("eq", Node(op="and", args=(value, bit)), other) if other is bit:
+            x = _last_bit(value, bit)
+        case _:
+            return None, factor
+    return (x if x.op == "shr" and x.args[1].op == "const" else None), factor
+
+
+def _last_bit(value: Node, bit: Node) -> Node:
+    """A value shifted so that the only bit that a constant has is its last one; that constant where it has more."""
+    power = bit.constant or 0
+    return node("shr", (value, const(power.bit_length() - 1))) if power > 0 and not power & (power - 1) else bit
 
 
 def _pair(op: str, x: Node) -> Node:

@@ -181,12 +181,14 @@ def in_chains(*values: Node) -> list[Node]:
             # What is kept of a shifted value are some of its low bits.
             inner, by = args[0].args
             width = int(old.attr[0])
-            kept_bits = build.low_bits(inner, width + by.low)
+            kept_bits = cases.centred(build.low_bits(inner, width + by.low), width + by.low)
             made = build.wrap(build.shift_right(kept_bits, by), width, bool(old.attr[1]))
         elif old.op == "wrap":
             made = cases.uncut(args[0], int(old.attr[0]), bool(old.attr[1]))
         elif old.op == "shr" and args[0].op in ("mul", "add") and (args[1].constant or 0) > 0:
             made = _shifted(*args)
+        elif old.op == "select":
+            made = _without_choice(build.select(*args))
         else:
             made = build.construct(old.op, args, old.attr)
         if made.op in CHAINED:
@@ -195,6 +197,28 @@ def in_chains(*values: Node) -> list[Node]:
         return made
 
     return [rebuild(x, change) for x in values]
+
+
+def _without_choice(x: Node) -> Node:
+    """A choice by whether a number, which is never below 0, is above: if the one value is the other one where it is 0,
+    no choice is needed.
+
+    >>> v, n = build.bits("v", const(0), 32, True), build.bits("n", const(0), 5)
+    >>> shifted = build.shift_right(v, n)
+    >>> _without_choice(build.select(build.less(build.negate(n), build.ZERO), shifted, v)) is shifted
+    True
+    """
+    if x.op != "select" or x.args[0].op != "lt" or x.args[0].args[1] is not build.ZERO:
+        return x
+    condition, then, otherwise = x.args
+    number = build.negate(condition.args[0])
+    if number.low < 0:
+        return x
+
+    def change(old: Node, args: tuple[Node, ...]) -> Node:
+        return build.ZERO if old is number else build.construct(old.op, args, old.attr) if args else old
+
+    return then if rebuild(then, change) is otherwise else x
 
 
 def _saturated(x: Node) -> Node | None:

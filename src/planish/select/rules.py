@@ -25,6 +25,7 @@ _ONES = const(-1)
 _NARROWED = ("bits", "mul", "shr", "shl", "select")
 """What may be cut to the bits of a lane before it is packed; sums are made in narrow lanes."""
 _COMPARED = ("lt", "le", "eq")
+_LANES = (8, 16, 32, 64)
 _TRUTHS = (*_COMPARED, "not", "and", "or", "xor")
 
 
@@ -300,7 +301,20 @@ def _products(x: Node, width: int) -> Iterator[Node]:
         yield node("and", (mask_of(base), const(factor)))
 
 
+def _cuts(x: Node, width: int) -> Iterator[Node]:
+    """Some bits of a value, as those of a lane that are shifted: the last ones of its low bits, or a part of these."""
+    inner, size, signed = x.args[0], int(x.attr[0]), bool(x.attr[1])
+    if size in _LANES or inner.op != "shr" or inner.args[1].op != "const":
+        return
+    for lane in _LANES:
+        by = lane - size
+        if 0 < by <= inner.args[1].low:
+            less = build.shift_right(inner.args[0], const(inner.args[1].low - by))
+            yield node("shr", (build.wrap(less, lane, signed), const(by)))
+            return
+
+
 _RULES: dict[str, Callable[[Node, int], Iterator[Node]]] = {
     "select": _choices, "abs": _magnitudes, "add": _sums, "shr": _shifted, "shl": _shifts, "sat": _saturated,
-    "mul": _products,
+    "mul": _products, "wrap": _cuts,
 }  # fmt: skip

@@ -27,8 +27,9 @@ from planish.ir.types import INDEX
 from planish.isa.select.lane_values import LaneNest, NoCover, Reader
 from planish.isa.semantics import build as semantic
 from planish.isa.semantics.definition import Definition, LaneLoop, Operand, Put
-from planish.isa.semantics.node import Node, const, var
+from planish.isa.semantics.node import Node, const, var, walk
 from planish.select.body import LaneBody, read_body
+from planish.select.invariant_choices import join_choices
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +264,8 @@ def _body_of(kernel: Kernel, loop: For, guarded: Container[str], called: Mapping
             continue
         width = arrays[x.array].type.bits
         offset = semantic.multiply(reader.place(x.index[0], counters), const(width))
-        puts.append(Put(x.array, offset, width, reader.value(x.value, counters)))
+        value = join_choices(reader.value(x.value, counters), lambda y: counter not in walk([y]))
+        puts.append(Put(x.array, offset, width, value))
         own = Load(x.array, x.index, arrays[x.array].type)
         found = conditional_store(x.value, own, values) if x.array in guarded else None
         if found is None and x.array in guarded:

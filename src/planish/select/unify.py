@@ -147,8 +147,13 @@ def _bind(p: Node, t: Node, ring: int, b: Binding) -> Iterator[Binding]:
     known = b.get(name)
     if known is None:
         yield {**b, name: t}
-    elif known is t:
+    elif known is t or (ring == width and "wrap" in (known.op, t.op) and _are_one(known, t, ring)):
         yield b
+
+
+def _are_one(x: Node, y: Node, width: int) -> bool:
+    """Whether two values are the same number in a register of some bits."""
+    return build.wrap(x, width) is build.wrap(y, width)
 
 
 def _match_alike(p: Node, t: Node, ring: int, b: Binding) -> Iterator[Binding]:
