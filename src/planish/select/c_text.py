@@ -257,7 +257,7 @@ class _Writer:
 
     def term(self, x: Node, modulo: bool = False) -> str:
         """A value that does not vary, as C of 64 bits; `modulo`: where only these are wanted of more."""
-        if (x.low < -(1 << 63) or x.high >= 1 << 63) and not (modulo and x.op in ("bits", "select")):
+        if (x.low < -(1 << 63) or x.high >= 1 << 63) and not (modulo and x.op in ("bits", "select", "shl")):
             raise NoCover("a scalar of more than 64 bits")
         match x.op:
             case "const":
@@ -269,7 +269,7 @@ class _Writer:
                 name, width, signed = x.attr
                 return _cut(f"((int64_t)({self.names[str(name)]}) >> {x.args[0].low})", int(width), bool(signed))
             case "wrap":
-                return _cut(self.term(x.args[0]), int(x.attr[0]), bool(x.attr[1]))
+                return _cut(self.term(x.args[0], modulo=int(x.attr[0]) <= 64), int(x.attr[0]), bool(x.attr[1]))
             case "add":
                 return f"({' + '.join(map(self.term, x.args))})"
             case op if op in _INFIX:

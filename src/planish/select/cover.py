@@ -24,13 +24,14 @@ import numpy as np
 from planish.isa.semantics import build
 from planish.isa.semantics.node import Node, const, walk
 from planish.select.body import LaneBody
-from planish.select.demand import Demand, Lane, extended, joined, periodic, rerolled, zero_extended
+from planish.select.demand import Demand, Lane, extended, joined, operand_demand, periodic, rerolled, zero_extended
 from planish.select.factored.lane_functions import LaneOperand
 from planish.select.gathers import NOWHERE, Gatherer, find_sources
 from planish.select.lane_cover import CONSTANT, LOAD, MOST_TERMS, LaneCover, Way, is_kept, slot_widths
 from planish.select.lane_table import LaneRow, LaneTable
 from planish.select.program import Kind, RegisterProgram, Value
 from planish.select.rules import mask_of
+from planish.select.wide_halves import alternating, halves_of
 
 _LEAST = 0.1
 _NEAR, _FEW = 1.5, 300
@@ -189,6 +190,7 @@ class Cover:
                 yield found
             return
         if len(demand.terms) == 1:
+            yield from self._halved(demand)
             answer = self._selected(demand)
             if answer is not None:
                 yield answer
@@ -219,6 +221,32 @@ class Cover:
                 if answer is not None and (best is None or answer.cost < best.cost):
                     best = answer
         return best
+
+    def _halved(self, demand: Demand) -> Iterator[Solution]:
+        """Quotients of even and of odd iterations by themselves, in wider lanes, put together."""
+        halves = halves_of(demand.terms[0], demand.width)
+        if halves is None or demand.filled < len(demand.lanes) or demand.runs > 1:
+            return
+        wide = 2 * demand.width
+        places = range(0, demand.bits, wide)
+        given = [[x[1] for x in demand.lanes[at::2] if x is not None] for at in (0, 1)]
+        row = alternating(self.table.of(demand.bits, demand.width), demand.width)
+        if row is not None:
+            pair = [
+                {place: ((x, at), wide) for place, at in zip(places, numbers, strict=True)}
+                for x, numbers in zip(halves, given, strict=True)
+            ]
+            rest = row.instruction.operands[2:]
+            found = self._assembled(row, demand, [*pair, *({} for _ in rest)], {})
+            if found is not None:
+                yield found
+            return
+        lanes = [(at % 2, at // 2 * wide) for at in range(len(demand.lanes))]
+        parts = [self.find(Demand.of(demand.bits, wide, [(halves[0], x) for x in numbers])) for numbers in given]
+        known = [x for x in parts if x is not None]
+        found = self._brought_together(known, lanes, demand.width) if len(known) == len(parts) else None
+        if found is not None:
+            yield found
 
     def _half(self, row: LaneRow, demand: Demand, way: Way) -> Solution | None:
         """The half of a pair of registers: that one whose other half holds what lies between, or behind."""
@@ -329,16 +357,22 @@ class Cover:
         known = [x for x in given if x is not None]
         if len(known) < len(given):
             return None
-        made = self.gatherer.gather(self.program, [x.value for x in known], lanes, demand.width)
+        made = self._brought_together(known, lanes, demand.width)
         zero = self._direct(Demand.of(demand.bits, demand.width, [(build.ZERO, 0)] * len(lanes)))
         if made is None and zero is not None:
             known.append(zero)
             lanes = [(len(given), at * demand.width) if x == NOWHERE else x for at, x in enumerate(lanes)]
-            made = self.gatherer.gather(self.program, [x.value for x in known], lanes, demand.width)
+            made = self._brought_together(known, lanes, demand.width)
+        return made
+
+    def _brought_together(
+        self, parts: Sequence[Solution], lanes: Sequence[tuple[int, int] | None], width: int
+    ) -> Solution | None:  # fmt: skip
+        made = self.gatherer.gather(self.program, [x.value for x in parts], lanes, width)
         if made is None:
             return None
         self._costs.update(made)
-        values = frozenset(y for x in known for y in x.values) | {x for x, _ in made}
+        values = frozenset(y for x in parts for y in x.values) | {x for x, _ in made}
         return Solution(made[-1][0], values, self.cost(values))
 
     def _is_movable(self, made: Demand, together: int) -> bool:
@@ -406,7 +440,7 @@ class Cover:
                 inner.append(value)
                 continue
             loose = together == 0 and not all(self._is_read(*x) for x in lanes.values())
-            made = _operand_demand(operand, lanes, loose, self.narrowest if together <= 1 else operand.bits)
+            made = operand_demand(operand, lanes, loose, self.narrowest if together <= 1 else operand.bits)
             if made is None or made == demand:
                 return None
             if lanes and made.runs > len(made.terms) * max(2, made.bits // 128):
@@ -469,28 +503,6 @@ def _distance(row: LaneRow, demand: Demand) -> tuple[int, int]:
         if step > 0 and above == operand and 0 < distance < whole:
             distances.append(distance * pace // step)
     return pace, min(distances, default=0)
-
-
-def _operand_demand(
-    operand: LaneOperand, lanes: Mapping[int, tuple[Lane, int]], loose: bool, narrowest: int
-) -> Demand | None:  # fmt: skip
-    """What an operand has to hold, where all of it is read in lanes of one width. `loose`: where nothing between lanes
-    matters these are wider; `narrowest`: the bits of the least register that stands for the low part of a wider one."""
-    if not lanes:
-        return Demand.of(operand.bits, operand.bits, [None])
-    widths = {width for _, width in lanes.values()}
-    if len(widths) != 1:
-        return None
-    (width,) = widths
-    if operand.bits % width or any(offset % width or offset >= operand.bits for offset in lanes):
-        return None
-    if loose and width < 32 and operand.bits > width and all(offset % (2 * width) == 0 for offset in lanes):
-        width *= 2
-    bits = operand.bits
-    least = 8 if operand.role == "mask" else narrowest
-    while bits > least and max(lanes) < bits // 2:
-        bits //= 2  # what lies in the other bits of a narrower one does not matter
-    return Demand.of(bits, width, [lanes[at][0] if at in lanes else None for at in range(0, bits, width)])
 
 
 def _is_legal(operand: LaneOperand, value: int) -> bool:

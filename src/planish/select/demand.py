@@ -7,13 +7,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from planish.isa.semantics import build
 from planish.isa.semantics.node import Node, const, rebuild, walk, width_of
 from planish.select.body import LaneBody
+from planish.select.factored.lane_functions import LaneOperand
 
 Lane = tuple[Node, int]
 """A term and the iteration at which it is meant: 0 where it does not vary."""
@@ -101,6 +102,28 @@ def computed(*terms: Node) -> list[Node]:
             found[x] = None
             stack += x.args
     return list(found)
+
+
+def operand_demand(
+    operand: LaneOperand, lanes: Mapping[int, tuple[Lane, int]], loose: bool, narrowest: int
+) -> Demand | None:  # fmt: skip
+    """What an operand has to hold, where all of it is read in lanes of one width. `loose`: where nothing between lanes
+    matters these are wider; `narrowest`: the bits of the least register that stands for the low part of a wider one."""
+    if not lanes:
+        return Demand.of(operand.bits, operand.bits, [None])
+    widths = {width for _, width in lanes.values()}
+    if len(widths) != 1:
+        return None
+    (width,) = widths
+    if operand.bits % width or any(offset % width or offset >= operand.bits for offset in lanes):
+        return None
+    if loose and width < 32 and operand.bits > width and all(offset % (2 * width) == 0 for offset in lanes):
+        width *= 2
+    bits = operand.bits
+    least = 8 if operand.role == "mask" else narrowest
+    while bits > least and max(lanes) < bits // 2:
+        bits //= 2  # what lies in the other bits of a narrower one does not matter
+    return Demand.of(bits, width, [lanes[at][0] if at in lanes else None for at in range(0, bits, width)])
 
 
 @cache

@@ -29,6 +29,7 @@ from planish.select.lane_table import LaneRow, LaneTable
 from planish.select.rules import alternatives, canonical, is_condition, is_mask
 from planish.select.sharing import count_uses
 from planish.select.unify import Binding, unify
+from planish.select.wide_halves import halves_of
 
 LOAD = 0.5
 """Cycles of a load, two of which start in each."""
@@ -121,7 +122,14 @@ class LaneCover:
         found = self._computed(whole, width, False)
         if not found.ways and cost == _NOTHING and _uncut(whole).op in _WIDENED:
             found = self._computed(whole, width, True)
-        return LaneAnswer(min(cost, found.cost), found.ways)
+        return LaneAnswer(min(cost, found.cost, self._halved(whole, width)), found.ways)
+
+    def _halved(self, term: Node, width: int) -> float:
+        """What a lane costs where even and odd ones are computed by themselves, in wider lanes, and put together."""
+        halves = halves_of(term, width)
+        if halves is None:
+            return _NOTHING
+        return sum(self.best(x, 2 * width).cost for x in halves) / 2 + width / self.registers[0]
 
     def _read(self, term: Node, width: int) -> float:
         """What it costs to have a term that nothing is computed for; a part of elements takes two loads

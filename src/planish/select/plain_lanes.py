@@ -16,6 +16,7 @@ from planish.select.demand import computed
 
 _WIDTH = 32
 _CYCLES = 0.5
+_WIDE_PRODUCT = 5
 
 
 def plain_cost(body: LaneBody, bits: int) -> float:
@@ -26,7 +27,7 @@ def plain_cost(body: LaneBody, bits: int) -> float:
     places = [(x, body.address(x)) for x in body.leaves]
     loads = sum(2 + _apart(y.step, int(x.attr[1])) for x, y in places if y is not None)
     stores = sum(1 + _apart(x.step, x.width) for x in body.outputs)
-    operators = sum(_instructions(x) for x in computed(*body.roots) if not body.is_leaf(x))
+    operators = sum(_instructions(x, body) for x in computed(*body.roots) if not body.is_leaf(x))
     return (loads + operators + stores) * registers * _CYCLES
 
 
@@ -34,7 +35,17 @@ def _apart(step: int, width: int) -> int:
     return 0 if step == width else abs(step) // width
 
 
-def _instructions(x: Node) -> int:
+def _instructions(x: Node, body: LaneBody) -> int:
+    """In lanes twice as wide it takes two for one, five times as many for a product (measured with gcc 12 on an Intel
+    processor with AVX-512), and moves for what is narrower."""
     if x.op in ("wrap", "bits", "const"):
         return 0
-    return max(1, len(x.args) - 1)
+    count = max(1, len(x.args) - 1)
+    if not any(map(_is_wide, (x, *x.args))):
+        return count
+    narrow = sum(not _is_wide(y) and not body.is_invariant(y) for y in (x, *x.args))
+    return 2 * (count * (_WIDE_PRODUCT if x.op == "mul" else 1) + narrow)
+
+
+def _is_wide(x: Node) -> bool:
+    return bool(max(-x.low - 1, x.high) >> _WIDTH)

@@ -22,7 +22,7 @@ from planish.ir.expr import Binary, Cast, Const, Expr, Load, Var, type_of
 from planish.ir.index.polynomial import Polynomial, build, constant, normal, polynomial, sub
 from planish.ir.nest import Array, Assign, Block, For, Kernel, Let, Reduce, Scalar, Stmt
 from planish.ir.text.printer import print_expr
-from planish.ir.traverse import children, expressions, substitute_block, walk_expr, with_children
+from planish.ir.traverse import children, expressions, may_fail, substitute_block, walk_expr, with_children
 from planish.ir.types import INDEX
 from planish.isa.select.lane_values import LaneNest, NoCover, Reader
 from planish.isa.semantics import build as semantic
@@ -200,7 +200,8 @@ class _Operands:
         name, place = self.place(x.array, x.index)
         return replace(x, array=name, index=place, value=self.value(x.value), span=None, label=0)
 
-    def value(self, x: Expr) -> Expr:
+    def value(self, x: Expr, chosen: bool = False) -> Expr:
+        """`chosen`: it is evaluated under a condition, where what may fail is no operand, which always is."""
         match x:
             case Load() if self.moves(x):
                 name, place = self.place(x.array, x.index)
@@ -213,10 +214,15 @@ class _Operands:
                 return self.scalar(x)
             case Const():
                 return x
-            case _ if not self.moves(x) and type_of(x) == INDEX and not _is_widened(x):
+            case _ if self.is_place(x) and not (chosen and may_fail(x)):
                 return self.scalar(x)
             case _:
-                return with_children(x, tuple(map(self.value, children(x))))
+                inside = chosen or isinstance(x, Select)
+                return with_children(x, tuple(self.value(y, inside) for y in children(x)))
+
+    def is_place(self, x: Expr) -> bool:
+        """Whether an expression of 64 bits is the same in all lanes, and nothing is known of what it is made of."""
+        return not self.moves(x) and type_of(x) == INDEX and not _is_widened(x)
 
     def scalar(self, x: Expr) -> Expr:
         """A value that is the same in all lanes."""

@@ -209,7 +209,7 @@ class _Matcher:
                 yield from self.scalar(name.removeprefix(SCALAR), other, state)
             case (_, _) if type_of(own) != type_of(other):
                 self.fail(f"`{print_expr(other)}` is of {type_of(other)}, not {type_of(own)}")
-            case (_, _) if type_of(own) == INDEX and not loads(own):
+            case (_, _) if type_of(own) == INDEX and not loads(own) and not _has_scalars(own):
                 there = substitute(other, state.values)
                 solved = None if loads(other) else self.solve(own, there, state)
                 if solved is None:
@@ -460,6 +460,11 @@ def _head(expr: Expr) -> object:
             return type(expr), kind
         case _:
             return type(expr)
+
+
+def _has_scalars(own: Expr) -> bool:
+    """Whether an expression of a definition reads its scalars: in 64 bits they are values, no places."""
+    return any(x.startswith(SCALAR) for x in variables(own))
 
 
 def _kind(stmt: Stmt) -> str:
