@@ -31,7 +31,7 @@ from planish.select.lane_cover import CONSTANT, LOAD, MOST_TERMS, LaneCover, Way
 from planish.select.lane_table import LaneRow, LaneTable
 from planish.select.program import Kind, RegisterProgram, Value
 from planish.select.rules import mask_of
-from planish.select.wide_halves import alternating, halves_of
+from planish.select.wide_halves import alternating, halves_of, pair_distance
 
 _LEAST = 0.1
 _NEAR, _FEW = 1.5, 300
@@ -250,7 +250,7 @@ class Cover:
 
     def _half(self, row: LaneRow, demand: Demand, way: Way) -> Solution | None:
         """The half of a pair of registers: that one whose other half holds what lies between, or behind."""
-        pace, distance = _distance(row, demand)
+        pace, distance = pair_distance(row, demand)
         if not distance:
             return None
         at, (_, iteration) = next((at, x) for at, x in enumerate(demand.lanes) if x is not None)
@@ -479,30 +479,6 @@ class Cover:
         if not all(self.body.is_invariant(y) for y in terms):
             return None
         return self._leaf("scalar", x.bits, (x.width, terms), CONSTANT)
-
-
-def _distance(row: LaneRow, demand: Demand) -> tuple[int, int]:
-    """By how many iterations each lane lies behind the one before, and what an instruction leaves in the high half of a
-    pair behind what it leaves in the low half. The latter is 0 where all operands are pairs, whose
-    halves are treated alike: two instructions do the same."""
-    count = len(demand.lanes)
-    known = [(at, x[1]) for at, x in enumerate(demand.lanes) if x is not None]
-    if len(known) < 2 or len(row.slots) != 2 * count:
-        return 0, 0
-    (at, first), (other, second) = known[:2]
-    if len({len(row.slots[x]) for x in (at, other, count + at)}) > 1:
-        return 0, 0  # lanes that read more than others, as the last ones of a window do
-    pace = (second - first) // (other - at)
-    distances = []
-    for (operand, here), (_, beside), (above, there) in zip(
-        row.slots[at], row.slots[other], row.slots[count + at], strict=True
-    ):
-        step, distance = (beside - here) // (other - at), there - here
-        bits = row.instruction.operands[operand].bits
-        whole = bits // 2 if bits == row.instruction.result else bits
-        if step > 0 and above == operand and 0 < distance < whole:
-            distances.append(distance * pace // step)
-    return pace, min(distances, default=0)
 
 
 def _is_legal(operand: LaneOperand, value: int) -> bool:

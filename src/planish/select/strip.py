@@ -18,7 +18,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 
 from planish.ir.conditional_accesses import ReadConditions, TooMany, conditional_store, read_always
-from planish.ir.expr import Binary, Cast, Const, Expr, Load, Var, type_of
+from planish.ir.expr import Binary, Cast, Const, Expr, Load, Select, Var, type_of
 from planish.ir.index.polynomial import Polynomial, build, constant, normal, polynomial, sub
 from planish.ir.nest import Array, Assign, Block, For, Kernel, Let, Reduce, Scalar, Stmt
 from planish.ir.text.printer import print_expr

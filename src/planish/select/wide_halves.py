@@ -17,6 +17,7 @@ import numpy as np
 
 from planish.isa.semantics import build
 from planish.isa.semantics.node import Node, const, node
+from planish.select.demand import Demand
 from planish.select.lane_table import LaneRow, LaneRows
 
 HALVED = 32
@@ -45,3 +46,27 @@ def alternating(rows: LaneRows, width: int) -> LaneRow | None:
     lanes = np.arange(rows.operands.shape[1])
     found = (rows.operands == lanes % 2).all(axis=1) & (rows.places == lanes * width).all(axis=1)
     return min((rows.moving[at] for at in np.flatnonzero(found)), key=lambda x: x.cost, default=None)
+
+
+def pair_distance(row: LaneRow, demand: Demand) -> tuple[int, int]:
+    """By how many iterations each lane lies behind the one before, and what an instruction leaves in the high half of a
+    pair behind what it leaves in the low half. The latter is 0 where all operands are pairs, whose
+    halves are treated alike: two instructions do the same."""
+    count = len(demand.lanes)
+    known = [(at, x[1]) for at, x in enumerate(demand.lanes) if x is not None]
+    if len(known) < 2 or len(row.slots) != 2 * count:
+        return 0, 0
+    (at, first), (other, second) = known[:2]
+    if len({len(row.slots[x]) for x in (at, other, count + at)}) > 1:
+        return 0, 0  # lanes that read more than others, as the last ones of a window do
+    pace = (second - first) // (other - at)
+    distances = []
+    for (operand, here), (_, beside), (above, there) in zip(
+        row.slots[at], row.slots[other], row.slots[count + at], strict=True
+    ):
+        step, distance = (beside - here) // (other - at), there - here
+        bits = row.instruction.operands[operand].bits
+        whole = bits // 2 if bits == row.instruction.result else bits
+        if step > 0 and above == operand and 0 < distance < whole:
+            distances.append(distance * pace // step)
+    return pace, min(distances, default=0)
