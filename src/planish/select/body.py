@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from planish.isa.semantics.definition import Definition, LaneLoop, Put
 from planish.isa.semantics.node import Node, scaled, terms_of, walk
 from planish.isa.semantics.text import parse_definition
-from planish.select.whole_reads import whole_reads
+from planish.select.forms.whole_reads import whole_reads
 
 _LANES = (8, 16, 32, 64)
 

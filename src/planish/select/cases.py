@@ -304,7 +304,7 @@ def _rounded(x: Node) -> Node:
     """A sum in which a quotient by a power of two and the bit below its last one are the quotient of what is half of
     that more: it is rounded to the nearest.
 
-    >>> x = build.bits("x", ZERO, 32)
+    >>> x = build.multiply(*(build.bits(name, ZERO, 32) for name in "xy"))
     >>> bit = build.equal(build.conjoin(x, const(4)), const(4))
     >>> _rounded(build.add(build.shift_right(x, const(3)), bit)) is build.shift_right(build.add(x, const(4)), const(3))
     True

@@ -26,12 +26,12 @@ from planish.isa.semantics.node import Node, const, walk
 from planish.select.body import LaneBody
 from planish.select.demand import Demand, Lane, extended, joined, operand_demand, periodic, rerolled, zero_extended
 from planish.select.factored.lane_functions import LaneOperand
+from planish.select.forms.wide_halves import alternating, halves_of, pair_distance
 from planish.select.gathers import NOWHERE, Gatherer, find_sources
 from planish.select.lane_cover import CONSTANT, LOAD, MOST_TERMS, LaneCover, Way, is_kept, slot_widths
 from planish.select.lane_table import LaneRow, LaneTable
 from planish.select.program import Kind, RegisterProgram, Value
 from planish.select.rules import mask_of
-from planish.select.wide_halves import alternating, halves_of, pair_distance
 
 _LEAST = 0.1
 _NEAR, _FEW = 1.5, 300
@@ -230,7 +230,7 @@ class Cover:
         wide = 2 * demand.width
         places = range(0, demand.bits, wide)
         given = [[x[1] for x in demand.lanes[at::2] if x is not None] for at in (0, 1)]
-        row = alternating(self.table.of(demand.bits, demand.width), demand.width)
+        row = alternating(self.table.moving(demand.bits, demand.width), demand.width)
         if row is not None:
             pair = [
                 {place: ((x, at), wide) for place, at in zip(places, numbers, strict=True)}

@@ -25,11 +25,11 @@ from planish.isa.semantics import build
 from planish.isa.semantics.node import Node, walk
 from planish.select.body import LaneBody
 from planish.select.demand import computed, needed_width, widest_read
+from planish.select.forms.wide_halves import halves_of
 from planish.select.lane_table import LaneRow, LaneTable
 from planish.select.rules import alternatives, canonical, is_condition, is_mask
 from planish.select.sharing import count_uses
 from planish.select.unify import Binding, unify
-from planish.select.wide_halves import halves_of
 
 LOAD = 0.5
 """Cycles of a load, two of which start in each."""

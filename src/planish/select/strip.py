@@ -29,7 +29,7 @@ from planish.isa.semantics import build as semantic
 from planish.isa.semantics.definition import Definition, LaneLoop, Operand, Put
 from planish.isa.semantics.node import Node, const, var, walk
 from planish.select.body import LaneBody, read_body
-from planish.select.invariant_choices import join_choices
+from planish.select.forms.invariant_choices import join_choices
 
 
 @dataclass(frozen=True, slots=True)

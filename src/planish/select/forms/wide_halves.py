@@ -18,7 +18,7 @@ import numpy as np
 from planish.isa.semantics import build
 from planish.isa.semantics.node import Node, const, node
 from planish.select.demand import Demand
-from planish.select.lane_table import LaneRow, LaneRows
+from planish.select.lane_table import LaneRow, MovingRows
 
 HALVED = 32
 """The bits of the lanes that are made so: narrower ones have instructions that narrow two registers at once."""
@@ -39,13 +39,13 @@ def halves_of(term: Node, width: int) -> tuple[Node, Node] | None:
     return node("shr", (cut, const(by))), build.multiply(inner, const(1 << width - by))
 
 
-def alternating(rows: LaneRows, width: int) -> LaneRow | None:
+def alternating(rows: MovingRows, width: int) -> LaneRow | None:
     """The cheapest shuffle whose lanes are in turns those of one operand and of another, each where it lies."""
     if rows.most_operands < 2:
         return None
     lanes = np.arange(rows.operands.shape[1])
     found = (rows.operands == lanes % 2).all(axis=1) & (rows.places == lanes * width).all(axis=1)
-    return min((rows.moving[at] for at in np.flatnonzero(found)), key=lambda x: x.cost, default=None)
+    return min((rows.rows[at] for at in np.flatnonzero(found)), key=lambda x: x.cost, default=None)
 
 
 def pair_distance(row: LaneRow, demand: Demand) -> tuple[int, int]:

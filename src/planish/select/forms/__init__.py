@@ -1,0 +1,1 @@
+"""Forms of terms for which there are instructions."""
