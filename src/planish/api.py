@@ -179,7 +179,7 @@ def compile(
     `script` schedules its one nest: the text of a script, or a program that steps have made of it (see `program`).
     Raises PlanishError for input that cannot be read or compiled.
     """
-    options = _options(target, fp, threads, measure, sizes, defines, include_dirs, compiler)
+    options = _options(target, fp, threads, measure, sizes, defines, include_dirs, compiler, function)
     if isinstance(script, Program):
         options = replace(options, catalogue=script.catalogue)
     if script is not None:
@@ -189,7 +189,7 @@ def compile(
     text = _read(source)
     if text.name.endswith(".py"):
         return _compile_kernel(read_python_source(text.text, text.name, function), options, cache or Cache())
-    file = read_file(text, replace(options, functions=_named(function)))
+    file = read_file(text, options)
     chosen = _choose(file, function)
     unit = _Unit(file, chosen, interface_of_c(chosen, file.source.text))
     return _compile(unit, replace(options, functions=(chosen.name,)), cache or Cache())
@@ -224,8 +224,7 @@ def tune(
     """
     if search not in ("auto", *SEARCHES):
         raise ValueError(f"search must be one of auto, {', '.join(SEARCHES)}, but is {search!r}")
-    options = _options(target, fp, threads, True, sizes, defines, include_dirs, compiler)
-    options = replace(options, functions=_named(function))
+    options = _options(target, fp, threads, True, sizes, defines, include_dirs, compiler, function)
     budget = TuningBudget(60.0 if seconds is None and trials is None else seconds, trials)
     kept = TrialStore(default_store() if store is None else Path(store))
     return tuple(tune_file(_read(source), options, TuningWishes(budget, search, seed, fresh), kept, tell))
@@ -242,7 +241,7 @@ def program(
     Raises PlanishError for input that cannot be read, E0623 where there are several nests, E0612 where bounds or
     subscripts are not affine.
     """
-    options = replace(_options("native", fp, 1, False, None, defines, include_dirs, None), functions=_named(function))
+    options = _options("native", fp, 1, False, None, defines, include_dirs, None, function)
     text = _read(source)
     if text.name.endswith(".py"):
         read = read_python_source(text.text, text.name, function)
@@ -295,6 +294,7 @@ def instructions(extension: str | None = None) -> tuple[str, ...]:
 def _options(
     target: str, fp: str, threads: int, measure: bool | None, sizes: Mapping[str, int] | None,
     defines: Sequence[str], include_dirs: Sequence[str | os.PathLike[str]], compiler: str | None,
+    function: str | None = None,
 ) -> Options:  # fmt: skip
     floats = next((f for f in get_args(Floats) if f == fp), None)
     if floats is None:
@@ -304,7 +304,7 @@ def _options(
     return Options(
         target=target, threads=threads, fp=floats, measure=bool(measure), sizes=dict(sizes or {}),
         defines=tuple(defines), include_dirs=tuple(Path(d) for d in include_dirs), compiler=compiler,
-        race=measure is None,
+        race=measure is None, functions=() if function is None else (function,),
     )  # fmt: skip
 
 
@@ -325,10 +325,6 @@ def _choose(file: CFile, name: str | None) -> CFunction:
         message = f"{file.given.name} defines several functions: {names}"
         raise PlanishError(Diagnostic("E0121", message, public[1].span, advice), file.given)
     return public[0]
-
-
-def _named(function: str | None) -> tuple[str, ...]:
-    return () if function is None else (function,)
 
 
 def _compile_kernel(read: PythonKernel, options: Options, cache: Cache) -> CompiledFunction:

@@ -213,7 +213,7 @@ void f(int n, int *a, const int *b) { for (int i = 0; i < n; i++) a[b[i]] += 1; 
 /// volatile regions=0
 void f(int n, int *a) { volatile int t = 0; for (int i = 0; i < n; i++) t += a[i]; }
 
-/// macro_loop regions=0
+/// macro_loop regions=1
 #define EACH(i, n) for (int i = 0; i < n; i++)
 void f(int n, int *a) { EACH(i, n) a[i] = 2; }
 

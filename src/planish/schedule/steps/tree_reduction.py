@@ -1,38 +1,7 @@
 """A sum over all iterations of a loop on a device: by each thread, by each block in a tree, and over all blocks.
 
->>> from planish.schedule.example import show_step
->>> head = "kernel f(n; A: i64[n], B: i64[1])"
->>> show_step("for i in 0 .. n { B[0] += A[i] }", TreeReduction("i", "s", 2, 2), head=head)
-alloc s: i64[2]
-for s_block in 0 .. 2 on block_x {
-  alloc s_shared: i64[2] shared
-  for s_thread in 0 .. 2 on thread_x {
-    alloc s_own: i64[] register
-    s_own[] = 0
-    for i in 2 * s_block + s_thread .. n step 4 {
-      s_own[] += A[i]
-    }
-    s_shared[s_thread] = s_own[]
-  }
-  for s_thread in 0 .. 1 on thread_x {
-    s_shared[s_thread] += s_shared[s_thread + 1]
-  }
-  for s_thread in 0 .. 1 on thread_x {
-    s[s_block] = s_shared[0]
-  }
-}
-for s_block in 0 .. 1 on block_x {
-  alloc s_all: i64[2] shared
-  for s_thread in 0 .. 2 on thread_x {
-    s_all[s_thread] = s[s_thread]
-  }
-  for s_thread in 0 .. 1 on thread_x {
-    s_all[s_thread] += s_all[s_thread + 1]
-  }
-  for s_thread in 0 .. 1 on thread_x {
-    B[0] += s_all[0]
-  }
-}
+>>> TreeReduction("i", "s", 2, 2).loop
+'i'
 """
 
 from __future__ import annotations
@@ -57,7 +26,42 @@ THREAD, BLOCK = LoopFacts(axis="thread_x"), LoopFacts(axis="block_x")
 @dataclass(frozen=True, slots=True)
 class TreeReduction:
     """Make the sum that a loop adds to one element in so many blocks of so many threads: each thread sums up its own
-    iterations, each block its threads in a tree, and one block all of them. The order is the same in every run."""
+    iterations, each block its threads in a tree, and one block all of them. The order is the same in every run.
+
+    >>> from planish.schedule.example import show_step
+    >>> head = "kernel f(n; A: i64[n], B: i64[1])"
+    >>> show_step("for i in 0 .. n { B[0] += A[i] }", TreeReduction("i", "s", 2, 2), head=head)
+    alloc s: i64[2]
+    for s_block in 0 .. 2 on block_x {
+      alloc s_shared: i64[2] shared
+      for s_thread in 0 .. 2 on thread_x {
+        alloc s_own: i64[] register
+        s_own[] = 0
+        for i in 2 * s_block + s_thread .. n step 4 {
+          s_own[] += A[i]
+        }
+        s_shared[s_thread] = s_own[]
+      }
+      for s_thread in 0 .. 1 on thread_x {
+        s_shared[s_thread] += s_shared[s_thread + 1]
+      }
+      for s_thread in 0 .. 1 on thread_x {
+        s[s_block] = s_shared[0]
+      }
+    }
+    for s_block in 0 .. 1 on block_x {
+      alloc s_all: i64[2] shared
+      for s_thread in 0 .. 2 on thread_x {
+        s_all[s_thread] = s[s_thread]
+      }
+      for s_thread in 0 .. 1 on thread_x {
+        s_all[s_thread] += s_all[s_thread + 1]
+      }
+      for s_thread in 0 .. 1 on thread_x {
+        B[0] += s_all[0]
+      }
+    }
+    """
 
     loop: Target
     name: str

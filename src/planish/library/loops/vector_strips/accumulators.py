@@ -1,4 +1,4 @@
-"""Reductions in strips of vectors: accumulators in lanes, as many as keep the processor busy, folded behind the loops.
+"""Reductions in strips of vectors: partial sums in lanes, as many as keep the processor busy, folded behind the loops.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.ir.text.printer import print_stmt
