@@ -150,3 +150,12 @@ def test_flat_loops_in_strips_are_the_same(name: str, tmp_path: Any, guarded: An
 def test_others_are_left_as_they_are(arrays: str, body: str) -> None:
     kernel = parse_kernel(f"kernel k(n; {distinct(arrays)}) {{ for i in 0 .. n {{ for c in 0 .. 3 {{ {body} }} }} }}")
     assert coalesce(kernel, 512) is None
+
+
+def test_nests_beside_it_are_not_left_in_their_order() -> None:
+    rows = "for i in 0 .. n { for c in 0 .. 3 { a[i, c] = a[i, c] - b[c] } }"
+    sums = "for c in 0 .. 3 { for j in 0 .. n { b[c] = b[c] + a[j, c] } }"
+    head = f"kernel k(n, m; {distinct('a: f32[n, 3], b: f32[3]')})"
+    assert coalesce(parse_kernel(f"{head} {{ {sums} {rows} }}"), 512) is None
+    for plain in (rows, f"for t in 0 .. m {{ {rows} }}", f"for c in 0 .. 3 {{ b[c] = 0.5:f32 }} {rows}"):
+        assert coalesce(parse_kernel(f"{head} {{ {plain} }}"), 512) is not None

@@ -172,6 +172,7 @@ class ReadConditions:
 
     names: Mapping[str, Expr]
     found: dict[Load, list[Expr]] = field(default_factory=dict)
+    followed: set[tuple[str, Expr]] = field(default_factory=set)
     steps: int = 0
 
     def store(self, value: Expr, own: Load, path: Expr = TRUE) -> None:
@@ -190,10 +191,14 @@ class ReadConditions:
 
     def read(self, x: Expr, path: Expr = TRUE) -> None:
         """An expression that is evaluated where a condition holds; raises TooMany."""
-        self._step()
+        if path != TRUE:
+            self._step()
         match x:
             case Var(name=name) if name in self.names:
-                self.read(self.names[name], path)
+                # A name that is used often stands for one value: where it was read before, it is read already.
+                if (name, path) not in self.followed:
+                    self.followed.add((name, path))
+                    self.read(self.names[name], path)
             case Select(condition=test, then=then, otherwise=otherwise):
                 for read in read_always(x):
                     self.record(read, path)
@@ -211,8 +216,10 @@ class ReadConditions:
 
     def record(self, cell: Load, path: Expr) -> None:
         """That an element is read where a condition holds."""
-        condition = self.weakened(path, cell, True)
         known = self.found.setdefault(cell, [])
+        if TRUE in known:
+            return
+        condition = self.weakened(path, cell, True)
         if condition not in known:
             known.append(condition)
 

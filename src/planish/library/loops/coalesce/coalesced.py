@@ -30,7 +30,7 @@ if n >= 32 {
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import gcd
@@ -41,7 +41,7 @@ from planish.ir.expr import Binary, Compare, Const, Expr, Var, index
 from planish.ir.index.polynomial import add, mul, show
 from planish.ir.index.simplify import simplify, simplify_block
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, LoopFacts, Stmt
-from planish.ir.traverse import map_block, map_exprs, substitute, walk, with_stmts
+from planish.ir.traverse import blocks_of, map_block, map_exprs, substitute, walk, with_stmts
 from planish.ir.types import INDEX
 from planish.library.loops.coalesce.flat_loops import FlatLoop, find_flat_loops, with_flat_rows
 from planish.library.loops.coalesce.replicated_operands import NotFlat, Replication, replicate
@@ -63,23 +63,40 @@ class Coalesced:
 
 def coalesce(kernel: Kernel, bits: int) -> Coalesced | None:
     """The kernel with its loops over rows of few columns as flat ones, in blocks of whole vectors of so many bits; None
-    where there are none."""
+    where there are none, or nests besides them that would stay in the order in which they are written."""
     flat = with_flat_rows(kernel)
     types = {x.name: x.type for x in _arrays_of(flat)}
-    body, gone = flat.body, set[str]()
+    body, gone, taken = flat.body, set[str](), list[For]()
     said: list[tuple[str, Span | None]] = []
     for loop, made in _replications(flat):
         lanes = bits // min(types[x].bits for x in loop.written)
         if lanes < 2 or not (made.operands or (loop.row and isinstance(loop.period, Const))):
             continue
         body = with_stmts(body, loop.stmt, _Blocks(loop, made, lanes).statements())
+        taken.append(loop.stmt)
         gone |= loop.own
         copied = "with copies of what recurs in each, " if made.operands else ""
         said.append((f"rows of {show(loop.period)} columns as one loop, {copied}{lanes} lanes", loop.stmt.span))
-    if not said:
+    if not said or any(_has_nest(x, taken) for x in flat.body.body):
         return None
     body = map_block(lambda x: () if isinstance(x, Alloc) and x.array.name in gone else x, body)
     return Coalesced(replace(flat, body=simplify_block(body, assumptions=flat.assumptions)), tuple(said))
+
+
+def _has_nest(stmt: Stmt, taken: Sequence[For]) -> bool:
+    """Whether there is a loop in a loop that is no part of those that are taken."""
+    if any(stmt is x for x in taken):
+        return False
+    inner = [x for block in blocks_of(stmt) for x in block.body]
+    if isinstance(stmt, For) and any(_has_loop(x, taken) for x in inner):
+        return True
+    return any(_has_nest(x, taken) for x in inner)
+
+
+def _has_loop(stmt: Stmt, taken: Sequence[For]) -> bool:
+    if any(stmt is x for x in taken):
+        return False
+    return isinstance(stmt, For) or any(_has_loop(x, taken) for block in blocks_of(stmt) for x in block.body)
 
 
 def row_lengths(kernel: Kernel) -> frozenset[str]:
