@@ -173,6 +173,7 @@ class ReadConditions:
     names: Mapping[str, Expr]
     found: dict[Load, list[Expr]] = field(default_factory=dict)
     followed: set[tuple[str, Expr]] = field(default_factory=set)
+    _reached: dict[str, frozenset[Load]] = field(default_factory=dict)
     steps: int = 0
 
     def store(self, value: Expr, own: Load, path: Expr = TRUE) -> None:
@@ -192,6 +193,8 @@ class ReadConditions:
     def read(self, x: Expr, path: Expr = TRUE) -> None:
         """An expression that is evaluated where a condition holds; raises TooMany."""
         if path != TRUE:
+            if all(TRUE in self.found.get(y, ()) for y in self.cells(x)):
+                return  # all of it is read in any case
             self._step()
         match x:
             case Var(name=name) if name in self.names:
@@ -222,6 +225,16 @@ class ReadConditions:
         condition = self.weakened(path, cell, True)
         if condition not in known:
             known.append(condition)
+
+    def cells(self, x: Expr) -> Iterator[Load]:
+        """What an expression may read, itself or by names."""
+        for y in walk_expr(x):
+            if isinstance(y, Load):
+                yield y
+            elif isinstance(y, Var) and y.name in self.names:
+                if y.name not in self._reached:
+                    self._reached[y.name] = frozenset(self.cells(self.names[y.name]))
+                yield from self._reached[y.name]
 
     def conditions(self) -> dict[Load, Expr]:
         """The condition of each element that is not read always."""

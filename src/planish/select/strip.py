@@ -265,8 +265,9 @@ def _body_of(kernel: Kernel, loop: For, guarded: Container[str], called: Mapping
         reader = Reader(arrays, LaneNest(target, place, x.value, loop.var, lanes), names=names)
         if isinstance(x, Let):
             names[x.var], values[x.var] = reader.value(x.value, counters), x.value
-            if isinstance(x.value, Load):
-                reads.read(x.value)  # it is read whether it is used or not
+            # It is read whether it is used or not, but for what is stored where a condition holds, which comes below.
+            if isinstance(x.value, Load) or not any(y.array in guarded for y in reads.cells(x.value)):
+                reads.read(x.value)
             continue
         width = arrays[x.array].type.bits
         offset = semantic.multiply(reader.place(x.index[0], counters), const(width))

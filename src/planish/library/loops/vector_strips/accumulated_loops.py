@@ -98,7 +98,8 @@ class AccumulatedLoop:
 
 
 def find_accumulated(kernel: Kernel) -> Iterator[AccumulatedLoop]:
-    """The loops of a kernel that reduce integers to cells of their own."""
+    """The loops of a kernel that reduce integers to cells of their own. One that adds up rows comes twice: as a part of
+    the sums of all of them, which is better, and by itself."""
     yield from _find(kernel, kernel.body.body, ())
 
 
@@ -106,7 +107,6 @@ def _find(kernel: Kernel, body: Sequence[Stmt], outer: tuple[For, ...]) -> Itera
     rows = _promoted(kernel, body, outer) if outer else None
     if rows is not None:
         yield rows
-        return
     for x in body:
         found = _reduction_of(kernel, x, outer) if isinstance(x, For) else None
         if found is not None:

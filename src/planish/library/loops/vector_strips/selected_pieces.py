@@ -48,7 +48,7 @@ class SelectedNest:
 
 
 def select_nests(kernel: Kernel, registers: VectorExtension) -> Iterator[SelectedNest]:
-    """All nests of a kernel that strips are made of."""
+    """All nests of a kernel that strips are made of, each in the first way in which all of it has instructions."""
     taken: set[int] = set()
     found: tuple[StripNest | ReductionNest | AccumulatedLoop, ...] = (
         *find_strips(kernel), *find_reduced(kernel), *find_narrow_accumulated(kernel, registers),
@@ -56,7 +56,9 @@ def select_nests(kernel: Kernel, registers: VectorExtension) -> Iterator[Selecte
     for x in found:
         if id(x.stmt) not in taken:
             taken |= {id(y) for y in walk(x.stmt)}
-            yield _selected(kernel, registers, x)
+            ways = (_selected(kernel, registers, y) for y in found if y.stmt is x.stmt)
+            first = next(ways)
+            yield first if not first.left else next((y for y in ways if not y.left), first)
 
 
 def _selected(

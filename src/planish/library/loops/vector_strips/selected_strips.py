@@ -203,6 +203,7 @@ def _version(
     remarks = []
     most = 0
     covered: set[int] = set()
+    failed: list[tuple[int, str]] = []
     for x in nests:
         rows, stmt = x.rows if several else 1, x.nest.stmt
         if id(stmt) in covered:
@@ -219,7 +220,7 @@ def _version(
                 case ReductionNest():
                     body = with_stmts(body, stmt, strip_reduction(x.nest, x.lanes, rows, strips.choose, refused))
         except NoCover as error:
-            refused[str(error)] = None
+            failed.append((id(stmt), str(error)))
             continue
         covered |= {id(y) for y in walk(stmt)}
         jammed = f", {rows} rows at a time" if rows > 1 else ""
@@ -230,6 +231,8 @@ def _version(
             continue
         gone = {*x.nest.own, *(x.nest.cells if isinstance(x.nest, ReductionNest) else ())} - _used(body)
         body = map_block(partial(_without, gone), body)
+    # Of a nest that may be made in two ways, one may have been.
+    refused |= dict.fromkeys(reason for at, reason in failed if at not in covered)
     if not most:
         return None
     name = NAME if most == 1 else f"{NAME}, {most} rows"
