@@ -415,7 +415,7 @@ class KernelFunction:
         """The compiled function, with what tuning beside the program has found once that has ended; raises PlanishError
         where it cannot be compiled."""
         with self._lock:
-            tuned = self.tuning is not None and self.tuning.ended
+            tuned = self.tuning is not None and self.tuning.has_ended()
             if self._compiled is None or tuned:
                 self._compiled = _compile_kernel(self._read, self._options, self._cache or Cache())
                 self.tuning = None

@@ -12,28 +12,24 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from planish.build.assemble import FileResult, assemble_file
-from planish.build.functions import FunctionResult
+from planish.build.emit import compose_drop_in
+from planish.build.functions import FunctionResult, call_nests
 from planish.build.job import Job, make_job, make_workbench
-from planish.build.lower import RegionPlan, known_arguments
+from planish.build.lower import RegionPlan
 from planish.build.packets import PacketResult, build_packets
 from planish.build.plan import plan_region
 from planish.build.read import read_file
 from planish.build.selection import select
-from planish.core.diagnostic import PlanishError, Remark
+from planish.core.diagnostic import PlanishError
 from planish.core.progress import Progress, keep_quiet
 from planish.core.span import Source
 from planish.emit.assembly.called_packets import PacketVersion, function_text, packets_text
-from planish.emit.dropin.replacement import NoExtentError, Replacement, call_instead, compose, name_of
+from planish.emit.dropin.replacement import Replacement, call_instead, name_of
 from planish.frontend.c.translation_unit import CFile, CFunction
 from planish.ir.traverse import variables
 from planish.options import Options
-from planish.poly.isl.affine import NotAffineError
-from planish.run.calls.passing import signature_of, why_not
-from planish.run.oracle.nest_coverage import count_calls, with_counters
-from planish.run.sizes.branch_inputs import BranchFinder
 from planish.run.sizes.call_sizes import check_cases
 from planish.run.sizes.uneven_sizes import uneven_cases
-from planish.run.workbench import DropIn, ReplacedNest
 from planish.target.load import load_target
 from planish.vliw.machine import VliwMachine
 from planish.vliw.streams.plan import Planned
@@ -87,39 +83,25 @@ def _checked(function: CFunction, results: Sequence[PacketResult], job: Job, mac
     """A function whose nests are calls of packets, or why it stays as it is."""
     good = {x.start: x for x in results if x.planned is not None and not x.message}
     plans: list[RegionPlan] = []
-    replacements: list[Replacement] = []
-    remarks: list[Remark] = []
     for region in function.regions:
-        result = good.get(region.start)
-        if result is None or result.planned is None:
-            continue
-        prepared = plan_region(region, job.options, job.target).context.nest
-        if prepared is None:
-            continue
-        plan = RegionPlan(region, prepared, (), ())
-        try:
-            replacements.append(_replacement(plan, result, job.file, machine))
-        except (NoExtentError, NotAffineError, PlanishError) as error:
-            remarks.append(Remark("emit-refused", "refused", str(error).splitlines()[0], region.span))
-            continue
-        plans.append(plan)
-    signature = signature_of(function)
-    if signature is None and replacements:
-        message = f"it cannot be called for a check: {why_not(function)}; kept as written"
-        remarks.append(Remark("verify-signature", "refused", message, function.span))
-    if signature is None or not replacements:
-        return FunctionResult(function, tuple(plans), None, (), tuple(remarks))
-    text = job.file.source.text
-    known = tuple(known_arguments(x, function, text) for x in plans)
+        if region.start in good and (prepared := plan_region(region, job.options, job.target).context.nest) is not None:
+            plans.append(RegionPlan(region, prepared, (), ()))
+
+    def make(plan: RegionPlan) -> Replacement:
+        return _replacement(plan, good[plan.region.start], job.file, machine)
+
+    called = call_nests(function, plans, make, job.file.source.text)
+    if isinstance(called, FunctionResult):
+        return called
     needed = {x for y in good.values() if y.planned is not None for e in y.planned.needs for x in variables(e)}
-    large = {own for k in known for inner, own in k.sizes.items() if inner in needed}
-    cases = tuple(check_cases(function, known, job.options.sizes))
-    cases += uneven_cases(function, known, large) if large and not job.options.sizes else ()
-    finder = BranchFinder(text, function, signature, known)
-    version = _drop_in(function, replacements, job.file)
-    found = select(job.reference, [version], signature, cases, (), job.bench, function.span, finder.find)
-    used = tuple(replacements) if found.version is not None else ()
-    return FunctionResult(function, tuple(plans), found, used, (*remarks, *found.remarks))
+    large = {own for k in called.known for inner, own in k.sizes.items() if inner in needed}
+    cases = tuple(check_cases(function, called.known, job.options.sizes))
+    cases += uneven_cases(function, called.known, large) if large and not job.options.sizes else ()
+    regions = {x.start: x for x in function.regions}
+    version = compose_drop_in(LABEL, called.replacements, regions, job.file.source.text)
+    found = select(job.reference, [version], called.signature, cases, (), job.bench, function.span, called.finder.find)
+    used = called.replacements if found.version is not None else ()
+    return FunctionResult(function, called.plans, found, used, (*called.remarks, *found.remarks))
 
 
 def _replacement(plan: RegionPlan, result: PacketResult, file: CFile, machine: VliwMachine) -> Replacement:
@@ -143,16 +125,6 @@ def _versions(planned: Planned) -> list[PacketVersion]:
     made = [PacketVersion(x.lowered, x.packed.code, x.alignment) for x in (planned, planned.aligned) if x]
     few = planned.few
     return made + ([PacketVersion(few.lowered, few.packed.code, where=planned.few_where)] if few else [])
-
-
-def _drop_in(function: CFunction, replacements: Sequence[Replacement], file: CFile) -> DropIn:
-    """The file with one function changed."""
-    regions = {x.start: x for x in function.regions}
-    patches = tuple(count_calls(replacements, regions))
-    counted = with_counters(compose(file.source.text, patches, ""), {function.name})
-    nests = tuple(ReplacedNest(x.patch.start, regions[x.patch.start].span) for x in replacements)
-    text = compose(file.source.text, replacements, "")
-    return DropIn(LABEL, text, (), {}, counted, nests, patches, tuple(replacements))
 
 
 def _judged(result: PacketResult, made: Sequence[FunctionResult]) -> PacketResult:

@@ -13,28 +13,25 @@ from pathlib import Path
 
 from planish.build.assemble import FileResult, assemble_file
 from planish.build.devices import DeviceNest, DevicePlan, launched, plan_devices
-from planish.build.functions import FunctionResult
+from planish.build.emit import compose_drop_in
+from planish.build.functions import FunctionResult, call_nests
 from planish.build.job import Job, make_job, make_workbench
-from planish.build.lower import RegionPlan, known_arguments
+from planish.build.lower import RegionPlan
 from planish.build.selection import Selection, select
-from planish.core.diagnostic import PlanishError, Remark
+from planish.core.diagnostic import Remark
 from planish.core.progress import Progress, keep_quiet
 from planish.core.span import Source
 from planish.emit.c.element_types import declared_type
 from planish.emit.c.function_head import write_head
 from planish.emit.device.dialect import DIALECTS
 from planish.emit.device.host_text import file_text
-from planish.emit.dropin.replacement import NoExtentError, Replacement, call_instead, compose, name_of
+from planish.emit.dropin.replacement import Replacement, call_instead, name_of
 from planish.frontend.c.translation_unit import CFile, CFunction
 from planish.ir.traverse import stored_arrays
 from planish.options import Options
-from planish.poly.isl.affine import NotAffineError
-from planish.run.calls.passing import signature_of, why_not
 from planish.run.calls.signature import CallCase
 from planish.run.devices.emulator import ORDERS, compile_emulated
 from planish.run.devices.nvcc import KernelUsage, compile_cubin, find_nvcc
-from planish.run.oracle.nest_coverage import count_calls, with_counters
-from planish.run.sizes.branch_inputs import BranchFinder
 from planish.run.sizes.call_sizes import (
     KnownSizes,
     check_cases,
@@ -44,7 +41,6 @@ from planish.run.sizes.call_sizes import (
     sizes_near,
     wanted_sizes,
 )
-from planish.run.workbench import DropIn, ReplacedNest
 from planish.target.device import Device
 from planish.target.load import load_target
 
@@ -117,37 +113,30 @@ def _checked(
     function: CFunction, nests: Sequence[DeviceNest], job: Job, plan: DevicePlan, objects: Sequence[Path]
 ) -> FunctionResult:  # fmt: skip
     """A function whose nests are launched, or why it stays as it is."""
-    plans: list[RegionPlan] = []
-    replacements: list[Replacement] = []
-    remarks: list[Remark] = []
-    for nest in nests:
-        assert nest.prepared is not None
-        try:
-            replacements.append(_replacement(nest, plan.file))
-        except (NoExtentError, NotAffineError, PlanishError) as error:
-            remarks.append(Remark("emit-refused", "refused", str(error).splitlines()[0], nest.span))
-            continue
-        plans.append(RegionPlan(nest.region, nest.prepared, (), ()))
-    signature = signature_of(function)
-    if signature is None and replacements:
-        message = f"it cannot be called for a check: {why_not(function)}; kept as written"
-        remarks.append(Remark("verify-signature", "refused", message, function.span))
-    if signature is None or not replacements:
-        return FunctionResult(function, tuple(plans), None, (), tuple(remarks))
+    made_of = {x.region.start: x for x in nests}
+
+    def make(plan: RegionPlan) -> Replacement:
+        return _replacement(made_of[plan.region.start], job.file)
+
     text = job.file.source.text
-    known = tuple(known_arguments(x, function, text) for x in plans)
-    cases = (*check_cases(function, known, job.options.sizes), *_larger(function, known))
-    finder = BranchFinder(text, function, signature, known)
+    called = call_nests(function, [RegionPlan(x.region, x.prepared, (), ()) for x in nests], make, text)
+    if isinstance(called, FunctionResult):
+        return called
+    cases = (*check_cases(function, called.known, job.options.sizes), *_larger(function, called.known))
+    regions, remarks = {x.start: x for x in function.regions}, list(called.remarks)
     found: Selection | None = None
     for order, made in zip(ORDERS, objects, strict=False):
-        version = _drop_in(function, replacements, job.file, made, f"{LABEL}, {order}")
-        found = select(job.reference, [version], signature, cases, (), job.bench, function.span, finder.find)
+        label = f"{LABEL}, {order}"
+        version = compose_drop_in(label, called.replacements, regions, text, (f"-Wl,{made}",))
+        found = select(
+            job.reference, [version], called.signature, cases, (), job.bench, function.span, called.finder.find
+        )  # fmt: skip
         remarks += found.remarks
         if found.version is None:
-            return FunctionResult(function, tuple(plans), found, (), tuple(dict.fromkeys(remarks)))
+            return FunctionResult(function, called.plans, found, (), tuple(dict.fromkeys(remarks)))
     assert found is not None and found.version is not None
     clean = replace(found, version=replace(found.version, link=()))
-    return FunctionResult(function, tuple(plans), clean, tuple(replacements), tuple(dict.fromkeys(remarks)))
+    return FunctionResult(function, called.plans, clean, called.replacements, tuple(dict.fromkeys(remarks)))
 
 
 def _larger(function: CFunction, known: tuple[KnownSizes, ...]) -> Iterator[CallCase]:
@@ -169,15 +158,3 @@ def _replacement(nest: DeviceNest, file: CFile) -> Replacement:
     return call_instead(
         region, prepared.scop, name, head, file.source.text, True, assumptions=region.kernel.assumptions
     )  # fmt: skip
-
-
-def _drop_in(
-    function: CFunction, replacements: Sequence[Replacement], file: CFile, made: Path, label: str
-) -> DropIn:  # fmt: skip
-    """The file with one function changed, and linked with the emulated kernels."""
-    regions = {x.start: x for x in function.regions}
-    patches = tuple(count_calls(replacements, regions))
-    counted = with_counters(compose(file.source.text, patches, ""), {function.name})
-    nests = tuple(ReplacedNest(x.patch.start, regions[x.patch.start].span) for x in replacements)
-    text = compose(file.source.text, replacements, "")
-    return DropIn(label, text, (f"-Wl,{made}",), {}, counted, nests, patches, tuple(replacements))

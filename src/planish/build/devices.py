@@ -122,17 +122,9 @@ def _emit(region: Region, prepared: Prepared, kernel: Kernel, device: Device) ->
 def copies_of(scop: Scop) -> Copies:
     """The arrays whose content a nest needs, or parts of which it may leave as they are; and those that it changes."""
     out = frozenset(x.write.array for x in scop.statements)
-    into = {x.name for x in scop.kernel.arrays if x.name not in out or is_live_in(scop, {x.name})}
-    for name in out - into:
-        if not _is_overwritten(scop, name):
-            into.add(name)
+    # Between the first and the last element that is stored there may be others, but for an array of one element.
+    into = {x.name for x in scop.kernel.arrays if x.name not in out or x.shape or is_live_in(scop, {x.name})}
     return Copies(frozenset(into), out & {x.name for x in scop.kernel.arrays})
-
-
-def _is_overwritten(scop: Scop, name: str) -> bool:
-    """Whether all that lies between the first and the last element of an array that a nest stores to is stored to."""
-    array = next((x for x in scop.kernel.arrays if x.name == name), None)
-    return array is not None and not array.shape
 
 
 def launched(nests: Sequence[DeviceNest]) -> tuple[DeviceNest, ...]:

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar, assert_never
 
@@ -16,14 +16,15 @@ from planish.build.job import Job, make_job
 from planish.build.lower import RegionPlan, known_arguments, limit_plan, lower_plan
 from planish.build.plan import plan_region, tell_over
 from planish.build.selection import Probes, Selection, select
-from planish.core.diagnostic import Remark
+from planish.core.diagnostic import PlanishError, Remark
 from planish.core.fork_pool import Bounds, Lost, run_apart
 from planish.core.passes import PassTimes
 from planish.core.progress import Progress, keep_quiet
 from planish.core.reasons import LOSSES
-from planish.emit.dropin.replacement import Replacement
+from planish.emit.dropin.replacement import NoExtentError, Replacement
 from planish.frontend.c.translation_unit import CFile, CFunction, Region
 from planish.options import Options
+from planish.poly.isl.affine import NotAffineError
 from planish.poly.isl.op_budget import OverBudgetError, within
 from planish.run.calls.passing import signature_of, why_not
 from planish.run.calls.signature import CallCase, Signature
@@ -58,6 +59,19 @@ class FunctionResult:
     remarks: tuple[Remark, ...]
     timed: str = ""
     lost: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CalledNests:
+    """Nests of a function that give way to calls, what is said of the others, and how the function is called for a
+    check; `finder` finds calls that come to the nests."""
+
+    plans: tuple[RegionPlan, ...]
+    replacements: tuple[Replacement, ...]
+    remarks: tuple[Remark, ...]
+    signature: Signature
+    known: tuple[KnownSizes, ...]
+    finder: BranchFinder
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,6 +161,36 @@ def _check_together(made: Sequence[Draft | FunctionResult], job: Job, tell: Prog
     return {name: drafts[name].settled(selection) for name, selection in taken.items()}
 
 
+def call_nests(
+    function: CFunction, plans: Iterable[RegionPlan], make: Callable[[RegionPlan], Replacement], text: str
+) -> FunctionResult | CalledNests:
+    """Nests of a function as calls of code that is made elsewhere, ready for a check; why the function stays as it is,
+    where none can be called or it cannot."""
+    called: list[RegionPlan] = []
+    replacements: list[Replacement] = []
+    remarks: list[Remark] = []
+    for plan in plans:
+        try:
+            replacements.append(make(plan))
+        except (NoExtentError, NotAffineError, PlanishError) as error:
+            remarks.append(Remark("emit-refused", "refused", str(error).splitlines()[0], plan.region.span))
+            continue
+        called.append(plan)
+    signature = signature_of(function)
+    if signature is None and replacements:
+        remarks.append(_tell_uncalled(function))
+    if signature is None or not replacements:
+        return FunctionResult(function, tuple(called), None, (), tuple(remarks))
+    known = tuple(known_arguments(x, function, text) for x in called)
+    finder = BranchFinder(text, function, signature, known)
+    return CalledNests(tuple(called), tuple(replacements), tuple(remarks), signature, known, finder)
+
+
+def _tell_uncalled(function: CFunction) -> Remark:
+    message = f"it cannot be called for a check: {why_not(function)}; kept as written"
+    return Remark("verify-signature", "refused", message, function.span)
+
+
 def _kept(function: CFunction, found: _Made | Lost) -> _Made | FunctionResult:
     """What was found in another process, of the function as it is known here."""
     if isinstance(found, Lost):
@@ -204,12 +248,11 @@ def _draft(function: CFunction, job: Job, tell: Progress, most: int | None) -> D
     tell(f"{function.name}: finding schedules")
     plans = tuple(_lower_seen(r, job, most, tell) for r in function.regions)
     remarks = tuple(r for p in plans for r in p.remarks)
-    signature = signature_of(function)
-    if signature is None and any(p.versions for p in plans):
-        message = f"it cannot be called for a check: {why_not(function)}; kept as written"
-        remarks = (*remarks, Remark("verify-signature", "refused", message, function.span))
-    if signature is None or not any(p.versions for p in plans):
+    if not any(p.versions for p in plans):
         return FunctionResult(function, plans, None, (), remarks)
+    signature = signature_of(function)
+    if signature is None:
+        return FunctionResult(function, plans, None, (), (*remarks, _tell_uncalled(function)))
     known = tuple(known_arguments(p, function, file.source.text) for p in plans if p.prepared is not None)
     require_sizes(function, known, options.sizes, file.source)
     try:

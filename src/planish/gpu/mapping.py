@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from planish.core.diagnostic import PlanishError, Remark
 from planish.core.names import take_name
@@ -104,7 +105,7 @@ def map_kernel(kernel: Kernel, fp: Floats = "reassociate", techniques: Sequence[
     _map_block(mapper, mapper.kernel.body)
     body = mapper.kernel.body
     for label, stmts in mapper.made.items():
-        body = exchange(body, label, lambda x, made=stmts: tuple(_unlabelled(y) for y in made))  # type: ignore[misc]
+        body = exchange(body, label, partial(_in_place, tuple(map(_unlabelled, stmts))))
     return Mapped(replace(mapper.kernel, body=body), tuple(mapper.nests), tuple(mapper.remarks), mapper.serial)
 
 
@@ -165,6 +166,11 @@ def _sum_up(mapper: _Mapper, loop: For, program: Program) -> bool:
     mapper.remarks.append(Remark("map-launch", "done", told, loop.span))
     mapper.nests.append(MappedNest(loop.span, made.steps, told, 2, True))
     return True
+
+
+def _in_place(made: tuple[Stmt, ...], _: Node) -> tuple[Stmt, ...]:
+    """What stands for a statement."""
+    return made
 
 
 def _unlabelled(stmt: Stmt) -> Stmt:

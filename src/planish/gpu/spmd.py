@@ -78,7 +78,7 @@ class _Uniform:
     parts: tuple[tuple[_Item, ...], ...]
 
 
-_Item = _Phase | _Uniform | Let
+_Item = _Phase | _Uniform | Let | Barrier
 
 
 def is_bound(stmt: Stmt, kind: str = "") -> bool:
@@ -224,9 +224,9 @@ def _phases(items: Sequence[_Item]) -> Iterator[_Phase]:
 
 def _place(
     items: Sequence[_Item], pending: frozenset[_Phase], conflicts: Conflicts, depth: int
-) -> tuple[list[_Item | Barrier], frozenset[_Phase]]:
+) -> tuple[list[_Item], frozenset[_Phase]]:
     """The items with barriers, and the phases that have run since the last one; `pending` have when they begin."""
-    out: list[_Item | Barrier] = []
+    out: list[_Item] = []
     for item in items:
         match item:
             case _Phase():
@@ -238,13 +238,13 @@ def _place(
             case _Uniform(stmt=For() as loop, parts=(part,)):
                 _, end = _place(part, pending, conflicts, depth)
                 body, end = _place(part, pending | end, conflicts, depth)
-                out.append(_Uniform(loop, (tuple(body),)))  # type: ignore[arg-type]
+                out.append(_Uniform(loop, (tuple(body),)))
                 pending |= end
             case _Uniform():
                 made = [_place(part, pending, conflicts, depth) for part in item.parts]
-                out.append(replace(item, parts=tuple(tuple(x) for x, _ in made)))  # type: ignore[arg-type]
+                out.append(replace(item, parts=tuple(tuple(x) for x, _ in made)))
                 pending |= frozenset(x for _, end in made for x in end)
-            case Let():
+            case Let() | Barrier():
                 out.append(item)
     return out, pending
 
@@ -257,7 +257,7 @@ class _Threads:
     axes: Mapping[str, int]
     private: Mapping[str, Array]
 
-    def uniform(self, item: _Item | Barrier) -> list[Stmt]:
+    def uniform(self, item: _Item) -> list[Stmt]:
         """What all threads run alike."""
         match item:
             case _Phase(stmt=stmt):

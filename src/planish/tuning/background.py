@@ -45,9 +45,8 @@ class BackgroundTuning:
         )  # fmt: skip
         atexit.register(self.stop)
 
-    @property
-    def ended(self) -> bool:
-        """Whether it has come to its end."""
+    def has_ended(self) -> bool:
+        """Whether it has come to its end; what it was given is removed then."""
         if self._process.poll() is None:
             return False
         self._folder.cleanup()
@@ -58,7 +57,7 @@ class BackgroundTuning:
         """Waits for its end, for some seconds at most; whether it has ended."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(seconds)
-        return self.ended
+        return self.has_ended()
 
     def stop(self) -> None:
         """Ends it; all its trials so far are kept."""
@@ -67,4 +66,4 @@ class BackgroundTuning:
                 with suppress(ProcessLookupError):
                     os.killpg(self._process.pid, number)
                 self.wait(_GRACE)
-        self.ended  # noqa: B018
+        self.has_ended()

@@ -11,7 +11,7 @@ from planish.tuning.background import BackgroundTuning
 def test_it_calls_a_function_with_a_request(tmp_path: Path) -> None:
     path = tmp_path / "made"
     beside = BackgroundTuning("os:mkdir", str(path))
-    assert beside.wait(60.0) and beside.ended and path.is_dir()
+    assert beside.wait(60.0) and beside.has_ended() and path.is_dir()
 
 
 def test_what_fails_is_over() -> None:
@@ -20,8 +20,8 @@ def test_what_fails_is_over() -> None:
 
 def test_it_ends_when_it_is_stopped() -> None:
     beside = BackgroundTuning("time:sleep", 600)
-    assert not beside.ended
+    assert not beside.has_ended()
     began = time.monotonic()
     beside.stop()
-    assert beside.ended and time.monotonic() - began < 30.0
+    assert beside.has_ended() and time.monotonic() - began < 30.0
     beside.stop()

@@ -112,10 +112,10 @@ def emit_kernel(
         flat={x.name: x.shape for x in arrays if len(x.shape) > 1},
     )  # fmt: skip
     parameters = [f"int {spelt[x]}" for x in sizes]
-    parameters += [f"{_type(x.type)} {spelt[x.name]}" for x in scalars]
+    parameters += [f"{c_type(x.type)} {spelt[x.name]}" for x in scalars]
     for x in arrays:
         constant = "" if x.name in stored else "const "
-        parameters.append(f"{dialect.pointer}{constant}{_type(x.type)} *{dialect.restrict} {spelt[x.name]}")
+        parameters.append(f"{dialect.pointer}{constant}{c_type(x.type)} *{dialect.restrict} {spelt[x.name]}")
     axes = {name: axis for (name, _), axis in zip(launch.block, "xyz", strict=False)}
     head = dialect.head.format(threads=prod(n for _, n in launch.block))
     writer = _Writer(dialect)
@@ -129,10 +129,6 @@ def emit_kernel(
     writer.block(launch.body, context, "  ")
     text = "\n".join([*write_head(f"{head} {name}", parameters), "{", *writer.lines, "}", ""])
     return DeviceKernel(name, text, (*sizes, *(x.name for x in scalars), *(x.name for x in arrays)))
-
-
-def _type(type: Type) -> str:
-    return c_type(type)
 
 
 def _within(context: EmitContext, name: str, reach: tuple[int, int]) -> EmitContext:
@@ -173,7 +169,7 @@ class _Writer:
                 return replace(context, cells=context.cells - {array.name})
             case Let(var=var, value=value):
                 type = type_of(value)
-                kind = "int" if type == INDEX else _type(type)
+                kind = "int" if type == INDEX else c_type(type)
                 shown = value if type == INDEX else _wide(value, context)
                 self.lines.append(f"{indent}const {kind} {context.names[var]} = {emit_expr(shown, context)};")
                 if type == INDEX:
@@ -212,9 +208,9 @@ class _Writer:
         name = context.names[array.name]
         if array.memory == "table":
             values = ", ".join(literal(Const(x, array.type))[0] for x in array.values)
-            return f"const {_type(array.type)} {name}{rows} = {{{values}}};"
+            return f"const {c_type(array.type)} {name}{rows} = {{{values}}};"
         shared = f"{self.dialect.shared} " if array.memory == "shared" else ""
-        return f"{shared}{_type(array.type)} {name}{rows};"
+        return f"{shared}{c_type(array.type)} {name}{rows};"
 
 
 def _is_short(loop: For) -> bool:
