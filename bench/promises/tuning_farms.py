@@ -239,9 +239,3 @@ def _lost(local: WaitingRun, found: WaitingRun) -> int:
     """How many trials are not those of the other run."""
     return len(set(local.points) ^ set(found.points))
 
-
-
-if __name__ == "__main__":
-    for item in examine("--quick" in sys.argv):
-        print(item, flush=True)
-    print(Path(__file__).name, "done")

@@ -21,19 +21,15 @@ from typing import Any
 from bench.sweeps.recorded_pieces import read_record
 from bench.sweeps.waiting_pieces import SETUP, ratio_of, run_waiting
 from planish.core.cache import key
-from planish.run.toolchains.toolchain import Compiler
-from planish.target.load import load_target
 from planish.tuning.farm.farm import FarmPiece
 from planish.tuning.farm.nest_run import PointFunctions
 from planish.tuning.farm.simulated_farm import SimulatedFarm, SimulatedWorker
 from planish.tuning.measurement import Measurement
 from planish.tuning.points.built_point import BuiltPoint
-from planish.tuning.points.site import BuildMachine
 from planish.tuning.store.trial_store import TrialStore
 
 SCHEDULER, COMMIT = 1e-3, 5e-3
 """Seconds of a scheduler for a piece, and of a disk for a commit; see `bench.sweeps.tuning_limits`."""
-ONE_KIND = BuildMachine(load_target("generic"), Compiler("gcc", "gcc", "12", Path("gcc"), "0"), "0", "simulated", 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +66,7 @@ def simulate(
                 return Measurement("ok", 1e-3 * found, 1e-3, (1e-3 * found,) * 8), drawn.choice(record.races)
 
     crowd = [_worker(f"w{x}", rng, ill, nests * trials * 3.0 / workers) for x in range(workers)]
-    farm = _Farm(crowd, do, ONE_KIND, scheduler, charged=True, seed=seed)
+    farm = _Farm(crowd, do, scheduler=scheduler, charged=True, seed=seed)
     farm.commit = commit
     # The wait for the disk is the simulation's: the file itself is in memory where that can be.
     memory = "/dev/shm" if Path("/dev/shm").is_dir() else None

@@ -64,6 +64,7 @@ from planish.tuning.store.trial_store import TrialStore
 from planish.vliw.description import is_machine
 
 DEFAULT_FOLDER = Path("planish-out")
+BUDGET = "60s"
 NOTHING = ("E0104", "E0105", "E0108", "E0203")
 """What is no error in a file that was found in a folder: it has no such function, no loop, nothing, or no function."""
 ProjectFiles = Annotated[
@@ -151,7 +152,7 @@ def build(
     budget: Annotated[
         str, typer.Option("--budget", metavar="60s|N", help="--tune: a time or trials, for all nests together.",
                           callback=check_budget)
-    ] = "60s",
+    ] = BUDGET,
     profile: Annotated[
         str | None,
         typer.Option("--profile", metavar="FILE", help="--tune: functions' shares of the time.", show_default=False),
@@ -184,6 +185,13 @@ def build(
         blas=check_name(blas) if blas is not None else None, ilp64=ilp64, raising=raising,
         choices=() if replay is None else read_record(read_input(replay, "a record of tuning").source),
     )  # fmt: skip
+    untimed = is_machine(target) or is_device(target)
+    asked = {"--tune": tune and untimed} if tune else {
+        "--budget": budget != BUDGET, "--profile": profile, "--cluster": cluster, "--jobs": jobs, "--workers": workers
+    }  # fmt: skip
+    for name in (x for x, given in asked.items() if given):
+        where = f"for {target}, which is not tuned" if tune else "without --tune"
+        raise PlanishError(Diagnostic("E0113", f"{name} is of no use {where}", help="leave it out"))
     project = list_files(files, output)
     names = [x.name for x in project]
     if is_machine(target):

@@ -39,6 +39,7 @@ CODES = {
     "E0110": Code("a function cannot be called with the sizes of --size", "give sizes that its declarations allow"),
     "E0111": Code("a folder, or a compilation database, without C files", "name the files, or a folder that has some"),
     "E0112": Code("a file is no compilation database", "write it with CMake, Bear or Meson: compile_commands.json"),
+    "E0113": Code("an option of tuning where nothing is tuned", "give --tune, or leave it out"),
     "E0120": Code("a function cannot be called from Python", "use numbers and pointers to them"),
     "E0121": Code("several functions, and none was chosen", 'choose one with function="…"'),
     "E0122": Code("code for another processor cannot be called here", "build it with `planish build --target …`"),

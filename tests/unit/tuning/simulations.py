@@ -5,24 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 from math import inf, log2
-from pathlib import Path
 from random import Random
 from typing import Any
 
 from planish.core.cache import key
 from planish.core.span import Source
 from planish.options import Options
-from planish.run.toolchains.toolchain import Compiler
 from planish.schedule.arguments import Point, TuningArgument, TuningArguments
-from planish.target.load import load_target
 from planish.tuning.farm.coordinator import PlannedRun
 from planish.tuning.farm.farm import FarmPiece
 from planish.tuning.farm.nest_run import NestRun
-from planish.tuning.farm.simulated_farm import SimulatedFarm, SimulatedWorker
+from planish.tuning.farm.simulated_farm import SIMULATED, SimulatedFarm, SimulatedWorker
 from planish.tuning.farm.trial_batch import TrialBatch
 from planish.tuning.measurement import Measurement
 from planish.tuning.points.built_point import BuiltPoint, RaceSetup
-from planish.tuning.points.site import BuildMachine, TuningSite
+from planish.tuning.points.site import TuningSite
 from planish.tuning.searches.registry import make_search
 from planish.tuning.spaces.search_space import SearchSpace
 from planish.tuning.store.trial_store import TrialStore
@@ -31,7 +28,6 @@ from planish.tuning.tuner import Tuner, TuningBudget
 
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
 SPACE = SearchSpace({"a": TuningArguments(tuple(TuningArgument(x, SIZES, 1) for x in ("t", "u", "v")))})
-MACHINE = BuildMachine(load_target("generic"), Compiler("gcc", "gcc", "12", Path("gcc"), "0"), "0", "here", 2)
 SETUP = RaceSetup(None, ())  # type: ignore[arg-type]
 
 
@@ -61,7 +57,7 @@ class Simulation(SimulatedFarm):
 
     def __init__(self, workers: Sequence[SimulatedWorker], **rest: Any) -> None:
         self.points: dict[int, Point] = {}
-        super().__init__(workers, self._make, MACHINE, **rest)
+        super().__init__(workers, self._make, **rest)
 
     def _make(self, piece: FarmPiece, rng: Random) -> tuple[Any, float]:
         value, seconds = do(piece, rng, {})
@@ -92,7 +88,7 @@ def _begin(
         clock=farm.now, now=lambda: "2030-01-01", session="s",
     )  # fmt: skip
     tuner.begin(make_search(search, SPACE, number), budget or TuningBudget(trials=trials))
-    return NestRun(tuner, TuningSite(Source("a.c", ""), Options(), number), MACHINE.kind, weight)
+    return NestRun(tuner, TuningSite(Source("a.c", ""), Options(), number), SIMULATED.kind, weight)
 
 
 def points_of(store: TrialStore) -> list[tuple[str, int, Point, str]]:

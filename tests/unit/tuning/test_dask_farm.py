@@ -102,6 +102,8 @@ def test_pieces_go_where_they_may_and_results_stay_there(farm: Any) -> None:
     farm.submit(FarmPiece(3, abs, (-5,), kind=kind, avoid=frozenset((quiet,))))
     found = _answers(farm, 2)
     assert found[2].value == 7 and found[2].worker == quiet and found[3].worker != quiet
+    farm.submit(FarmPiece(1, abs, (-4,), summary=str))
+    assert _answers(farm, 1)[1].value == "4", "a number that was there before is another piece"
     farm.release(1)
 
 

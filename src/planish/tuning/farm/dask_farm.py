@@ -14,6 +14,7 @@ import pickle
 import queue
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -33,6 +34,8 @@ RETURN = 600.0
 """Seconds in which a scheduler that is gone may come back."""
 LOOK = 2.0
 """Seconds between looks at which workers there are."""
+LOSSES = 3
+"""So often a result may be lost on its way from a worker."""
 TIMING = "timing"
 """The resource that quiet workers declare."""
 
@@ -46,6 +49,7 @@ class DaskFarm:
         self._futures: dict[int, Any] = {}
         self._asked: dict[int, Any] = {}
         self._answered: set[int] = set()
+        self._lost: Counter[int] = Counter()
         self._allowed: dict[int, frozenset[str]] = {}
         self._sites: dict[bytes, Any] = {}
         self._done: queue.Queue[tuple[int, Any]] = queue.Queue()
@@ -71,7 +75,8 @@ class DaskFarm:
         return tuple(x for x in self._machines.values() if isinstance(x, PlanishError))
 
     def submit(self, piece: FarmPiece) -> None:
-        """Makes a task of a piece."""
+        """Makes a task of a piece; another one that had its number is forgotten."""
+        self.release(piece.number)
         self._pieces[piece.number] = piece
         self._send(piece)
 
@@ -100,6 +105,7 @@ class DaskFarm:
         self._pieces.pop(number, None)
         self._answered.discard(number)
         self._allowed.pop(number, None)
+        self._lost.pop(number, None)
         for kept in (self._futures, self._asked):
             future = kept.pop(number, None)
             if future is not None:
@@ -205,8 +211,12 @@ class DaskFarm:
             return None
         try:
             found: FarmAnswer = future.result(timeout=PATIENCE)
-        except Exception:
+        except Exception as error:
             self._asked.pop(number, None)
+            self._lost[number] += 1
+            if self._lost[number] >= LOSSES:
+                message = f"its result does not arrive: {type(error).__name__}: {error}"
+                return FarmAnswer(number, "died", message=message.splitlines()[0])
             self._send(piece)  # it was lost on the way
             return None
         return replace(found, number=number)

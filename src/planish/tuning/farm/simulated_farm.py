@@ -18,14 +18,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from math import inf
+from pathlib import Path
 from random import Random
 from typing import Any
 
+from planish.run.toolchains.toolchain import Compiler
+from planish.target.load import load_target
 from planish.tuning.farm.farm import FarmAnswer, FarmPiece, FarmWorker
 from planish.tuning.points.site import BuildMachine
 
 Do = Callable[[FarmPiece, Random], tuple[Any, float]]
 """The result of a piece, and the seconds that it takes on a worker of the usual speed."""
+SIMULATED = BuildMachine(load_target("generic"), Compiler("cc", "gcc", "0", Path("cc"), ""), "", "simulated", 1)
+"""What all workers say that they are."""
 DETECTED = 30.0
 """Seconds until the death of a worker is noticed."""
 
@@ -48,7 +53,7 @@ class SimulatedFarm:
     how many pieces were."""
 
     def __init__(
-        self, workers: Sequence[SimulatedWorker], do: Do, machine: BuildMachine | None = None, scheduler: float = 0.0,
+        self, workers: Sequence[SimulatedWorker], do: Do, machine: BuildMachine = SIMULATED, scheduler: float = 0.0,
         charged: bool = False, seed: int = 1,
     ) -> None:  # fmt: skip
         self._simulated = {x.name: x for x in workers}
@@ -127,7 +132,7 @@ class SimulatedFarm:
 
     def _list(self) -> tuple[FarmWorker, ...]:
         return tuple(
-            FarmWorker(x.name, self._machine, 1, x.timing, x.building)  # type: ignore[arg-type]
+            FarmWorker(x.name, self._machine, 1, x.timing, x.building)
             for x in self._simulated.values() if x.name not in self._dead
         )  # fmt: skip
 
