@@ -39,14 +39,16 @@ _NARROW = 32
 class Accumulator:
     """How a cell is updated: each strip that is on its way at once has an array of accumulators, whose lane q has the
     iterations of all `groups`, each q times its length further. `instruction` does a strip, `joining` makes one of the
-    arrays; `most`: how many strips may be added up before a lane wraps around, `row`: how many iterations before a cell
-    of a row's own would, 0 where that does not matter."""
+    arrays, each of `halving` half as many lanes of what is left, in an array; `most`: how many strips may
+    be added up before a lane wraps around, `row`: how many iterations before a cell of a row's own would, 0 where that
+    does not matter."""
 
     update: AccumulatedCell
     arrays: tuple[Array, ...]
     groups: tuple[tuple[int, ...], ...]
     instruction: str = ""
     joining: str = ""
+    halving: tuple[tuple[Array, str], ...] = ()
     most: int = 0
     row: int = 0
 
@@ -84,6 +86,15 @@ class Accumulator:
         total = self.joined([Load(x.name, (at,), x.type) for x in self.arrays])
         body = Block((Assign(self.array.name, (at,), total),))
         return For(lane, index(0), index(self.lanes), 1, body, LoopFacts(instruction=self.joining))
+
+    def halve(self, lane: str, whole: Array, half: Array, instruction: str = "") -> For:
+        """The loop over lanes that makes half as many of an array of them, in another."""
+        (count,) = half.shape
+        assert count is not None
+        at = Var(lane, INDEX)
+        total = self.joined([Load(whole.name, (x,), whole.type) for x in (at, add(at, count))])
+        body = Block((Assign(half.name, (at,), total),))
+        return For(lane, index(0), count, 1, body, LoopFacts(instruction=instruction))
 
     def joined(self, values: Sequence[Expr]) -> Expr:
         """Values as one."""
@@ -251,12 +262,18 @@ class _Reduction:
         lanes, op = wide or x.array, x.update.op
         if wide is None:
             yield from self.joined(x)
+            for half, instruction in x.halving:
+                yield Alloc(half)
+                yield x.halve(lane, lanes, half, instruction)
+                lanes = half
         total = Array(f"{x.array.name}_total", lanes.type, memory="register")
         yield Alloc(total)
         yield Assign(total.name, (), as_type(x.first, lanes.type))
+        (left,) = lanes.shape
+        assert left is not None
         # Compilers add registers up in registers where they see a plain loop over as many lanes.
         body = Block((Reduce(total.name, (), op, Load(lanes.name, (Var(lane, INDEX),), lanes.type)),))
-        yield For(lane, index(0), index(x.lanes), 1, body, LoopFacts(simd=self.counted))
+        yield For(lane, index(0), left, 1, body, LoopFacts(simd=self.counted))
         assert op in ("add", "min", "max")
         wrapping = Type("uint", cell.type.bits) if op == "add" else cell.type
         value = Binary(op, as_type(cell, wrapping), as_type(Load(total.name, (), lanes.type), wrapping))

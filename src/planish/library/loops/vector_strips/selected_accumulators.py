@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from planish.core.names import take_name
@@ -90,7 +91,8 @@ def select_accumulation(found: AccumulatedLoop, kernel: Kernel, registers: Vecto
     count = max(1, _CHAINS // sum(x.registers_of(y) for x, y in zip(updating, chosen, strict=True)))
     for at, (x, y) in enumerate(zip(updating, chosen, strict=True)):
         chosen[at], joining = x.joined(y, count)
-        made += joining
+        chosen[at], halving = x.halved(chosen[at])
+        made += (*joining, *halving)
     storing = ""
     if found.stored:
         loop = found.lane_loop(found.stored, found.loop.lower, lanes)
@@ -215,6 +217,22 @@ class _Selection:
         joining = select_strip(loop, arrays, self.registers)
         _expect(joining.instruction, loop, arrays)
         return replace(update, joining=joining.instruction.name), (joining,)
+
+    def halved(self, update: Accumulator) -> tuple[Accumulator, tuple[Selected, ...]]:
+        """The accumulators with the instructions that fold their lanes, as long as there are registers as narrow."""
+        made: list[Selected] = []
+        halving: list[tuple[Array, str]] = []
+        lane, whole = self.found.nest.fresh(f"{self.found.loop.var}_lane"), update.array
+        taken = {*self.found.nest.taken, *(x.name for x in update.arrays)}
+        with suppress(NoCover):
+            while (lanes := update.lanes >> (len(made) + 1)) * whole.type.bits >= min(self.registers.widths):
+                half = replace(whole, name=take_name(f"{update.array.name}_half", taken), shape=(index(lanes),))
+                loop, arrays = update.halve(lane, whole, half), {x.name: x for x in (whole, half)}
+                made.append(select_strip(loop, arrays, self.registers))
+                _expect(made[-1].instruction, loop, arrays)
+                halving.append((half, made[-1].instruction.name))
+                whole = half
+        return replace(update, halving=tuple(halving)), tuple(made[: len(halving)])
 
 
 def _expect(instruction: Instruction, loop: For, arrays: Mapping[str, Array]) -> None:
