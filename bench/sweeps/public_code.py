@@ -44,6 +44,7 @@ LARGEST = 400_000
 """Bytes; larger files are tables."""
 _FOLDERS = 60
 """So many folders with headers of a base are searched."""
+_STANDARD = ("stdint.h", "stddef.h", "limits.h", "string.h", "stdlib.h", "inttypes.h")
 _LOOPS = frozenset({"for", "while"})
 _PLAIN = frozenset({
     "a", "an", "and", "array", "as", "be", "break", "by", "call", "condition", "data", "from", "goto", "here", "holds",
@@ -148,9 +149,10 @@ def files_of(base: Path, most: int) -> list[Path]:
 
 
 def header_folders(base: Path) -> list[Path]:
-    """The folders of a base that have headers, those that lie less deep first."""
+    """The folders of a base that have headers, those that lie less deep first; none that has its own headers of C's
+    library, which are for other compilers."""
     folders = {x.parent for x in base.rglob("*.h")} | {x.parent.parent for x in base.rglob("*.h")}
-    inside = [x for x in folders if x.is_relative_to(base)]
+    inside = [x for x in folders if x.is_relative_to(base) and not any((x / name).exists() for name in _STANDARD)]
     return sorted(inside, key=lambda x: (len(x.parts), str(x)))[:_FOLDERS]
 
 

@@ -69,9 +69,16 @@ def test_the_signature_names_values_and_arrays() -> None:
 
 
 def test_a_function_whose_parameters_are_not_known_has_no_signature() -> None:
-    text = "void f(n, x) int n; double *x; { for (int i = 0; i < n; i++) x[i] = 0; }"
+    text = "void f(n, by, x) int n; float by; double *x; { for (int i = 0; i < n; i++) x[i] = by; }"
     function = known_of(text)[0]
     assert signature_of(function) is None and "before 1989" in why_not(function)
+
+
+def test_an_old_definition_whose_parameters_are_passed_as_they_are_has_a_signature() -> None:
+    text = "void f(x, n) double *x; { for (int i = 0; i < n; i++) x[i] = 0; }"
+    signature = signature_of(known_of(text)[0])
+    assert signature is not None
+    assert signature.parameters == (Parameter("x", F64, "array"), Parameter("n", I32, "value"))
 
 
 def test_sizes_lie_apart_once_that_matters() -> None:

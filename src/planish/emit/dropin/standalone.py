@@ -89,7 +89,7 @@ def _interface(prototypes: Sequence[str]) -> HeaderInterface:
     names = (*NAMED_BY_HEADERS, "_Float16")
     text = "".join(f"typedef int {x};\n" for x in sorted(names))
     text += "\n".join(f"{x.rstrip(';')} {{ }}" for x in prototypes)
-    return find_interface(CParser().parse(text, "plain.c"), Source("plain.c", text), "", {})
+    return find_interface(CParser().parse(text, "plain.c"), Source("plain.c", text), "", {}, {})
 
 
 def _function(kernel: Kernel, name: str, text: str, start: int) -> CFunction:

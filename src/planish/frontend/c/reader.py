@@ -30,6 +30,7 @@ from planish.frontend.c.text.attributes import mark_attributes
 from planish.frontend.c.text.expansion import MacroExpansion, MarkedText, lines_of, mark_names, scan_expanded
 from planish.frontend.c.text.extent import ColumnMap, Item, UnreadableText, columns, match_items, scan_body
 from planish.frontend.c.text.lexer import Tokens, tokenize
+from planish.frontend.c.text.old_definitions import declare_parameters, is_promoted
 from planish.frontend.c.text.preprocess import STUBS, preprocess
 from planish.frontend.c.text.syntax import main_lines, parse_c
 from planish.frontend.c.translate.regions import Search, search
@@ -65,6 +66,7 @@ def _read(source: Source, defines: Sequence[str], include_dirs: Sequence[Path], 
     flags = [*(f"-I{x}" for x in places), *(f"-D{x}" for x in defines)]
     tree = parse_c(ready.text, source, flags)
     mark_attributes(tree.ast, source)
+    declare_parameters(tree.ast)
     tokens = tokenize(source.text)
     lines = main_lines(ready.text, source.name)
     active = frozenset(number for number, text in lines if text.strip())
@@ -91,7 +93,7 @@ def _read(source: Source, defines: Sequence[str], include_dirs: Sequence[Path], 
     if not functions:
         where, advice = source.point(1), "give a file with a kernel"
         raise PlanishError(Diagnostic("E0203", "the file defines no function", where, advice), source)
-    interface = find_interface(tree.ast, source, ready.text, scope.constants)
+    interface = find_interface(tree.ast, source, ready.text, scope.constants, scope.typedefs)
     return CFile(source, tuple(functions), tuple(remarks), ready.text, interface=interface, missing=ready.missing)
 
 
@@ -173,7 +175,7 @@ def _read_function(node: c_ast.FuncDef, reading: _Reading) -> CFunction:
         body.start if body is not None else 0,
         body.end if body is not None else 0,
         forms.of_result(node.decl.type.type),
-        uncallable=_uncallable(node),
+        uncallable=_uncallable(node, bound),
     )
 
 
@@ -223,10 +225,10 @@ def _declared_parameters(node: c_ast.FuncDef) -> list[c_ast.Decl]:
     return [x for x in (arguments.params if arguments is not None else []) if isinstance(x, c_ast.Decl)]
 
 
-def _uncallable(node: c_ast.FuncDef) -> str:
+def _uncallable(node: c_ast.FuncDef, bound: BoundNames) -> str:
     """Why a function cannot be called from outside, or ""."""
     arguments = node.decl.type.args.params if node.decl.type.args is not None else []
-    if any(isinstance(x, c_ast.ID) for x in arguments):
+    if is_promoted(node, bound.typedefs):
         return "its parameters are declared behind the parentheses, as in C before 1989"
     named = (x for x in arguments if isinstance(x, c_ast.Typename))
     if any(not isinstance(x.type.type, c_ast.IdentifierType) or x.type.type.names != ["void"] for x in named):

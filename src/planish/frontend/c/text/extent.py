@@ -65,12 +65,24 @@ def find_body(kept: Sequence[Lexeme], name: str, line: int) -> int:
     Raises UnreadableText."""
     candidates = [n for n, t in enumerate(kept) if t.text == name and n + 1 < len(kept) and kept[n + 1].text == "("]
     for n in sorted(candidates, key=lambda n: abs(kept[n].line - line)):
-        after = balanced(kept, n + 1)
+        behind = after = balanced(kept, n + 1)
         while after < len(kept) and kept[after].text not in ("{", ";", ",", ")", "}", "="):
             after = balanced(kept, after) if kept[after].text == "(" else after + 1
         if after < len(kept) and kept[after].text == "{":
             return after
+        if (after := _behind_declarations(kept, behind)) > behind:
+            return after
     raise UnreadableText(f"the body of {name} is not in the text as written")
+
+
+def _behind_declarations(kept: Sequence[Lexeme], at: int) -> int:
+    """The position of the brace behind declarations of parameters, as C before 1989 has them; `at` where it is not such
+    a function."""
+    after = at
+    while after < len(kept) and (kept[after].text.isidentifier() or kept[after].text in ("*", "(", "[", ",", ";")):
+        after = balanced(kept, after) if kept[after].text in ("(", "[") else after + 1
+    ends = after < len(kept) and kept[after].text == "{" and kept[after - 1].text == ";"
+    return after if ends and at < len(kept) and kept[at].text.isidentifier() else at
 
 
 def active_tokens(tokens: Tokens, active: frozenset[int]) -> list[CToken]:

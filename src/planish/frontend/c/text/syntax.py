@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -34,6 +35,7 @@ _MOST_PARSED = 12_000_000
 _MOST_DROPPED = 32
 _MOST_CALLS = 20_000
 """Calls of the parser within each other."""
+_BEHIND = 1 << 60
 _Part = tuple[int, int, int]
 """Start, end and physical line of a part of the text."""
 
@@ -75,8 +77,8 @@ class _Failure:
 
     @property
     def position(self) -> tuple[int, int]:
-        """How far the parser came."""
-        return self.physical, self.span.column
+        """How far the parser came; faults without a place are found behind all that have one."""
+        return self.physical or _BEHIND, self.span.column
 
 
 def parse_c(text: str, source: Source, flags: Sequence[str] = ()) -> Tree:
@@ -317,17 +319,27 @@ def _type_candidates(text: str, failure: _Failure, unknown: list[str]) -> list[s
 
 
 def _likely_types(text: str) -> list[str]:
-    """Names directly before a name at the start of a declaration or parameter, which no typedef introduces."""
+    """Names directly before a name at the start of a declaration or parameter, which no typedef introduces; outside of
+    functions, those before a `*` and a name as well."""
     tokens = tokenize(text).tokens
+    bodies = _function_bodies(text)
     known = set(re.findall(r"\btypedef\b[^;{]*?(?:\{[^}]*\}[^;]*?)?\b(\w+)\s*(?:\[[^\]]*\]\s*)*;", text))
     out: list[str] = []
     for before, here, after in zip(tokens, tokens[1:], tokens[2:], strict=False):
         starts = before.text in ("(", ",", ";", "{", "}", "const", "static", "extern", "inline", "register")
-        if starts and _NAME.fullmatch(here.text) and _NAME.fullmatch(after.text):
-            if here.text not in _WORDS and here.text not in known and here.text not in out:
-                if after.text not in _WORDS or after.text in ("const", "restrict"):
-                    out.append(here.text)
+        if not starts or not _NAME.fullmatch(here.text) or here.text in _WORDS or here.text in known:
+            continue
+        named = _NAME.fullmatch(after.text) and (after.text not in _WORDS or after.text in ("const", "restrict"))
+        pointed = after.text == "*" and not _is_within(bodies, here.start)
+        if (named or pointed) and here.text not in out:
+            out.append(here.text)
     return out
+
+
+def _is_within(bodies: Sequence[_Part], place: int) -> bool:
+    """Whether a place lies in one of the bodies, which are in their order."""
+    at = bisect_right(bodies, place, key=lambda x: x[0])
+    return at > 0 and place < bodies[at - 1][1]
 
 
 def _column(text: str, token: CToken) -> int:
@@ -354,11 +366,13 @@ def _function_bodies(text: str) -> list[_Part]:
 
 
 def _blank(text: str, bodies: list[_Part]) -> str:
-    """The text with the content of these bodies removed, lines kept."""
-    for start, end, _ in sorted(bodies, reverse=True):
-        inside = "\n".join(line if line.startswith("#") else "" for line in text[start:end].split("\n"))
-        text = text[:start] + inside + text[end:]
-    return text
+    """The text with spaces in the place of the content of these bodies: lines and places stay."""
+    out, done = [], 0
+    for start, end, _ in sorted(bodies):
+        lines = text[start:end].split("\n")
+        out += [text[done:start], "\n".join(x if x.startswith("#") else " " * len(x) for x in lines)]
+        done = end
+    return "".join((*out, text[done:]))
 
 
 def _is_taken(source: Source, flags: Sequence[str]) -> bool:

@@ -2,7 +2,7 @@
 
 >>> from planish.frontend.c.text.syntax import parse_c
 >>> tree = parse_c("void f(int n, double a[n][n], double *restrict b) { }", Source("f.c", "")).ast
->>> found = find_interface(tree, Source("f.c", ""), "", {})
+>>> found = find_interface(tree, Source("f.c", ""), "", {}, {})
 >>> found.prototypes[0].text
 'void f(int n, double a[n][n], double * restrict b)'
 >>> found.prototypes[0].cplusplus
@@ -20,10 +20,11 @@ from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
 from planish.core.span import Source
+from planish.frontend.c.text.old_definitions import is_promoted
 from planish.frontend.c.text.syntax import UNKNOWN, main_lines
 from planish.frontend.c.translation_unit import HeaderInterface, Prototype, TypeText
 from planish.frontend.c.types.constants import fold, walk_tree
-from planish.frontend.c.types.declarations import NAMED_BY_HEADERS, OWN_TYPES
+from planish.frontend.c.types.declarations import NAMED_BY_HEADERS, OWN_TYPES, CType
 from planish.frontend.c.types.records import tag_of, walk_outside
 from planish.frontend.c.types.type_definitions import (
     TypeDefinition,
@@ -56,9 +57,11 @@ _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(<([^>\n]+)>|"([^"\n]+)")', r
 
 
 def find_interface(
-    tree: c_ast.FileAST, source: Source, preprocessed: str, constants: Mapping[str, int]
-) -> HeaderInterface:
-    """The interface of the functions of a file that others may call; `constants` are its enumerators."""
+    tree: c_ast.FileAST, source: Source, preprocessed: str, constants: Mapping[str, int],
+    typedefs: Mapping[str, CType],
+) -> HeaderInterface:  # fmt: skip
+    """The interface of the functions of a file that others may call; `constants` are its enumerators, `typedefs` its
+    names of types."""
     finder = _Finder(source, preprocessed, dict(constants))
     finder.note(tree)
     prototypes, left_out = [], []
@@ -67,6 +70,9 @@ def find_interface(
             continue
         words = {*(node.decl.storage or ()), *(node.decl.funcspec or ())}
         if "static" in words or node.decl.name == "main" or ("inline" in words and "extern" not in words):
+            continue
+        if is_promoted(node, typedefs):
+            left_out.append((node.decl.name, "it is defined as before 1989, and what calls pass is promoted"))
             continue
         try:
             prototypes.append(finder.prototype(node))
@@ -111,7 +117,7 @@ class _Finder:
         """The declaration of a function. Raises UndeclarableError."""
         decl = copy.deepcopy(node.decl)
         decl.storage, decl.funcspec = [], []
-        decl.type.args = _parameters(node, decl)
+        decl.type.args = _parameters(decl)
         if any(map(is_defining, walk_tree(decl))):
             raise UndeclarableError("its own declaration defines a type")
         own = {x.name for x in decl.type.args.params if isinstance(x, c_ast.Decl)}
@@ -290,13 +296,9 @@ def _rename(node: c_ast.Decl, name: str) -> None:
     node.name = part.declname = name
 
 
-def _parameters(node: c_ast.FuncDef, decl: c_ast.Decl) -> c_ast.ParamList:
-    """The parameters, of which there are none where nothing is said, and which old definitions declare further down."""
-    given = decl.type.args.params if decl.type.args is not None else []
-    later = {x.name: x for x in node.param_decls or []}
-    params = [copy.deepcopy(later.get(x.name)) if isinstance(x, c_ast.ID) else x for x in given]
-    if any(x is None for x in params):
-        raise UndeclarableError("a parameter has no type")
+def _parameters(decl: c_ast.Decl) -> c_ast.ParamList:
+    """The parameters, of which there are none where nothing is said."""
+    params = decl.type.args.params if decl.type.args is not None else []
     nothing = c_ast.Typename(None, [], None, c_ast.TypeDecl(None, [], None, c_ast.IdentifierType(["void"])))
     return c_ast.ParamList(params or [nothing])
 

@@ -1,0 +1,34 @@
+"""Files that need unknown types, or that have parts in other dialects, are read but for these parts."""
+
+from __future__ import annotations
+
+import pytest
+
+from planish.core.span import Source
+from planish.frontend.c.reader import read_c
+
+NEST = "void f(int n, int *a) { for (int i = 0; i < n; i++) a[i] = i; }\n"
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "typedef struct { long at; strange *next; } link;\nextern int put(link *x, other *y);\n",
+        "int first(const rare_t *a, rare_t *b);\nstatic void g(stage *s, queue *q) { s->at = q->at; }\n",
+        "extern void *find(const void *, known *, seldom, int (*)(const void *));\n",
+    ],
+)
+def test_types_that_no_header_declares_do_not_hide_nests(before: str) -> None:
+    assert len(read_c(Source("f.c", before + NEST)).function("f").regions) == 1
+
+
+def test_declarations_that_are_left_out_leave_others_where_they_are() -> None:
+    strange = "static int many[8] = { [0 ... 3] = 1 };\n"
+    text = "".join(f"{strange}{NEST}".replace("many", f"x{n}").replace("f(", f"f{n}(") for n in range(3))
+    file = read_c(Source("f.c", text))
+    assert [len(x.regions) for x in file.functions] == [1, 1, 1]
+
+
+def test_formats_of_fixed_widths_are_known() -> None:
+    text = "#include <inttypes.h>\n#include <stdio.h>\nvoid g(int64_t x) { printf(\"%\" PRId64 \"\\n\", x); }\n"
+    assert len(read_c(Source("f.c", text + NEST)).function("f").regions) == 1
