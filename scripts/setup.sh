@@ -45,6 +45,9 @@ case $(uname -m) in aarch64 | arm64) ;; *)
             || say "skipped gcc-aarch64-linux-gnu and qemu-user (make and check code for Arm): install them by hand for that"
     fi ;;
 esac
+[ -e /usr/include/CL/cl.h ] && ls /etc/OpenCL/vendors/*.icd >/dev/null 2>&1 \
+    || { say "installing pocl-opencl-icd, ocl-icd-opencl-dev (run kernels of OpenCL on the processor)"; apt_install pocl-opencl-icd ocl-icd-opencl-dev; } \
+    || say "skipped pocl-opencl-icd, ocl-icd-opencl-dev (run kernels of OpenCL on the processor): install them by hand for that"
 library() { ldconfig -p 2>/dev/null | grep -q "$1\.so"; }
 for name in openblas openblas64; do
     library "lib$name" || { say "installing lib$name-dev (runs what is raised to calls of a BLAS)"; apt_install "lib$name-dev"; } \

@@ -24,7 +24,7 @@ from planish.core.span import Source
 from planish.emit.c.element_types import declared_type
 from planish.emit.c.function_head import write_head
 from planish.emit.device.dialect import DIALECTS
-from planish.emit.device.host_text import file_text
+from planish.emit.device.files import DeviceFiles, device_files
 from planish.emit.dropin.replacement import Replacement, call_instead, name_of
 from planish.frontend.c.translation_unit import CFile, CFunction
 from planish.ir.traverse import stored_arrays
@@ -32,6 +32,7 @@ from planish.options import Options
 from planish.run.calls.signature import CallCase
 from planish.run.devices.emulator import ORDERS, compile_emulated
 from planish.run.devices.nvcc import KernelUsage, compile_cubin, find_nvcc
+from planish.run.devices.opencl import OpenClDevice, compile_for_opencl
 from planish.run.sizes.call_sizes import (
     KnownSizes,
     check_cases,
@@ -52,16 +53,26 @@ MOST_INSTANCES = 30_000_000
 """The most statements that run in such a call: the emulator takes a second or two for them."""
 
 
+@dataclass(frozen=True, slots=True)
+class LinkedKernels:
+    """A way to run kernels: in an order, or on a device, by its name; and the flags that link them."""
+
+    name: str
+    link: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class DeviceBuild:
     """What became of a file: its nests, those whose kernels are right (`used`), the drop-in, the text of the kernels
-    with the declarations of their functions, `calls` that were compared in the emulator, and what the device's compiler
-    says of kernels, where it is here. `wrong`: functions whose kernels computed something else."""
+    with the declarations of their functions, and that of the functions of the host where it is apart, `calls` that were
+    compared, and what the device's compiler says of kernels, where it is here. `wrong`: functions whose kernels
+    computed something else."""
 
     nests: tuple[DeviceNest, ...]
     used: frozenset[int]
     file: FileResult
     device_text: str
+    host_text: str
     heads: tuple[str, ...]
     calls: int
     usage: Mapping[str, KernelUsage]
@@ -70,38 +81,45 @@ class DeviceBuild:
 
 
 def build_for_device(
-    source: Source, options: Options, device: Device, tell: Progress = keep_quiet, orders: Sequence[int] = (0, 1, 2)
+    source: Source, options: Options, device: Device, tell: Progress = keep_quiet, orders: Sequence[int] = (0, 1, 2),
+    opencl: OpenClDevice | None = None,
 ) -> DeviceBuild:  # fmt: skip
-    """The drop-in of a file and its kernels, checked in the emulator. Raises PlanishError as `plan_devices`,
-    `make_workbench` and `compile_emulated`."""
+    """The drop-in of a file and its kernels, checked in the emulator, and on a device of `opencl` where kernels are of
+    OpenCL. Raises PlanishError as `plan_devices`, `make_workbench`, `compile_emulated` and `compile_for_opencl`."""
     plan = plan_devices(source, options, device, tell)
     options = replace(options, target="native", measure=False)
-    host, nests = load_target("native"), launched(plan.nests)
-    dialect = DIALECTS[device.dialect]
+    host, nests, exact = load_target("native"), launched(plan.nests), options.fp == "strict"
     with tempfile.TemporaryDirectory(prefix="planish-device-") as name:
         folder = Path(name)
         bench = make_workbench(options, host, folder, source)
         job = make_job(plan.functions, plan.file, options, host, bench)
-        objects: list[Path] = []
+        runs: list[LinkedKernels] = []
         if nests:
-            whole = file_text([x.text for x in nests if x.text is not None], dialect)
+            files = _files(nests, device, exact)
             tell("compiling kernels for the emulator")
-            objects = [compile_emulated(whole, x, folder) for x in orders]
+            runs = [LinkedKernels(ORDERS[x], (f"-Wl,{compile_emulated(files.whole, x, folder)}",)) for x in orders]
+            if opencl is not None and device.dialect == "opencl":
+                runs.append(LinkedKernels(opencl.name, (f"-Wl,{compile_for_opencl(files.host, folder)}", *opencl.link)))
         made: list[FunctionResult] = []
         for function in plan.functions:
             tell(f"{function.name}: checking kernels in the emulator")
-            made.append(_checked(function, [x for x in nests if x.function == function.name], job, plan, objects))
+            made.append(_checked(function, [x for x in nests if x.function == function.name], job, plan, runs))
         file = assemble_file(plan.file, replace(options, target=device.name), tuple(made), bench)
     good = {x.function.name for x in made if x.replacements}
     kept = [x for x in nests if x.function in good]
-    text = file_text([x.text for x in kept if x.text is not None], dialect) if kept else ""
+    files = _files(kept, device, exact) if kept else DeviceFiles("")
     ran = [x.selection.verdict for x in made if x.selection is not None]
-    usage = compile_cubin(text, device.architecture) if text and device.dialect == "cuda" and find_nvcc() else {}
+    asked = bool(kept) and device.dialect == "cuda" and find_nvcc() is not None
+    usage = compile_cubin(files.kernels, device.architecture) if asked else {}
     return DeviceBuild(
-        plan.nests, frozenset(x.region.start for x in kept), file, text, _heads(kept),
-        len(objects) * sum(x.cases_run for x in ran if x is not None), usage, tuple(y for x in made for y in x.remarks),
+        plan.nests, frozenset(x.region.start for x in kept), file, files.kernels, files.host, _heads(kept),
+        len(runs) * sum(x.cases_run for x in ran if x is not None), usage, tuple(y for x in made for y in x.remarks),
         tuple(x.function.name for x in made if x.selection is not None and x.selection.refuted),
     )  # fmt: skip
+
+
+def _files(nests: Sequence[DeviceNest], device: Device, exact: bool) -> DeviceFiles:
+    return device_files([x.text for x in nests if x.text is not None], DIALECTS[device.dialect], exact)
 
 
 def _heads(nests: Sequence[DeviceNest]) -> tuple[str, ...]:
@@ -110,7 +128,7 @@ def _heads(nests: Sequence[DeviceNest]) -> tuple[str, ...]:
 
 
 def _checked(
-    function: CFunction, nests: Sequence[DeviceNest], job: Job, plan: DevicePlan, objects: Sequence[Path]
+    function: CFunction, nests: Sequence[DeviceNest], job: Job, plan: DevicePlan, runs: Sequence[LinkedKernels]
 ) -> FunctionResult:  # fmt: skip
     """A function whose nests are launched, or why it stays as it is."""
     made_of = {x.region.start: x for x in nests}
@@ -125,9 +143,8 @@ def _checked(
     cases = (*check_cases(function, called.known, job.options.sizes), *_larger(function, called.known))
     regions, remarks = {x.start: x for x in function.regions}, list(called.remarks)
     found: Selection | None = None
-    for order, made in zip(ORDERS, objects, strict=False):
-        label = f"{LABEL}, {order}"
-        version = compose_drop_in(label, called.replacements, regions, text, (f"-Wl,{made}",))
+    for run in runs:
+        version = compose_drop_in(f"{LABEL}, {run.name}", called.replacements, regions, text, run.link)
         found = select(
             job.reference, [version], called.signature, cases, (), job.bench, function.span, called.finder.find
         )  # fmt: skip

@@ -17,6 +17,7 @@ from planish.build.device_checks import DeviceBuild
 from planish.build.devices import DeviceNest
 from planish.core.diagnostic import Remark
 from planish.core.span import Source
+from planish.emit.device.dialect import DIALECTS
 from planish.gpu.coalescing import Coalescing, count_accesses
 from planish.ir.expr import Const
 from planish.ir.nest import Alloc, Array, Launch
@@ -97,5 +98,5 @@ def describe_checks(built: DeviceBuild, device: Device) -> str:
     """What was compared, and where nothing ran."""
     if not built.used:
         return "nothing became a kernel"
-    where = f"no {device.dialect.upper()} device was asked: nothing is said of the time that they take"
+    where = f"no {DIALECTS[device.dialect].title} device was asked: nothing is said of the time that they take"
     return f"{built.calls} calls were checked in an emulator, in three orders of blocks and threads; {where}"

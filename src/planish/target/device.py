@@ -14,7 +14,7 @@ from planish.core.span import Source
 from planish.target.description import described_names, kind_of, read_description
 from planish.target.toml_table import read_table
 
-DIALECT_NAMES = ("cuda",)
+DIALECT_NAMES = ("cuda", "hip", "opencl")
 """The languages in which kernels are written."""
 
 

@@ -30,13 +30,15 @@ from planish.ir.traverse import blocks_of, stored_arrays, used_names
 @dataclass(frozen=True, slots=True)
 class DeviceText:
     """The kernels of a nest, the function that launches them with its head, and that on the caller's arrays (`copied`).
-    `workspace`: the head of the function that gives the bytes of arrays that the launches need; "" where none are."""
+    `workspace`: the head of the function that gives the bytes of arrays that the launches need; "" where none are.
+    `name`: what these begin with."""
 
     kernels: tuple[DeviceKernel, ...]
     head: str
     launch: str
     copied: str
     workspace: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +62,9 @@ def emit_launches(
     parameters = [f"ptrdiff_t {spelt[x]}" for x in kernel.sizes]
     parameters += [f"{c_type(x.type)} {spelt[x.name]}" for x in kernel.scalars]
     arrays = [f"{'' if x.name in stored else 'const '}{c_type(x.type)} *{spelt[x.name]}" for x in kernel.arrays]
-    extra = ["void *workspace"] if host.locals else []
-    head = f"int {name}_launch({', '.join([*parameters, *arrays, *extra, f'{dialect.stream} stream'])})"
+    on_device = [f"{dialect.handle} {spelt[x.name]}" for x in kernel.arrays] if dialect.handle else arrays
+    extra = [f"{dialect.handle or 'void *'} workspace".replace("* ", "*")] if host.locals else []
+    head = f"int {name}_launch({', '.join([*parameters, *on_device, *extra, f'{dialect.stream} {dialect.order}'])})"
     guards = [f"planish_fits({spelt[x]})" for x in kernel.sizes]
     guards += [f"planish_spans({bytes[x.name]}, {x.type.size})" for x in kernel.arrays]
     sized = f"size_t {name}_workspace({', '.join(parameters) or 'void'})"
@@ -69,19 +72,23 @@ def emit_launches(
     if guards:
         lines.append(f"  if (!({_joined(guards)})) {{")
         lines += ["    return planish_declined; /* Indices of 32 bits do not reach so far. */", "  }"]
+    if dialect.handle:
+        lines.append("  int planish_status = 0;")
+        lines += [f"  if (PLANISH_READY({name}, {dialect.order}) == 0) {{", "    return planish_declined;", "  }"]
     if host.locals:
-        lines.append("  char *const planish_space = (char *)workspace;")
+        lines += [] if dialect.handle else ["  char *const planish_space = (char *)workspace;"]
         at = "0"
         for x in host.locals:
-            place = f"({c_type(x.type)} *)(planish_space + {at})"
-            lines.append(f"  {c_type(x.type)} *const {spelt[x.name]} = {place};")
+            place = f"{c_type(x.type)} *const {spelt[x.name]} = ({c_type(x.type)} *)(planish_space + {at})"
+            lines.append(f"  const int64_t planish_at_{spelt[x.name]} = {at};" if dialect.handle else f"  {place};")
             at = f"{at} + planish_lines({host.bytes_of(x)})" if at != "0" else f"planish_lines({host.bytes_of(x)})"
         total = " + ".join(f"planish_lines({host.bytes_of(x)})" for x in host.locals)
-        unused = [f"  (void){spelt[x.name]};" for x in kernel.scalars]
+        named = [*(spelt[x] for x in kernel.sizes), *(spelt[x.name] for x in kernel.scalars)]
+        unused = [f"  (void){x};" for x in named if not re.search(rf"\b{x}\b", total)]
         lines = [sized, "{", *unused, f"  return {total};", "}", "", *lines]
-    lines += [*host.lines, f"  return (int){dialect.api}GetLastError();", "}", ""]
+    lines += [*host.lines, f"  return {dialect.calls.status};", "}", ""]
     whole = _copied(kernel, name, entry or f"{name}_copied", bytes, copies, dialect, host, parameters, arrays)
-    return DeviceText(tuple(host.kernels), head, "\n".join(lines), whole, sized if host.locals else "")
+    return DeviceText(tuple(host.kernels), head, "\n".join(lines), whole, sized if host.locals else "", name)
 
 
 def _joined(guards: list[str]) -> str:
@@ -94,33 +101,34 @@ def _copied(
     host: _Host, parameters: list[str], arrays: list[str],
 ) -> str:  # fmt: skip
     """The function on the caller's arrays."""
-    api, spelt = dialect.api, host.spelt
+    calls, spelt = dialect.calls, host.spelt
     lines = [f"int {entry}({', '.join([*parameters, *arrays]) or 'void'})", "{", "  int planish_status = 0;"]
+    named = {
+        x.name: {"on": f"on_{spelt[x.name]}", "of": spelt[x.name], "bytes": f"bytes_{spelt[x.name]}"}
+        for x in kernel.arrays
+    }
     for x in kernel.arrays:
         lines.append(f"  const size_t bytes_{spelt[x.name]} = planish_bytes({bytes[x.name]});")
-        lines.append(f"  {c_type(x.type)} *on_{spelt[x.name]} = NULL;")
+        kind = f"{dialect.handle} " if dialect.handle else f"{c_type(x.type)} *"
+        lines.append(f"  {kind}on_{spelt[x.name]} = NULL;")
     arguments = [spelt[x] for x in (*kernel.sizes, *(s.name for s in kernel.scalars))]
-    lines += ["  void *workspace = NULL;"] if host.locals else []
-    tests = [f"{api}Malloc((void **)&on_{spelt[x.name]}, bytes_{spelt[x.name]}) != 0" for x in kernel.arrays]
+    lines += [f"  {f'{dialect.handle} ' if dialect.handle else 'void *'}workspace = NULL;"] if host.locals else []
+    tests = [f"{calls.allocate.format(**x)} != 0" for x in named.values()]
     if host.locals:
-        tests.append(f"{api}Malloc(&workspace, {name}_workspace({', '.join(arguments)})) != 0")
-    for x in kernel.arrays:
-        if x.name in copies.into:
-            of = f"on_{spelt[x.name]}, {spelt[x.name]}, bytes_{spelt[x.name]}, {api}MemcpyHostToDevice"
-            tests.append(f"{api}Memcpy({of}) != 0")
-    passed = [*arguments, *(f"on_{spelt[x.name]}" for x in kernel.arrays), *(["workspace"] if host.locals else []), "0"]
-    tests.append(f"{name}_launch({', '.join(passed)}) != 0")
-    tests.append(f"{api}DeviceSynchronize() != 0")
+        needed = f"{name}_workspace({', '.join(arguments)})"
+        # What points at nothing yet needs no cast.
+        tests.append(f"{calls.allocate.format(on='workspace', bytes=needed)} != 0".replace("(void **)&w", "&w"))
+    tests += [f"{calls.into.format(**named[x.name])} != 0" for x in kernel.arrays if x.name in copies.into]
+    passed = [*arguments, *(x["on"] for x in named.values()), *(["workspace"] if host.locals else []), calls.first]
+    tests += [f"{name}_launch({', '.join(passed)}) != 0", f"{calls.finish} != 0"]
     lines.append("  planish_status = " + " ||\n      ".join(tests) + ";")
-    back = [x for x in kernel.arrays if x.name in copies.out]
+    back = [named[x.name] for x in kernel.arrays if x.name in copies.out]
     if back:
         lines.append("  if (planish_status == 0) {")
-        for x in back:
-            of = f"{spelt[x.name]}, on_{spelt[x.name]}, bytes_{spelt[x.name]}, {api}MemcpyDeviceToHost"
-            lines.append(f"    planish_status |= {api}Memcpy({of}) != 0;")
+        lines += [f"    planish_status |= {calls.back.format(**x)} != 0;" for x in back]
         lines.append("  }")
-    lines += [f"  {api}Free(on_{spelt[x.name]});" for x in kernel.arrays]
-    lines += [f"  {api}Free(workspace);"] if host.locals else []
+    lines += [f"  {calls.release.format(**x)};" for x in named.values()]
+    lines += [f"  {calls.release.format(on='workspace')};"] if host.locals else []
     return "\n".join([*lines, "  return planish_status;", "}", ""])
 
 
@@ -204,8 +212,9 @@ class _Host:
         blocks = [f"planish_{axis}" if axis in grid else "1" for axis in "xyz"]
         threads = [str(n) for _, n in launch.block] + ["1"] * (3 - len(launch.block))
         own = {x.name for x in (*self.kernel.arrays, *self.locals)} | {x.name for x in self.kernel.scalars}
-        passed = [self.spelt[x] if x in own else f"(int){self.spelt[x]}" for x in made.arguments]
-        call = f"PLANISH_LAUNCH({name}, {', '.join(blocks)}, {', '.join(threads)}, stream, {', '.join(passed)});"
+        passed = [self.passed(x) if x in own else f"(int){self.spelt[x]}" for x in made.arguments]
+        order = self.dialect.order
+        call = f"PLANISH_LAUNCH({name}, {', '.join(blocks)}, {', '.join(threads)}, {order}, {', '.join(passed)});"
         most = {"x": 2147483647, "y": 65535, "z": 65535}
         inner = indent + "  "
         if grid:
@@ -218,6 +227,13 @@ class _Host:
         self.lines.append(f"{indent}}}")
 
 
+    def passed(self, name: str) -> str:
+        """An array or a scalar as it is passed to a kernel: an array of the workspace where handles have no places by
+        where it begins there."""
+        local = self.dialect.handle and any(x.name == name for x in self.locals)
+        return f"workspace, planish_at_{self.spelt[name]}" if local else self.spelt[name]
+
+
 def prologue(dialect: DeviceDialect) -> str:
     """What the file begins with: the API, or what stands for it in the emulator, and functions of the host."""
     return f"""\
@@ -225,7 +241,7 @@ def prologue(dialect: DeviceDialect) -> str:
 #include <stddef.h>
 #include <stdint.h>
 #ifndef PLANISH_LAUNCH
-#include <{dialect.header}>
+{dialect.header}
 #define PLANISH_LAUNCH(kernel, x, y, z, tx, ty, tz, stream, ...) \\
   kernel<<<dim3(x, y, z), dim3(tx, ty, tz), 0, stream>>>(__VA_ARGS__)
 #define planish_declined 1
@@ -276,8 +292,13 @@ def file_text(parts: Sequence[DeviceText], dialect: DeviceDialect) -> str:
     """All kernels of a file, and the functions that launch them, for compilers of C++."""
     kernels = "\n".join(x.text for part in parts for x in part.kernels)
     hosts = "\n".join(x for part in parts for x in (part.launch, part.copied))
-    helpers = "\n".join(text for name, text in _HELPERS.items() if name in hosts)
-    return f'{prologue(dialect)}{macros_of(kernels + hosts)}\n{kernels}\n{helpers}\nextern "C" {{\n\n{hosts}\n}}\n'
+    top = f"{prologue(dialect)}{macros_of(kernels + hosts)}\n{kernels}\n{helpers_of(hosts)}"
+    return f'{top}\nextern "C" {{\n\n{hosts}\n}}\n'
+
+
+def helpers_of(text: str) -> str:
+    """The functions that a text of the host calls."""
+    return "\n".join(function for name, function in _HELPERS.items() if name in text)
 
 
 def header_text(stem: str, heads: Sequence[str], dialect: DeviceDialect) -> str:
@@ -288,7 +309,9 @@ def header_text(stem: str, heads: Sequence[str], dialect: DeviceDialect) -> str:
         " * else where a kernel could not be launched: an error of the device, or sizes beyond 32 bits. */\n"
     )
     declared = "".join(f"{x};\n" for x in heads)
-    top = "".join(f"#include <{x}>\n" for x in ("stddef.h", "stdint.h", dialect.header))
+    if dialect.handle:
+        note = note.replace("Arrays are on the device", "Arrays are buffers of the device of the queue")
+    top = f"#include <stddef.h>\n#include <stdint.h>\n{dialect.header}\n"
     return (
         f"#ifndef {guard}\n#define {guard}\n\n{top}\n{note}"
         f'#ifdef __cplusplus\nextern "C" {{\n#endif\n\n{declared}\n#ifdef __cplusplus\n}}\n#endif\n'

@@ -21,17 +21,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import prod
 from typing import assert_never
 
 from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.core.names import free_name
 from planish.emit.c.c_names import RESERVED, spell_names
 from planish.emit.c.context import EmitContext, size_ranges
 from planish.emit.c.expression import c_type, emit_expr, emit_place, literal
 from planish.emit.c.function_head import write_head
 from planish.emit.device.dialect import DeviceDialect
 from planish.emit.idioms.update_statements import update
-from planish.ir.expr import Const, Expr, Load, Var, type_of
+from planish.ir.expr import Cast, Compare, Const, Expr, Load, Var, type_of
 from planish.ir.nest import (
     Alloc,
     Array,
@@ -51,12 +53,15 @@ from planish.ir.traverse import (
     bindings,
     children,
     expressions,
+    map_block,
+    map_expr,
+    map_exprs,
     stored_arrays,
     variables,
     walk,
     with_children,
 )
-from planish.ir.types import BF16, F16, INDEX, Type
+from planish.ir.types import BF16, BOOL, F16, INDEX, Type
 
 MOST_UNROLLED = 64
 """A loop over registers with more iterations is left to the compiler."""
@@ -66,18 +71,22 @@ TAKEN = RESERVED | {
     "private", "half", "uint", "uchar", "ushort", "ulong", "sampler_t", "event_t", "class", "template", "new", "delete",
     "this", "operator", "namespace", "public", "protected", "virtual", "friend", "try", "catch", "throw", "using",
     "explicit", "export", "mutable", "typename", "and", "or", "not", "xor", "bitand", "bitor", "compl", "signed",
-    "min", "max", "stream", "workspace",
+    "min", "max", "stream", "workspace", "queue", "bool", "read_only", "write_only", "read_write", "pipe", "generic",
+    "barrier",
 }  # fmt: skip
 """Names that the languages of devices, and the host functions, have a meaning for."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceKernel:
-    """The text of a kernel, its name, and the names of what it is called with."""
+    """The text of a kernel, its name, the names of what it is called with, how the host declares these, and the threads
+    of a block along x, y and z."""
 
     name: str
     text: str
     arguments: tuple[str, ...]
+    parameters: tuple[str, ...] = ()
+    threads: tuple[int, int, int] = (1, 1, 1)
 
 
 def free_names(launch: Launch, arrays: Mapping[str, Array]) -> frozenset[str]:
@@ -94,6 +103,8 @@ def emit_kernel(
 ) -> DeviceKernel:  # fmt: skip
     """The kernel of a launch. Indices have 32 bits: the host asks whether that is enough. `outer` are arrays that the
     host makes, `declared` the types of sizes in the user's code. PlanishError E0716 for floats of 16 bits."""
+    if not dialect.booleans:
+        launch = replace(launch, body=map_block(lambda x: map_exprs(partial(map_expr, _tested), x), launch.body))
     known_arrays = {x.name: x for x in kernel.arrays} | dict(outer or {})
     used = free_names(launch, known_arrays)
     arrays = [x for x in known_arrays.values() if x.name in used]
@@ -113,12 +124,23 @@ def emit_kernel(
     )  # fmt: skip
     parameters = [f"int {spelt[x]}" for x in sizes]
     parameters += [f"{c_type(x.type)} {spelt[x.name]}" for x in scalars]
-    for x in arrays:
-        constant = "" if x.name in stored else "const "
-        parameters.append(f"{dialect.pointer}{constant}{c_type(x.type)} *{dialect.restrict} {spelt[x.name]}")
-    axes = {name: axis for (name, _), axis in zip(launch.block, "xyz", strict=False)}
-    head = dialect.head.format(threads=prod(n for _, n in launch.block))
+    passed = list(parameters)
     writer = _Writer(dialect)
+    for x in arrays:
+        own, at = ("const " if x.name not in stored else "") + c_type(x.type), spelt[x.name]
+        if dialect.handle and x.name in (outer or {}):
+            parameters += [f"{dialect.pointer}char *planish_in_{at}", f"int64_t planish_at_{at}"]
+            passed += [f"{dialect.handle} planish_in_{at}", f"int64_t planish_at_{at}"]
+            place = f"({dialect.pointer}{own} *)(planish_in_{at} + planish_at_{at})"
+            writer.lines.append(f"  {dialect.pointer}{own} *const {dialect.restrict} {at} = {place};")
+        else:
+            parameters.append(f"{dialect.pointer}{own} *{dialect.restrict} {at}")
+            passed.append(f"{dialect.handle} {at}" if dialect.handle else parameters[-1])
+    axes = {name: axis for (name, _), axis in zip(launch.block, "xyz", strict=False)}
+    extents = (*(n for _, n in launch.block), 1, 1, 1)
+    threads = extents[0], extents[1], extents[2]
+    head = dialect.head.format(threads=prod(threads), x=threads[0], y=threads[1], z=threads[2])
+    begin = len(writer.lines)
     for (id, _), axis in zip(launch.grid, "xyz", strict=False):
         writer.lines.append(f"  const int {spelt[id]} = {dialect.block(axis)};")
     for id, axis in axes.items():
@@ -127,8 +149,19 @@ def emit_kernel(
     for id, _ in launch.grid:
         context = _within(context, id, (0, (1 << 31) - 1))
     writer.block(launch.body, context, "  ")
+    writer.lines[begin:begin] = writer.hoisted
     text = "\n".join([*write_head(f"{head} {name}", parameters), "{", *writer.lines, "}", ""])
-    return DeviceKernel(name, text, (*sizes, *(x.name for x in scalars), *(x.name for x in arrays)))
+    names = (*sizes, *(x.name for x in scalars), *(x.name for x in arrays))
+    return DeviceKernel(name, text, names, tuple(passed), threads)
+
+
+def _tested(value: Expr) -> Expr:
+    """A conversion to a truth value as a comparison, for languages that hold these as numbers."""
+    match value:
+        case Cast(operand=operand, type=type) if type == BOOL and type_of(operand) != BOOL:
+            return Compare("ne", operand, Const(0.0 if type_of(operand).is_float else 0, type_of(operand)))
+        case _:
+            return value
 
 
 def _within(context: EmitContext, name: str, reach: tuple[int, int]) -> EmitContext:
@@ -137,10 +170,12 @@ def _within(context: EmitContext, name: str, reach: tuple[int, int]) -> EmitCont
 
 @dataclass(slots=True)
 class _Writer:
-    """The lines of a kernel's body."""
+    """The lines of a kernel's body, and declarations that have to stand before them."""
 
     dialect: DeviceDialect
     lines: list[str] = field(default_factory=list)
+    hoisted: list[str] = field(default_factory=list)
+    taken: set[str] = field(default_factory=set)
 
     def block(self, block: Block, context: EmitContext, indent: str) -> None:
         """Statements in order."""
@@ -164,6 +199,14 @@ class _Writer:
                 self.lines.append(f"{indent}{place} = {emit_expr(_wide(value, context), context)};")
             case Reduce():
                 self.lines.append(f"{indent}{update(replace(stmt, value=_wide(stmt.value, context)), context)};")
+            case Alloc(array=array) if array.memory == "shared" and self.dialect.hoisted:
+                # Two arrays of one name in blocks beside each other remain two.
+                spelt = context.names[array.name]
+                own = free_name(spelt, ({*context.names.values()} - {spelt}) | self.taken)
+                self.taken.add(own)
+                context = replace(context.with_name(array.name, own), cells=context.cells - {array.name})
+                self.hoisted.append(f"  {self.local(array, context)}")
+                return context
             case Alloc(array=array):
                 self.lines.append(indent + self.local(array, context))
                 return replace(context, cells=context.cells - {array.name})

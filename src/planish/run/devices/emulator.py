@@ -11,7 +11,8 @@ from pathlib import Path
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.run.processes.process import Limits, run_process
 
-HEADER = Path(__file__).with_name("emulator.h")
+HEADERS = tuple(Path(__file__).with_name(x) for x in ("emulator.h", "emulator_dialects.h"))
+"""What kernels and the functions of the host call, in the languages of all devices."""
 ORDERS = ("forward", "backward", "shuffled")
 """In which blocks run, and in each phase threads."""
 
@@ -33,7 +34,8 @@ def compile_emulated(text: str, order: int, folder: Path) -> Path:
         raise PlanishError(Diagnostic("E0801", "no C++ compiler found on the path, to emulate kernels", help=advice))
     source, out = folder / "kernels.cu", folder / f"kernels-{ORDERS[order]}.o"
     source.write_text(text)
-    command = [compiler, *_FLAGS, f"-DPLANISH_ORDER={order}", "-include", str(HEADER), "-x", "c++", "-c", str(source)]
+    included = [y for x in HEADERS for y in ("-include", str(x))]
+    command = [compiler, *_FLAGS, f"-DPLANISH_ORDER={order}", *included, "-x", "c++", "-c", str(source)]
     finished = run_process([*command, "-o", str(out)], _LIMITS)
     if finished.code != 0 or not out.exists():
         said = finished.stderr.replace(f"{folder}/", "").strip() or finished.status

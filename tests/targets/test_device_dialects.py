@@ -1,0 +1,117 @@
+"""Kernels in all languages of devices: in the emulator, and on a device of OpenCL where one is here."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from planish.build import device_checks
+from planish.build.device_checks import DeviceBuild, build_for_device
+from planish.core.span import Source
+from planish.options import Options
+from planish.run.devices.emulator import find_emulating_compiler
+from planish.run.devices.opencl import compile_for_opencl, find_opencl
+from planish.target.device import load_device
+
+pytestmark = pytest.mark.skipif(find_emulating_compiler() is None, reason="no compiler of C++ is here")
+
+SOURCES = {
+    # Integers of all widths, truth values, and what -0.0, infinities and NaN make of comparisons.
+    "widths": """
+#include <stdbool.h>
+void widths(long n, const short *s, const unsigned char *u, const unsigned long long *w, const float *x,
+            unsigned long long *restrict sum, bool *restrict odd, signed char *restrict low, float *restrict y)
+{
+  for (long i = 0; i < n; i++) {
+    sum[i] = w[i] * 3000000019ull + (unsigned long long)s[i];
+    odd[i] = u[i] & 4;
+    low[i] = (signed char)(s[i] >> 3);
+    y[i] = x[i] < 0.0f ? -0.0f : (x[i] != x[i] ? 1.0f / 0.0f : x[i] * 0.5f);
+  }
+}""",
+    # Tiles in shared memory, with an edge.
+    "tiles": """
+void tiles(int n, int m, int l, double beta, const double *a, const double *restrict bt, double *restrict c)
+{
+  for (int row = 0; row < n; row++)
+    for (int col = 0; col < m; col++) {
+      c[row * m + col] *= beta;
+      for (int p = 0; p < l; p++)
+        c[row * m + col] += a[row * l + p] * bt[col * l + p];
+    }
+}""",
+    # Functions of two types, and time steps on the host.
+    "roots": """
+#include <math.h>
+void roots(int n, int steps, float *restrict a, double *restrict b)
+{
+  for (int t = 0; t < steps; t++) {
+    for (int i = 0; i < n; i++)
+      a[i] = sqrtf(fabsf(a[i]) + 1.0f) / 3.0f;
+    for (int i = 0; i < n; i++)
+      b[i] = sqrt(fabs(b[i])) + floor(a[i]) * t;
+  }
+}""",
+    # Arrays of the device that live between two kernels: parts of a sum.
+    "parts": """
+long parts(int n, const int *restrict queue, const long *restrict kernel)
+{
+  long sum = 0;
+  for (int i = 0; i < n; i++)
+    sum += queue[i] * kernel[i];
+  return sum;
+}""",
+}
+
+
+needs_opencl = pytest.mark.skipif(find_opencl() is None, reason="no device of OpenCL is here, or no header of it")
+
+
+def make(name: str, target: str) -> DeviceBuild:
+    source, fp = Source(f"{name}.c", SOURCES[name]), "strict"
+    return build_for_device(source, Options(fp=fp), load_device(target), orders=(2,), opencl=find_opencl())
+
+
+build = cache(make)
+"""What was built once, and run on a device of OpenCL as well where there is one."""
+
+
+@pytest.mark.parametrize(
+    ("name", "target"), [*((x, "opencl") for x in SOURCES), ("widths", "hip-gfx942"), ("parts", "hip-gfx90a")]
+)
+def test_kernels_compute_the_same_bits(name: str, target: str) -> None:
+    built = build(name, target)
+    assert built.used and not built.wrong, built.remarks
+    assert built.calls >= (20 if target == "opencl" and find_opencl() is not None else 10)
+
+
+@needs_opencl
+@pytest.mark.parametrize(
+    "fault", [("* 0.5f", "* 0.25f"), ("reqd_work_group_size(256", "reqd_work_group_size(255")]
+)
+def test_faults_are_found_on_a_device_of_opencl(fault: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def faulty(text: str, folder: Path) -> Path:
+        assert fault[0] in text
+        return compile_for_opencl(text.replace(*fault), folder)
+
+    monkeypatch.setattr(device_checks, "compile_for_opencl", faulty)
+    built = make("widths", "opencl")
+    assert built.wrong and not built.used
+
+
+def test_opencl_says_what_a_kernel_needs() -> None:
+    tiles, widths, parts = (build(x, "opencl").device_text for x in ("tiles", "widths", "parts"))
+    assert "cl_khr_fp64" in tiles and "cl_khr_fp64" not in widths
+    assert "reqd_work_group_size(16, 16, 1)" in tiles and "FP_CONTRACT OFF" in tiles
+    # Shared arrays stand where a kernel begins, barriers reach all memory.
+    assert "\n  __local double" in tiles and "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);" in tiles
+    assert "ull" not in widths and "#define _Bool uchar" in widths and "!= 0" in widths
+    assert "#define sqrtf sqrt" in build("roots", "opencl").device_text
+    assert "planish_in_" in parts and "cl_mem workspace" in build("parts", "opencl").host_text
+
+
+def test_hip_keeps_products_and_sums_apart_where_bits_count() -> None:
+    text = build("parts", "hip-gfx90a").device_text
+    assert text.startswith("#pragma clang fp contract(off)\n") and "hipMalloc(" in text and "hipStream_t" in text
