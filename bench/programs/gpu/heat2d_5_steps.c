@@ -1,0 +1,12 @@
+/* Pairs of steps of heat on a plane, five points. */
+void heat2d_5_steps(int steps, int n, float a[restrict n][n], float b[restrict n][n])
+{
+  for (int t = 0; t < steps; t++) {
+    for (int i = 1; i < n - 1; i++)
+      for (int j = 1; j < n - 1; j++)
+        b[i][j] = 0.5f * a[i][j] + 0.125f * (a[i - 1][j] + a[i + 1][j] + a[i][j - 1] + a[i][j + 1]);
+    for (int i = 1; i < n - 1; i++)
+      for (int j = 1; j < n - 1; j++)
+        a[i][j] = 0.5f * b[i][j] + 0.125f * (b[i - 1][j] + b[i + 1][j] + b[i][j - 1] + b[i][j + 1]);
+  }
+}
