@@ -46,7 +46,7 @@ from planish.target.device import Device
 from planish.target.load import load_target
 
 LABEL = "kernels"
-LARGER = (64, 147, 290)
+LARGER = (64, 147, 290, 1100)
 """Sizes of calls besides those of every check."""
 LARGER_SEED = 4000
 MOST_INSTANCES = 30_000_000

@@ -18,8 +18,6 @@ from functools import partial
 from planish.core.diagnostic import PlanishError, Remark
 from planish.core.names import take_name
 from planish.core.span import Span
-from planish.ir.expr import Expr, index
-from planish.ir.index.polynomial import polynomial
 from planish.ir.nest import Alloc, Assign, Block, For, If, Kernel, Reduce, Stmt
 from planish.ir.traverse import blocks_of, expressions, loads, map_block, used_names, variables, walk
 from planish.ir.types import Floats
@@ -33,6 +31,7 @@ from planish.schedule.steps.devices import Axis, BoundingBox, MapBlocks, MapThre
 from planish.schedule.steps.kernels import RenameLoop
 from planish.schedule.steps.loops import Split
 from planish.schedule.steps.tree_reduction import TreeReduction
+from planish.schedule.strides import coalescing
 
 SHAPES: dict[int, tuple[int, ...]] = {1: (256,), 2: (8, 32), 3: (2, 4, 32)}
 """The threads of a block for so many independent loops, along z, y and x."""
@@ -145,8 +144,9 @@ def _map_loop(mapper: _Mapper, loop: For) -> None:
             mapped, told = made
             mapper.made[loop.label] = mapped.kernel.body.body
             mapper.remarks.append(Remark("map-launch", "done", told, loop.span))
-            loops = min(3, len(chain.loops))
-            mapper.nests.append(MappedNest(loop.span, mapped.steps, told, loops, technique is not map_threads))
+            special = technique is not map_threads
+            loops = min(3, len(chain.loops) + special)
+            mapper.nests.append(MappedNest(loop.span, mapped.steps, told, loops, special))
             return
     mapper.serial += sum(isinstance(x, Assign | Reduce) for x in walk(loop))
 
@@ -272,37 +272,6 @@ def order_loops(chain: Chain) -> list[For]:
     """The loops of a chain, outermost first: last the one along which most accesses go from element to element."""
     best = max(chain.loops, key=lambda x: (coalescing(chain.body, x.var), chain.loops.index(x)))
     return [*(x for x in chain.loops if x is not best), best]
-
-
-def coalescing(body: Block, var: str) -> float:
-    """How many more accesses of a nest go to the next element with the next value of a variable, or stay, than go
-    elsewhere; what stands in loops counts more."""
-    total = 0.0
-
-    def visit(block: Block, weight: float) -> None:
-        nonlocal total
-        for stmt in block.body:
-            for at in _subscripts(stmt):
-                total += weight * _stride(at, var)
-            for part in blocks_of(stmt):
-                visit(part, weight * (8 if isinstance(stmt, For) else 1))
-
-    visit(body, 1.0)
-    return total
-
-
-def _subscripts(stmt: Stmt) -> list[tuple[Expr, ...]]:
-    own = [stmt.index] if isinstance(stmt, Assign | Reduce) else []
-    return [*own, *(load.index for x in expressions(stmt) for load in loads(x))]
-
-
-def _stride(at: tuple[Expr, ...], var: str) -> float:
-    """1 where a subscript goes to the next element with a variable, 0 where it stays, -1 elsewhere."""
-    if not any(var in variables(x) for x in at):
-        return 0.0
-    if any(var in variables(x) for x in at[:-1]):
-        return -1.0
-    return 1.0 if polynomial(at[-1]).get((index(var),), 0) == 1 else -1.0
 
 
 def keep_in_registers(program: Program, thread: str) -> Program:

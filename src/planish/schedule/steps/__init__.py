@@ -21,6 +21,7 @@ from planish.schedule.steps.loops import Fission, Fuse, Peel, Reverse, Shift, Sp
 from planish.schedule.steps.padding import Widen
 from planish.schedule.steps.prefetch import Prefetch
 from planish.schedule.steps.storage import FoldDim, PadDim, ReorderDims, ReuseBuffer, SetLayout, SetMemory, SplitDim
+from planish.schedule.steps.teams import MapTeam
 from planish.schedule.steps.tree_reduction import TreeReduction
 from planish.schedule.steps.values import FactorOut, FoldFactor, SetPrecision
 
@@ -36,7 +37,7 @@ STEPS: Mapping[str, type[Step]] = {
     script_name(step): step
     for step in (
         Assume, BindExpr, BoundingBox, FactorOut, Fission, FoldDim, FoldFactor, Fuse, GuardLoop, Hoist, Inline,
-        LiftAlloc, MapBlocks, MapThreads, PadDim, Parallelise, PartialEval, Peel, Prefetch, PromoteRegisters,
+        LiftAlloc, MapBlocks, MapTeam, MapThreads, PadDim, Parallelise, PartialEval, Peel, Prefetch, PromoteRegisters,
         PromoteShared, Rename, RenameLoop, Reorder, ReorderDims, Replace, ReuseBuffer, Reverse, SetLayout, SetMemory,
         SetPrecision, Shift, Simplify, Sink, Skew, Specialise, Split, SplitDim, StageMem, Swap, TreeReduction, Unroll,
         Vectorise, Widen,

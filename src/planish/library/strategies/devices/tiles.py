@@ -1,4 +1,4 @@
-"""Contractions in tiles: shared memory for operands, registers for sums; other nests run one iteration a thread.
+"""Contractions and transpositions in tiles, rows by teams of threads; other nests run one iteration a thread.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.target.load import load_target
@@ -11,17 +11,19 @@
 
 from __future__ import annotations
 
+from planish.gpu.rows import map_rows
 from planish.gpu.tiles import tile_contraction
+from planish.gpu.transpositions import tile_transposition
 from planish.library.strategies.devices.threads import make_mapped, match_orders
 from planish.library.strategy import Context, Made, Strategy, share
 from planish.schedule.auto.policies import Policy
 
 
 def _apply(cx: Context, policy: Policy) -> Made:
-    return make_mapped(cx, policy, "device-tiles", (tile_contraction,))
+    return make_mapped(cx, policy, "device-tiles", (tile_contraction, map_rows, tile_transposition))
 
 
 DEVICE_TILES = Strategy(
-    "device-tiles", "contractions in tiles: operands in shared memory, sums in registers",
+    "device-tiles", "contractions and transpositions in tiles of shared memory and registers, rows by teams of threads",
     match_orders, _apply, share(0.5),
 )  # fmt: skip

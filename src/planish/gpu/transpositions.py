@@ -1,0 +1,105 @@
+"""Transpositions by tiles: where one access wants neighbouring threads along one loop, and another along another one.
+
+What lies across the threads is copied to shared memory row by row, and used from there column by column. Found by the
+accesses alone, so that any permutation of dimensions is, and what is computed beside it.
+
+>>> from planish.gpu.mapping import map_kernel
+>>> from planish.ir.text.parser import parse_kernel
+>>> loops = "for i in 0 .. n { for j in 0 .. m { B[j, i] = 2.0:f32 * A[i, j] } }"
+>>> kernel = parse_kernel(f"kernel t(n, m; A: f32[n, m], B: f32[m, n]) {{ {loops} }}")
+>>> map_kernel(kernel, techniques=(tile_transposition,)).nests[0].told
+'`i`, `j` in tiles of 32 x 32: `A` turned in shared memory'
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from planish.core.names import take_name
+from planish.gpu.mapping import Chain, cursor, order_loops
+from planish.ir.nest import For
+from planish.ir.text.printer import print_expr
+from planish.ir.traverse import used_names, variables, walk
+from planish.schedule.program import Cursor, Program
+from planish.schedule.steps.bands import Reorder
+from planish.schedule.steps.control import Specialise
+from planish.schedule.steps.devices import MapBlocks, MapThreads, PromoteShared
+from planish.schedule.steps.kernels import Simplify
+from planish.schedule.steps.loops import Split
+from planish.schedule.strides import accesses_of, stride
+
+TILE, ROWS = 32, 8
+"""The elements of a tile along both of its loops, and the rows of threads that make them."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnedTiles:
+    """Independent loops, of which the last two are in tiles: neighbouring threads are along the last one, and the
+    `turned` arrays have their neighbours along the other one."""
+
+    outer: tuple[For, ...]
+    other: For
+    along: For
+    turned: tuple[str, ...]
+
+
+def find_transposition(chain: Chain) -> TurnedTiles | None:
+    """The transposition that a chain of loops is; None where it is none."""
+    own = {x.var for x in chain.loops}
+    bounds = [y for x in chain.loops for y in (x.lower, x.upper)]
+    if len(chain.loops) < 2 or any(isinstance(x, For) for x in walk(chain.body)):
+        return None
+    if any(variables(x) & own for x in bounds) or any(x.step != 1 for x in chain.loops):
+        return None
+    *rest, along = order_loops(chain)
+    met = [x for stmt in walk(chain.body) for x in accesses_of(stmt)]
+    for other in reversed(rest):
+        turned = [name for name, at in met if stride(at, along.var) < 0 and stride(at, other.var) > 0]
+        if turned:
+            outer = tuple(x for x in rest if x is not other)
+            return TurnedTiles(outer, other, along, tuple(dict.fromkeys(turned)))
+    return None
+
+
+def tile_transposition(program: Program, chain: Chain) -> tuple[Program, str] | None:
+    """The transposition by tiles; None where the chain is none. PlanishError where a step is not legal."""
+    found = find_transposition(chain)
+    if found is None:
+        return None
+    taken = set(used_names(program.kernel))
+    y, x = found.other.var, found.along.var
+    yb, yt, xb, xt = (take_name(f"{v}_{part}", taken) for v in (y, x) for part in ("b", "t"))
+    whole = " && ".join(
+        f"{print_expr(loop.upper)} - {TILE} * {block} >= {TILE} + ({print_expr(loop.lower)})"
+        for loop, block in ((found.other, yb), (found.along, xb))
+    )
+    order = [v.var for v in found.outer]
+    first, rest = order[:1], order[1:]
+    program = program.apply(Reorder(cursor(program, chain.loops[0]), (*first, y, x, *rest)))
+    program = program.apply(Split(y, TILE, (yb, yt), tail="short"), Split(x, TILE, (xb, xt), tail="short"))
+    program = program.apply(Reorder(yb, (yb, xb, *rest, yt, xt)), Specialise(yt, whole), Simplify())
+    for number in (0, 1):
+        program = _tile(program, number, (yt, xt), found.turned)
+    program = program.apply(MapBlocks(yb, "y"), MapBlocks(xb, "x"), *(MapBlocks(v, "z") for v in first))
+    arrays = ", ".join(f"`{v}`" for v in found.turned)
+    return program, f"`{x}`, `{y}` in tiles of {TILE} x {TILE}: {arrays} turned in shared memory"
+
+
+def _tile(program: Program, number: int, names: tuple[str, str], turned: tuple[str, ...]) -> Program:
+    """One of two versions of a tile by threads: whole tiles, whose loops are unrolled, and those at an edge."""
+    taken, (yt, xt) = set(used_names(program.kernel)), names
+    row, own = take_name(f"{yt}_thread", taken), take_name(f"{yt}_own", taken)
+    # Only the second version has the loop still, once the first one is split.
+    program = program.apply(Split(yt, ROWS, (own, row), tail="perfect" if number == 0 else "short"))
+    program = program.apply(Reorder(own, (row, xt, own)))
+    for array in turned:
+        name = take_name(f"shared_{array}", set(used_names(program.kernel)))
+        program = program.apply(PromoteShared(row, array, name, (TILE, ROWS), pad=1, clip=True))
+    program = program.apply(MapThreads(row, "y", ROWS))
+    return program.apply(MapThreads(_numbered(program, xt, number), "x", TILE))
+
+
+def _numbered(program: Program, name: str, number: int) -> Cursor:
+    """A cursor to one of the loops of a name, in the order of the text."""
+    found = [x.label for x in walk(program.kernel.body) if isinstance(x, For) and x.var == name]
+    return Cursor(program, found[number])

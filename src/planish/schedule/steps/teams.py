@@ -1,0 +1,286 @@
+"""A loop whose iterations are each run by all threads of a block together: loops in it over threads, sums by all.
+
+>>> MapTeam("i", "s", 64).threads
+64
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.core.names import take_name
+from planish.core.span import Span
+from planish.ir.expr import Binary, Compare, Const, Expr, Load, index
+from planish.ir.index.simplify import simplify, simplify_block
+from planish.ir.nest import Alloc, Array, Assign, Block, For, If, LoopFacts, Reduce, Stmt
+from planish.ir.traverse import (
+    arrays_in,
+    blocks_of,
+    loads,
+    stored_arrays,
+    substitute_block,
+    used_names,
+    variables,
+    walk,
+)
+from planish.ir.types import Type
+from planish.schedule.accesses import Indices, arrays_of, redirect
+from planish.schedule.legality import check_parallel
+from planish.schedule.names import check_fresh
+from planish.schedule.nodes import exchange
+from planish.schedule.program import Change, Program, Target
+from planish.schedule.steps.devices import MOST_THREADS
+from planish.schedule.strides import coalescing
+
+LANES = 32
+"""So many partial sums are left to be added by each thread for itself."""
+NEUTRAL: Mapping[str, float] = {"add": -0.0, "mul": 1, "xor": 0}
+"""Where partial sums begin; those of other operations begin with what is there, which may count more than once."""
+
+
+@dataclass(frozen=True, slots=True)
+class MapTeam:
+    """Run each iteration of a loop by so many threads of a block together, of `rows` iterations in one block. Loops in
+    it are spread over the threads, as far as their iterations are independent but for what they add to one element:
+    that is added up by each thread, and then over all threads, in an order that is the same in every run. Each thread
+    has the scalars of the iteration for itself.
+
+    >>> from planish.schedule.example import show_step
+    >>> text = "for i in 0 .. n { alloc s: i64[] s[] = 0 for j in 0 .. m { s[] += M[i, j] } A[i] = s[] }"
+    >>> show_step(text, MapTeam("i", "t", 2), head="kernel f(n, m; M: i64[n, m], A: i64[n])")
+    for i in 0 .. n on block_x {
+      alloc s: i64[2] register
+      for t in 0 .. 2 on thread_x {
+        s[t] = 0
+      }
+      alloc t_s: i64[2] shared
+      for t in 0 .. 2 on thread_x {
+        alloc t_s_own: i64[] register
+        t_s_own[] = 0
+        for j in t .. m step 2 {
+          t_s_own[] += M[i, j]
+        }
+        t_s[t] = t_s_own[]
+      }
+      for t in 0 .. 2 on thread_x {
+        for t_k in 0 .. 2 {
+          s[t] += t_s[t_k]
+        }
+      }
+      for t in 0 .. 1 on thread_x {
+        A[i] = s[t]
+      }
+    }
+    """
+
+    loop: Target
+    name: str
+    threads: int = 256
+    rows: int = 1
+
+    def rewrite(self, program: Program) -> Change:
+        """E0604 where the numbers are no powers of two, or too large, the loop is mapped, or has in it what can neither
+        be spread nor be made by each thread; E0613 where iterations depend on each other; E0606 where sums of floats
+        may not be made in another order."""
+        loop = program.loop(self.loop)
+        bad = any(n < 1 or n & (n - 1) for n in (self.threads, self.rows))
+        if bad or self.threads * self.rows > MOST_THREADS:
+            message = f"{self.rows} iterations with {self.threads} threads each: powers of two, {MOST_THREADS} in all"
+            raise PlanishError(Diagnostic("E0604", message, help="choose 256 threads"))
+        path = program.path(loop.label)
+        bound = any(isinstance(x, For) and x.facts.axis for x in (*path, *walk(loop.body)))
+        if bound or loop.step != 1:
+            raise _unfit(f"`{loop.var}` has steps, or is mapped already, or loops in it or around it are")
+        check_parallel(program.kernel, path)
+        check_fresh(program.kernel, self.name)
+        team = _Team(program, loop, self.threads, self.rows, self.name, set(used_names(program.kernel)) | {self.name})
+        body = simplify_block(Block(tuple(team.block(loop.body))))
+        facts = LoopFacts(axis="block_x")
+        if self.rows == 1:
+            made = replace(loop, body=body, facts=facts)
+        else:
+            length = Binary("sub", loop.upper, loop.lower)
+            count = simplify(Binary("floordiv", Binary("add", length, index(self.rows - 1)), index(self.rows)))
+            made = replace(loop, var=team.block_name, lower=index(0), upper=count, body=body, facts=facts)
+        return Change(replace(program.kernel, body=exchange(program.kernel.body, loop.label, lambda x: (made,))))
+
+
+def spread_loop(loop: For) -> tuple[For, ...]:
+    """The loops from one down to that which is spread over threads: of those directly inside of each other the one
+    along which most accesses go from element to element."""
+    chain = [loop]
+    while len(chain[-1].body.body) == 1 and isinstance(inner := chain[-1].body.body[0], For):
+        chain.append(inner)
+    best = max(range(len(chain)), key=lambda n: (coalescing(chain[-1].body, chain[n].var), n))
+    return tuple(chain[: best + 1])
+
+
+@dataclass(slots=True)
+class _Team:
+    """The walk over what a team of threads runs of one iteration."""
+
+    program: Program
+    loop: For
+    threads: int
+    rows: int
+    name: str
+    taken: set[str]
+    cells: dict[str, Type] = field(default_factory=dict)
+    row_name: str = ""
+    block_name: str = ""
+
+    def __post_init__(self) -> None:
+        if self.rows > 1:
+            self.row_name = take_name(f"{self.name}_row", self.taken)
+            self.block_name = take_name(f"{self.loop.var}_b", self.taken)
+
+    def block(self, block: Block) -> list[Stmt]:
+        """Statements in order."""
+        return [y for stmt in block.body for y in self.statement(stmt)]
+
+    def statement(self, stmt: Stmt) -> list[Stmt]:
+        """A statement as the team runs it."""
+        match stmt:
+            case Alloc(array=array) if not array.shape and array.memory != "table":
+                self.cells[array.name] = array.type
+                return [replace(stmt, array=replace(array, shape=self.extents, memory="register"))]
+            case Alloc() if self.rows == 1:
+                return [stmt]
+            case For():
+                return self.spread(stmt)
+            case If() if any(isinstance(x, For | Alloc) for x in walk(stmt)):
+                if any(loads(stmt.condition)) or (self.rows > 1 and self.loop.var in variables(stmt.condition)):
+                    raise _unfit("which loops run differs between threads", stmt.span)
+                parts = [Block(tuple(self.block(x))) for x in blocks_of(stmt)]
+                return [replace(stmt, then=parts[0], otherwise=parts[1], label=0)]
+            case Assign() | Reduce() | If():
+                own = stored_arrays(stmt) & self.cells.keys()
+                if own and own != stored_arrays(stmt):
+                    raise _unfit("a condition chooses both of scalars and of elements", stmt.span)
+                return [self.phase(self.threads if own else 1, stmt)]
+            case _:
+                raise _unfit("a name or an array is made in the iteration", getattr(stmt, "span", None))
+
+    @property
+    def extents(self) -> tuple[Expr, ...]:
+        """The threads, those of an iteration last."""
+        return (index(self.rows), index(self.threads)) if self.rows > 1 else (index(self.threads),)
+
+    @property
+    def ids(self) -> Indices:
+        """The numbers of a thread."""
+        return (index(self.row_name), index(self.name)) if self.rows > 1 else (index(self.name),)
+
+    def phase(self, count: int, *body: Stmt) -> Stmt:
+        """What so many threads of each iteration run, up to where others see it."""
+        inner = Block(body)
+        for cell in self.cells:
+            inner = redirect(inner, cell, lambda at, cell=cell: (cell, self.ids))  # type: ignore[misc]
+        if self.rows == 1:
+            return For(self.name, index(0), index(count), 1, inner, LoopFacts(axis="thread_x"))
+        at = Binary("add", Binary("mul", index(self.rows), index(self.block_name)), index(self.row_name))
+        row = simplify(Binary("add", self.loop.lower, at))
+        inner = substitute_block(inner, {self.loop.var: row})
+        inside = If(Compare("lt", row, self.loop.upper), inner)
+        threads = For(self.name, index(0), index(count), 1, Block((inside,)), LoopFacts(axis="thread_x"))
+        return For(self.row_name, index(0), index(self.rows), 1, Block((threads,)), LoopFacts(axis="thread_y"))
+
+    def spread(self, loop: For) -> list[Stmt]:
+        """A loop whose iterations are those of all threads together."""
+        chain = spread_loop(loop)
+        inner = chain[-1]
+        sums = self.sums(loop)
+        for each in chain:
+            if each.step != 1 or any(loads(x) for x in (each.lower, each.upper)):
+                raise _unfit(f"`{each.var}` has steps, or bounds in memory", each.span)
+            check_parallel(self.program.kernel, self.program.path(each.label), sums.keys())
+        if any(x in self.cells for x in stored_arrays(loop) - sums.keys()):
+            raise _unfit(f"`{loop.var}` leaves values in scalars", loop.span)
+        lower = simplify(Binary("add", inner.lower, index(self.name)))
+        part = replace(inner, lower=lower, step=self.threads, label=0, facts=LoopFacts())
+        for each in reversed(chain[:-1]):
+            part = replace(each, body=Block((part,)), label=0, facts=LoopFacts())
+        if not sums:
+            return [self.phase(self.threads, part)]
+        made: list[Stmt] = []
+        before: list[Stmt] = []
+        behind: list[Stmt] = []
+        ends: list[Stmt] = []
+        for array, update in sums.items():
+            kind = arrays_of(self.program.kernel)[array].type
+            if kind.is_float and not self.program.reassociate:
+                message = f"the sums in `{array}` would be made in another order, which is not allowed"
+                raise PlanishError(Diagnostic("E0606", message, help="allow it, or leave the loop as it is"))
+            shared = take_name(f"{self.name}_{array}", self.taken)
+            own = take_name(f"{shared}_own", self.taken)
+            begin: Expr = Load(array, update.index, kind)
+            if update.op in NEUTRAL:
+                begin = Const(float(NEUTRAL[update.op]) if kind.is_float else int(NEUTRAL[update.op]), kind)
+            made.append(Alloc(Array(shared, kind, self.extents, memory="shared")))
+            before += [Alloc(Array(own, kind, (), memory="register")), Assign(own, (), begin)]
+            (changed,) = redirect(Block((part,)), array, lambda at, own=own: (own, ())).body  # type: ignore[misc]
+            assert isinstance(changed, For)
+            part = changed
+            behind.append(Assign(shared, self.ids, Load(own, (), kind)))
+            ends += self.combine(shared, kind, update)
+        out: list[Stmt] = [self.phase(self.threads, *before, part, *behind), *ends]
+        if any(array not in self.cells for array in sums):
+            out = self.guarded(chain, out)
+        return [*made, *out]
+
+    def sums(self, loop: For) -> dict[str, Reduce]:
+        """The elements that a loop adds to, and does not use otherwise, each with one of its updates."""
+        inside = {x.var for x in walk(loop) if isinstance(x, For)}
+        own = {x.array.name for x in walk(loop) if isinstance(x, Alloc)}
+        stores = [x for x in walk(loop) if isinstance(x, Assign | Reduce) and x.array not in own]
+        out: dict[str, Reduce] = {}
+        for array in dict.fromkeys(x.array for x in stores):
+            updates = [x for x in stores if x.array == array]
+            first = updates[0]
+            varies = any(variables(x) & inside or loads(x) for x in first.index)
+            only = list(arrays_in(loop)).count(array) == len(updates)
+            if isinstance(first, Reduce) and only and not varies and all(_is_like(x, first) for x in updates):
+                out[array] = first
+        return out
+
+    def combine(self, shared: str, kind: Type, update: Reduce) -> list[Stmt]:
+        """Adds the sums of all threads to an element: some threads those of others, until few are left."""
+        out: list[Stmt] = []
+        k = take_name(f"{self.name}_k", self.taken)
+        left, outer = min(LANES, self.threads), self.ids[:-1]
+        if self.threads > left:
+            other = Binary("add", index(self.name), Binary("mul", index(left), index(k)))
+            more = Reduce(shared, self.ids, update.op, Load(shared, (*outer, other), kind))
+            out.append(self.phase(left, For(k, index(1), index(self.threads // left), 1, Block((more,)))))
+        each = Load(shared, (*outer, index(k)), kind)
+        if update.array in self.cells:
+            whole = For(k, index(0), index(left), 1, Block((replace(update, value=each, label=0),)))
+            return [*out, self.phase(self.threads, whole)]
+        total = take_name(f"{shared}_all", self.taken)
+        first = Assign(total, (), Load(shared, (*outer, index(0)), kind))
+        whole = For(k, index(1), index(left), 1, Block((Reduce(total, (), update.op, each),)))
+        last = replace(update, value=Load(total, (), kind), label=0)
+        return [*out, self.phase(1, Alloc(Array(total, kind, (), memory="register")), first, whole, last)]
+
+    def guarded(self, chain: Sequence[For], body: list[Stmt]) -> list[Stmt]:
+        """What updates an element, where the loops have an iteration."""
+        around = {x.var for x in chain} | ({self.loop.var} if self.rows > 1 else set())
+        tests = [simplify(Compare("gt", x.upper, x.lower)) for x in chain]
+        if any(variables(x) & around for x in tests):
+            raise _unfit("whether elements are added to differs between threads", chain[0].span)
+        out = body
+        for test in tests:
+            if not isinstance(test, Const):
+                out = [If(test, Block(tuple(out)))]
+        return out
+
+
+def _is_like(stmt: Assign | Reduce, other: Reduce) -> bool:
+    """Whether a statement updates the same element by the same operation."""
+    return isinstance(stmt, Reduce) and stmt.op == other.op and stmt.index == other.index
+
+
+def _unfit(message: str, span: Span | None = None) -> PlanishError:
+    return PlanishError(Diagnostic("E0604", message, span, help="let each thread have an iteration of its own"))
