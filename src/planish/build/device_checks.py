@@ -27,6 +27,7 @@ from planish.emit.device.dialect import DIALECTS
 from planish.emit.device.files import DeviceFiles, device_files
 from planish.emit.dropin.replacement import Replacement, call_instead, name_of
 from planish.frontend.c.translation_unit import CFile, CFunction
+from planish.gpu.sweeps import repetitions
 from planish.ir.traverse import stored_arrays
 from planish.options import Options
 from planish.run.calls.signature import CallCase
@@ -49,6 +50,8 @@ LABEL = "kernels"
 LARGER = (64, 147, 290, 1100)
 """Sizes of calls besides those of every check."""
 LARGER_SEED = 4000
+REPEATED = 12
+"""How often repeated sweeps run in calls with these sizes."""
 MOST_INSTANCES = 30_000_000
 """The most statements that run in such a call: the emulator takes a second or two for them."""
 
@@ -158,8 +161,11 @@ def _checked(
 
 def _larger(function: CFunction, known: tuple[KnownSizes, ...]) -> Iterator[CallCase]:
     """Calls with whole tiles and parts of them, and with several blocks along each axis."""
+    names = size_names(known)
+    times = {k.sizes[x] for k in known for x in repetitions(k.scop.kernel) if x in k.sizes}
     for number, value in enumerate(LARGER):
-        sizes = sizes_near(known, wanted_sizes(size_names(known), value), {})
+        wanted = {x: REPEATED if x in times else n for x, n in wanted_sizes(names, value).items()}
+        sizes = sizes_near(known, wanted, {})
         if sizes is not None and instances_of(known, sizes) <= MOST_INSTANCES:
             yield make_case(function, known, sizes, seed=LARGER_SEED + number)
 

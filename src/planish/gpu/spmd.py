@@ -93,6 +93,11 @@ def make_launches(kernel: Kernel) -> Kernel:
     return replace(labelled, body=_Host(labelled).block(labelled.body, 0))
 
 
+def _is_launched(stmt: Stmt) -> bool:
+    """Whether there are launches in a statement already."""
+    return any(isinstance(x, Launch) for x in walk(stmt))
+
+
 @dataclass(slots=True)
 class _Host:
     """The walk over what runs on the host."""
@@ -104,7 +109,7 @@ class _Host:
         out: list[Stmt] = []
         alone: list[Stmt] = []
         for stmt in block.body:
-            if is_bound(stmt) or isinstance(stmt, Alloc | Let):
+            if is_bound(stmt) or isinstance(stmt, Alloc | Let) or _is_launched(stmt):
                 out += self.serial(alone, depth)
                 alone = []
                 out.append(self.statement(stmt, depth))

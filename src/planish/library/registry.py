@@ -22,6 +22,7 @@ from planish.library.strategies.dense.panels import PANELS
 from planish.library.strategies.dense.transpose_inplace import TRANSPOSE_INPLACE
 from planish.library.strategies.devices.threads import DEVICE_THREADS
 from planish.library.strategies.devices.tiles import DEVICE_TILES
+from planish.library.strategies.devices.time_tiles import DEVICE_TIME_TILES
 from planish.library.strategies.nests.cell_reduction import CELL_REDUCTION
 from planish.library.strategies.nests.coalesce import COALESCE
 from planish.library.strategies.nests.histogram import HISTOGRAM
@@ -52,7 +53,7 @@ STRATEGIES: tuple[Strategy[Any], ...] = (
 )  # fmt: skip
 """Of those that cost the same, the earlier one is tried first."""
 
-DEVICE_STRATEGIES: tuple[Strategy[Any], ...] = (DEVICE_TILES, DEVICE_THREADS)
+DEVICE_STRATEGIES: tuple[Strategy[Any], ...] = (DEVICE_TIME_TILES, DEVICE_TILES, DEVICE_THREADS)
 """Those for GPUs."""
 
 
