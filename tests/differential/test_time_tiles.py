@@ -11,7 +11,7 @@ from planish.build import device_checks
 from planish.build.device_checks import DeviceBuild, build_for_device
 from planish.core.span import Source
 from planish.gpu import time_tiles
-from planish.gpu.overlap import Tile
+from planish.gpu.overlap import BlockTile
 from planish.gpu.sweeps import NotSweepsError, find_sweeps
 from planish.ir.nest import For
 from planish.ir.text.parser import parse_kernel
@@ -52,7 +52,7 @@ PROGRAMS = {
 @pytest.fixture(autouse=True)
 def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tiles so small that calls of the emulator have several along each axis."""
-    monkeypatch.setattr(time_tiles, "TILES", {2: (Tile((32,)),), 3: (Tile((8, 16), 2),)})
+    monkeypatch.setattr(time_tiles, "TILES", {2: (BlockTile((32,)),), 3: (BlockTile((8, 16), 2),)})
     monkeypatch.setattr(time_tiles, "MOST_SWEEPS", 3)
     monkeypatch.setattr(time_tiles, "LEAST_GAIN", 0.0)
     monkeypatch.setattr(device_checks, "LARGER", (23, 71))

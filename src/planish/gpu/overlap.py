@@ -6,7 +6,7 @@ first sweep makes one row, the second one the row that lies as far behind as it 
 its own cell is in registers, what it reads of its neighbours' in shared memory; one barrier a row is enough, since each
 sweep reads rows of earlier iterations only ("N.5D blocking"; Nguyen et al., SC 2010; AN5D, CGO 2020).
 
-    launch = stream_sweeps(sweeps.sweeps * 2, Tile((256,), 1, 2), "chunk", names)
+    launch = stream_sweeps(sweeps.sweeps * 2, BlockTile((256,), 1, 2), "chunk", names)
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from functools import reduce
 from math import prod
 
 from planish.core.span import Span
-from planish.gpu.sweeps import Offset, Sweep
+from planish.gpu.sweeps import GridSweep, Offset
 from planish.ir.expr import Binary, Compare, Const, Expr, Load, Var, index, type_of
 from planish.ir.index.simplify import simplify
 from planish.ir.nest import Alloc, Array, Assign, Barrier, Block, For, If, Launch, Let, LoopFacts, Stmt
@@ -29,7 +29,7 @@ Names = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Tile:
+class BlockTile:
     """A block's shape: its `threads` by dimension of the arrays but the first, outermost first; so many cells of each
     row (`cells`) a thread has along the outermost of these."""
 
@@ -43,22 +43,22 @@ class Tile:
 
 
 @dataclass(frozen=True, slots=True)
-class Pipeline:
-    """Sweeps that are made at once; how far they lie behind each other, and what is kept for them.
+class SweepPipeline:
+    """RepeatedSweeps that are made at once; how far they lie behind each other, and what is kept for them.
 
     Value `v` is what sweep `v` has made (0: what is there before), which the next one reads. `delays[v]`: the rows by
     which it is behind the first value. `copies`: the rows of a value that are kept in registers, a period in which all
     places recur. `near[v]`: the first and the last row, from the one that is made, of which neighbours' cells are
     read; None where none are. `rims`: what the sweeps reach together, by dimension."""
 
-    sweeps: tuple[Sweep, ...]
+    sweeps: tuple[GridSweep, ...]
     delays: tuple[int, ...]
     copies: int
     near: tuple[tuple[int, int] | None, ...]
     rims: tuple[tuple[int, int], ...]
 
     @staticmethod
-    def of(sweeps: Sequence[Sweep]) -> Pipeline:
+    def of(sweeps: Sequence[GridSweep]) -> SweepPipeline:
         """The pipeline of sweeps, the first to be made first."""
         delays = [0]
         for sweep in sweeps:
@@ -71,7 +71,7 @@ class Pipeline:
         rank = len(sweeps[0].lower)
         reaches = [[x.reach(d) for x in sweeps] for d in range(rank)]
         rims = tuple((sum(a for a, _ in x), sum(b for _, b in x)) for x in reaches)
-        return Pipeline(tuple(sweeps), tuple(delays), longest + longest % 2, tuple(near), rims)
+        return SweepPipeline(tuple(sweeps), tuple(delays), longest + longest % 2, tuple(near), rims)
 
     def shared_rows(self, value: int) -> int:
         """The rows of a value that are in shared memory: a divisor of `copies`."""
@@ -85,7 +85,7 @@ class Pipeline:
         """The cells around a tile that a sweep may touch, by dimension but the first."""
         return tuple(self.sweeps[value].reach(d) for d in range(1, len(self.rims)))
 
-    def shared_bytes(self, tile: Tile) -> int:
+    def shared_bytes(self, tile: BlockTile) -> int:
         """The shared memory of a block."""
         size = type_of(self.sweeps[0].value).size
         return sum(
@@ -93,12 +93,12 @@ class Pipeline:
             for v in range(len(self.sweeps))
         )
 
-    def useful(self, tile: Tile) -> tuple[int, ...]:
+    def useful(self, tile: BlockTile) -> tuple[int, ...]:
         """The cells of a row, or plane, that a block makes for good, by dimension."""
         return tuple(n - sum(rim) for n, rim in zip(tile.extents, self.rims[1:], strict=True))
 
 
-def stream_sweeps(pipeline: Pipeline, tile: Tile, chunk: str, fresh: Names, span: Span | None = None) -> Launch:
+def stream_sweeps(pipeline: SweepPipeline, tile: BlockTile, chunk: str, fresh: Names, span: Span | None = None) -> Launch:
     """The launch that makes all sweeps of a pipeline; each block makes so many rows as the name `chunk` says. It reads
     the source of the first sweep, writes the array of the last one, and reads cells that no sweep makes where these
     are."""
@@ -109,8 +109,8 @@ def stream_sweeps(pipeline: Pipeline, tile: Tile, chunk: str, fresh: Names, span
 class _Streaming:
     """The making of a launch: names of ids, of arrays of a block and of a thread."""
 
-    pipeline: Pipeline
-    tile: Tile
+    pipeline: SweepPipeline
+    tile: BlockTile
     chunk: str
     fresh: Names
     cells: list[str] = field(default_factory=list)
@@ -248,7 +248,7 @@ class _Streaming:
             needed = Binary("or", _in_box(self.at(row), maker.lower, maker.upper), needed)
         return If(needed, Block((load,)))
 
-    def kept(self, reader: Sweep, array: str, own: str, row: Expr, part: Expr) -> Stmt:
+    def kept(self, reader: GridSweep, array: str, own: str, row: Expr, part: Expr) -> Stmt:
         """A cell that no sweep makes, where the next sweep reads it."""
         load = Assign(own, (part, index(self.copy)), Load(array, self.at(row), self.type))
         return If(_is_read(reader, self.at(row)), Block((load,)))
@@ -297,7 +297,7 @@ class _Streaming:
         places = {name: _add(at[d], index(-shift)) for name, (d, shift) in sweep.places.items()}
         return map_expr(lambda x: replace_names(x, places), map_expr(read, sweep.value))
 
-    def stored(self, sweep: Sweep, row: Expr, part: Expr) -> Stmt:
+    def stored(self, sweep: GridSweep, row: Expr, part: Expr) -> Stmt:
         """The row of the last sweep, without the rim."""
         p, number = self.pipeline, len(self.pipeline.sweeps)
         tests = [Compare("ge", row, index(self.first)), Compare("lt", row, index(self.end))]
@@ -315,7 +315,7 @@ def replace_names(x: Expr, values: dict[str, Expr]) -> Expr:
     return values.get(x.name, x) if isinstance(x, Var) else x
 
 
-def _is_read(sweep: Sweep, cell: tuple[Expr, ...]) -> Expr:
+def _is_read(sweep: GridSweep, cell: tuple[Expr, ...]) -> Expr:
     """Whether a sweep reads a cell for any that it makes."""
     rank = range(len(cell))
     spans = [(min(x[d] for x in sweep.offsets), max(x[d] for x in sweep.offsets)) for d in rank]

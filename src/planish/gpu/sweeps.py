@@ -24,7 +24,7 @@ Offset = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Sweep:
+class GridSweep:
     """One sweep: it assigns `value` to each cell of a box (`lower` to `upper`, exclusive, by dimension of the array),
     from cells of `source` at the given distances, and from what does not change. `places`: what the loops' names stand
     for, as a dimension of the cell and what is taken off it."""
@@ -59,12 +59,12 @@ class Sweep:
 
 
 @dataclass(frozen=True, slots=True)
-class Sweeps:
+class RepeatedSweeps:
     """A time loop and its sweeps in order, each of which reads what the one before it has made, the first what the
     last has."""
 
     loop: For
-    sweeps: tuple[Sweep, ...]
+    sweeps: tuple[GridSweep, ...]
 
     @property
     def rank(self) -> int:
@@ -97,7 +97,7 @@ def repetitions(kernel: Kernel) -> frozenset[str]:
     return frozenset(y for x in times for y in variables(x.upper)) - used
 
 
-def find_sweeps(loop: For) -> Sweeps:
+def find_sweeps(loop: For) -> RepeatedSweeps:
     """The sweeps of a time loop, proven from its access relations: each array has one writer, all of whose reads of
     what changes are at constant distances in what the sweep before has made. NotSweepsError says what is otherwise."""
     if loop.step != 1:
@@ -111,12 +111,12 @@ def find_sweeps(loop: For) -> Sweeps:
         raise NotSweepsError("several sweeps write one array")
     if len(written) == 1:
         raise NotSweepsError(f"the sweep over `{written[0]}` reads what it writes, or does not repeat anything")
-    made: list[Sweep] = []
+    made: list[GridSweep] = []
     for number, (loops, store) in enumerate(parts):
         made.append(_sweep(loops, store, written[number - 1], frozenset(written), loop.var))
     if len({len(x.lower) for x in made}) > 1:
         raise NotSweepsError("sweeps go over arrays of several dimensions")
-    return Sweeps(loop, tuple(made))
+    return RepeatedSweeps(loop, tuple(made))
 
 
 def _nest(outer: For, time: str) -> tuple[tuple[For, ...], Assign]:
@@ -134,7 +134,7 @@ def _nest(outer: For, time: str) -> tuple[tuple[For, ...], Assign]:
     return tuple(loops), store
 
 
-def _sweep(loops: tuple[For, ...], store: Assign, source: str, written: frozenset[str], time: str) -> Sweep:
+def _sweep(loops: tuple[For, ...], store: Assign, source: str, written: frozenset[str], time: str) -> GridSweep:
     if len(store.index) != len(loops):
         raise NotSweepsError(f"`{store.array}` has other dimensions than loops around it")
     if any(time in variables(x) for x in expressions(store)):
@@ -152,7 +152,7 @@ def _sweep(loops: tuple[For, ...], store: Assign, source: str, written: frozense
                 break
         else:
             raise NotSweepsError(f"subscripts of `{store.array}` are not loops of the sweep")
-    bare = Sweep(store.array, source, tuple(lower), tuple(upper), frozenset(), store.value, places)
+    bare = GridSweep(store.array, source, tuple(lower), tuple(upper), frozenset(), store.value, places)
     offsets: set[Offset] = set()
     for load in loads(store.value):
         if load.array not in written:
@@ -165,4 +165,4 @@ def _sweep(loops: tuple[For, ...], store: Assign, source: str, written: frozense
         offsets.add(far)
     if not offsets:
         raise NotSweepsError(f"`{store.array}` is not made of `{source}`")
-    return Sweep(store.array, source, tuple(lower), tuple(upper), frozenset(offsets), store.value, places)
+    return GridSweep(store.array, source, tuple(lower), tuple(upper), frozenset(offsets), store.value, places)

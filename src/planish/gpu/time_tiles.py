@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from math import lcm, prod
 
 from planish.core.names import take_name
-from planish.gpu.overlap import Pipeline, Tile, stream_sweeps
-from planish.gpu.sweeps import Sweep, Sweeps
+from planish.gpu.overlap import BlockTile, SweepPipeline, stream_sweeps
+from planish.gpu.sweeps import GridSweep, RepeatedSweeps
 from planish.ir.expr import Binary, Expr, index, type_of
 from planish.ir.index.simplify import simplify
 from planish.ir.nest import Block, For, Let, Stmt
 from planish.ir.traverse import count_work
 
-TILES: dict[int, tuple[Tile, ...]] = {
-    2: (Tile((256,)), Tile((128,))),
-    3: (Tile((16, 32), 2), Tile((16, 32)), Tile((8, 32), 2)),
+TILES: dict[int, tuple[BlockTile, ...]] = {
+    2: (BlockTile((256,)), BlockTile((128,))),
+    3: (BlockTile((16, 32), 2), BlockTile((16, 32)), BlockTile((8, 32), 2)),
 }
 """The shapes of blocks that are compared, by the rank of arrays."""
 MOST_SWEEPS = 11
@@ -38,33 +38,33 @@ LEAST_GAIN = 1.15
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class OverlapPlan:
     """So many sweeps a launch, in blocks of a shape; the expected time of one sweep over so much of a nanosecond a
     cell, and that of a sweep alone."""
 
     sweeps: int
-    tile: Tile
+    tile: BlockTile
     time: float
     alone: float
 
 
-def choose_plan(found: Sweeps) -> Plan | None:
+def choose_plan(found: RepeatedSweeps) -> OverlapPlan | None:
     """The plan with the least expected time; None where none is much faster than one sweep a launch."""
     size = type_of(found.sweeps[0].value).size
     alone = 2 * size / (0.73 * BYTES_A_NANOSECOND)
-    best: Plan | None = None
+    best: OverlapPlan | None = None
     for tile in TILES.get(found.rank, ()):
         for count in range(2, MOST_SWEEPS + 1):
             if count % len(found.sweeps) == 0:
                 continue
-            pipeline = Pipeline.of(tuple(_from(found, 0, count)))
+            pipeline = SweepPipeline.of(tuple(_from(found, 0, count)))
             time = _time(pipeline, tile, size)
             if time is not None and (best is None or time < best.time):
-                best = Plan(count, tile, time, alone)
+                best = OverlapPlan(count, tile, time, alone)
     return best if best is not None and best.time * LEAST_GAIN < alone else None
 
 
-def _time(pipeline: Pipeline, tile: Tile, size: int) -> float | None:
+def _time(pipeline: SweepPipeline, tile: BlockTile, size: int) -> float | None:
     """Nanoseconds of a device for one sweep's cell; None where a block does not fit."""
     useful = pipeline.useful(tile)
     threads, count = prod(tile.threads), len(pipeline.sweeps)
@@ -79,7 +79,7 @@ def _time(pipeline: Pipeline, tile: Tile, size: int) -> float | None:
     return max(computed, copied) + 0.3 * min(computed, copied)
 
 
-def _from(found: Sweeps, start: int, count: int) -> Iterator[Sweep]:
+def _from(found: RepeatedSweeps, start: int, count: int) -> Iterator[GridSweep]:
     """So many sweeps, from one on."""
     for number in range(count):
         yield found.sweeps[(start + number) % len(found.sweeps)]
@@ -94,7 +94,7 @@ class TimeTiles:
     told: str
 
 
-def make_time_tiles(found: Sweeps, plan: Plan, taken: set[str]) -> TimeTiles:
+def make_time_tiles(found: RepeatedSweeps, plan: OverlapPlan, taken: set[str]) -> TimeTiles:
     """The launches of a time loop: as many as bring all arrays where whole iterations of it do, again and again; at
     least one iteration is left, which makes all arrays what they are to be at the end."""
 
@@ -109,7 +109,7 @@ def make_time_tiles(found: Sweeps, plan: Plan, taken: set[str]) -> TimeTiles:
     count = simplify(Binary("max", Binary("floordiv", steps, index(iterations)), index(0)))
     body: list[Stmt] = []
     for number in range(launches):
-        pipeline = Pipeline.of(tuple(_from(found, number * plan.sweeps, plan.sweeps)))
+        pipeline = SweepPipeline.of(tuple(_from(found, number * plan.sweeps, plan.sweeps)))
         chunk = fresh("chunk")
         body.append(Let(chunk, _rows(pipeline, plan.tile)))
         body.append(stream_sweeps(pipeline, plan.tile, chunk, fresh, loop.span))
@@ -118,7 +118,7 @@ def make_time_tiles(found: Sweeps, plan: Plan, taken: set[str]) -> TimeTiles:
     return TimeTiles((Let(tiles, count), whole, Let(begin, rest)), begin, _told(found, plan))
 
 
-def _rows(pipeline: Pipeline, tile: Tile) -> Expr:
+def _rows(pipeline: SweepPipeline, tile: BlockTile) -> Expr:
     """The rows that a block streams over: few enough that there are blocks for all multiprocessors."""
     last = pipeline.sweeps[-1]
     total: Expr = Binary("sub", last.upper[0], last.lower[0])
@@ -129,8 +129,8 @@ def _rows(pipeline: Pipeline, tile: Tile) -> Expr:
     return Binary("max", index(ROWS[0]), Binary("min", index(ROWS[1]), wanted))
 
 
-def _told(found: Sweeps, plan: Plan) -> str:
-    useful = Pipeline.of(tuple(_from(found, 0, plan.sweeps))).useful(plan.tile)
+def _told(found: RepeatedSweeps, plan: OverlapPlan) -> str:
+    useful = SweepPipeline.of(tuple(_from(found, 0, plan.sweeps))).useful(plan.tile)
     cells = " x ".join(str(x) for x in reversed(useful))
     threads = " x ".join(str(x) for x in reversed(plan.tile.threads))
     what = "row" if len(useful) == 1 else "plane"
