@@ -98,7 +98,9 @@ class SweepPipeline:
         return tuple(n - sum(rim) for n, rim in zip(tile.extents, self.rims[1:], strict=True))
 
 
-def stream_sweeps(pipeline: SweepPipeline, tile: BlockTile, chunk: str, fresh: Names, span: Span | None = None) -> Launch:
+def stream_sweeps(
+    pipeline: SweepPipeline, tile: BlockTile, chunk: str, fresh: Names, span: Span | None = None
+) -> Launch:  # fmt: skip
     """The launch that makes all sweeps of a pipeline; each block makes so many rows as the name `chunk` says. It reads
     the source of the first sweep, writes the array of the last one, and reads cells that no sweep makes where these
     are."""
