@@ -274,6 +274,11 @@ REASONS = (
         "move what is sequential out of the function, or write it with independent iterations",
     ),
     Reason(
+        "time-tiles",
+        "repeated sweeps run one by one on a GPU",
+        "let each sweep assign one array from the one that the sweep before it assigns, at constant distances",
+    ),
+    Reason(
         "select-none",
         "no instructions are selected for strips of a nest of integers",
         "nothing needs to change: the other strategies were tried; `planish select FILE` shows what is selected",
@@ -424,6 +429,7 @@ DONE = {
     "simd-scan": "a scan or recurrence along a row is computed in registers, by lane shifts",
     "size-specialise": "loops are unrolled for small sizes that calls are likely to have",
     "stencil-lanes": "repeated sweeps over a line have a segment of it in each lane",
+    "time-tiles": "a launch makes several repeated sweeps, in overlapped tiles",
     "transpose-inplace": "a square matrix is transposed in place, by register blocks",
     "tuned": "tuning, or a record of it, chose the version and its arguments",
     "unit-stride": "a nest has a copy for a step of 1, where the elements that it walks over are neighbours",
