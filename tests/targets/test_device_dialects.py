@@ -9,10 +9,15 @@ import pytest
 
 from planish.build import device_checks
 from planish.build.device_checks import DeviceBuild, build_for_device
+from planish.build.devices import plan_devices
+from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
+from planish.emit.device.dialect import DIALECTS
+from planish.emit.device.files import device_files
 from planish.options import Options
 from planish.run.devices.emulator import find_emulating_compiler
 from planish.run.devices.opencl import compile_for_opencl, find_opencl
+from planish.run.devices.usage import has_compiler, usage_of
 from planish.target.device import load_device
 
 pytestmark = pytest.mark.skipif(find_emulating_compiler() is None, reason="no compiler of C++ is here")
@@ -115,3 +120,17 @@ def test_opencl_says_what_a_kernel_needs() -> None:
 def test_hip_keeps_products_and_sums_apart_where_bits_count() -> None:
     text = build("parts", "hip-gfx90a").device_text
     assert text.startswith("#pragma clang fp contract(off)\n") and "hipMalloc(" in text and "hipStream_t" in text
+
+
+@pytest.mark.skipif(not has_compiler("hip"), reason="no clang for AMD's GPUs is here")
+def test_clang_takes_kernels_of_hip_without_spills() -> None:
+    device = load_device("hip-gfx942")
+    for name in SOURCES:
+        plan = plan_devices(Source(f"{name}.c", SOURCES[name]), Options(fp="strict"), device)
+        files = device_files([x.text for x in plan.nests if x.text is not None], DIALECTS["hip"], True)
+        usage = usage_of(files.kernels, "hip", device.architecture)
+        assert usage and all(x.spilled == 0 and 0 < x.registers <= 128 for x in usage.values()), usage
+    with pytest.raises(PlanishError, match="E0803"):
+        usage_of("__global__ void k(int *p) { p[0] = missing; }", "hip", "gfx942")
+    # What calls ROCm's library is not asked about.
+    assert usage_of("__global__ void k(double *p) { p[0] = pow(p[0], p[1]); }", "hip", "gfx942") == {}

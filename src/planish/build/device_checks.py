@@ -32,8 +32,9 @@ from planish.ir.traverse import stored_arrays
 from planish.options import Options
 from planish.run.calls.signature import CallCase
 from planish.run.devices.emulator import ORDERS, compile_emulated
-from planish.run.devices.nvcc import KernelUsage, compile_cubin, find_nvcc
+from planish.run.devices.nvcc import KernelUsage
 from planish.run.devices.opencl import OpenClDevice, compile_for_opencl
+from planish.run.devices.usage import usage_of
 from planish.run.sizes.call_sizes import (
     KnownSizes,
     check_cases,
@@ -112,8 +113,7 @@ def build_for_device(
     kept = [x for x in nests if x.function in good]
     files = _files(kept, device, exact) if kept else DeviceFiles("")
     ran = [x.selection.verdict for x in made if x.selection is not None]
-    asked = bool(kept) and device.dialect == "cuda" and find_nvcc() is not None
-    usage = compile_cubin(files.kernels, device.architecture) if asked else {}
+    usage = usage_of(files.kernels, device.dialect, device.architecture) if kept else {}
     return DeviceBuild(
         plan.nests, frozenset(x.region.start for x in kept), file, files.kernels, files.host, _heads(kept),
         len(runs) * sum(x.cases_run for x in ran if x is not None), usage, tuple(y for x in made for y in x.remarks),

@@ -292,7 +292,9 @@ def file_text(parts: Sequence[DeviceText], dialect: DeviceDialect) -> str:
     """All kernels of a file, and the functions that launch them, for compilers of C++."""
     kernels = "\n".join(x.text for part in parts for x in part.kernels)
     hosts = "\n".join(x for part in parts for x in (part.launch, part.copied))
-    top = f"{prologue(dialect)}{macros_of(kernels + hosts)}\n{kernels}\n{helpers_of(hosts)}"
+    # C++ has another name for it.
+    named = "#define _Bool bool\n" if re.search(r"\b_Bool\b", kernels + hosts) else ""
+    top = f"{prologue(dialect)}{named}{macros_of(kernels + hosts)}\n{kernels}\n{helpers_of(hosts)}"
     return f'{top}\nextern "C" {{\n\n{hosts}\n}}\n'
 
 
@@ -312,6 +314,8 @@ def header_text(stem: str, heads: Sequence[str], dialect: DeviceDialect) -> str:
     if dialect.handle:
         note = note.replace("Arrays are on the device", "Arrays are buffers of the device of the queue")
     top = f"#include <stddef.h>\n#include <stdint.h>\n{dialect.header}\n"
+    if re.search(r"\b_Bool\b", declared):
+        top, declared = f"#include <stdbool.h>\n{top}", re.sub(r"\b_Bool\b", "bool", declared)
     return (
         f"#ifndef {guard}\n#define {guard}\n\n{top}\n{note}"
         f'#ifdef __cplusplus\nextern "C" {{\n#endif\n\n{declared}\n#ifdef __cplusplus\n}}\n#endif\n'

@@ -1,1 +1,1 @@
-"""Devices that are not here: kernels of CUDA run in an emulator, and their compiler where there is one."""
+"""Devices that are not here: kernels run in an emulator, or on a device of OpenCL, and compilers say what they take."""

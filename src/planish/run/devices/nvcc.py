@@ -57,14 +57,23 @@ def compile_cubin(text: str, architecture: str) -> Mapping[str, KernelUsage]:
     return read_usage(said)
 
 
+def kernel_name(symbol: str) -> str:
+    """The name of a kernel in the text.
+
+    >>> kernel_name("_Z9k_kernel0iPf"), kernel_name("k_kernel0")
+    ('k_kernel0', 'k_kernel0')
+    """
+    mangled = _MANGLED.match(symbol)
+    return mangled[1] if mangled else symbol
+
+
 def read_usage(said: str) -> dict[str, KernelUsage]:
     """What ptxas has said of kernels, by their names in the text."""
     out: dict[str, KernelUsage] = {}
     name, spilled = "", 0
     for line in said.splitlines():
         if entry := _ENTRY.search(line):
-            mangled = _MANGLED.match(entry[1])
-            name, spilled = mangled[1] if mangled else entry[1], 0
+            name, spilled = kernel_name(entry[1]), 0
         if spills := _SPILLS.search(line):
             spilled = int(spills[1]) + int(spills[2])
         if (used := _USED.search(line)) and name:
