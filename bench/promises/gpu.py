@@ -1,4 +1,4 @@
-"""The claims `gpu`: PolyBench as CUDA kernels in the emulator, planted faults, registers; without a GPU.
+"""The claims `gpu`: PolyBench as kernels in the emulator, planted faults, registers; without a GPU.
 
 for item in examine(quick=True, stored=False): print(item)
 """
@@ -12,6 +12,7 @@ from time import process_time
 from unittest.mock import patch
 
 from bench.promises.claim import Claim, Note, at_least, at_most
+from bench.promises.gpu_dialects import WANTED, examine_dialects
 from planish.build import device_checks
 from planish.build.device_checks import DeviceBuild, build_for_device
 from planish.build.devices import DevicePlan, plan_devices
@@ -58,6 +59,7 @@ def examine(quick: bool, stored: bool) -> Iterator[Claim | Note]:
     else:
         yield Note("no nvcc is here: registers and spills are not known")
     yield from _planted(quick)
+    yield from examine_dialects(names, {"opencl": 4, "hip-gfx942": 4} if quick else WANTED)
     yield Note("no GPU was asked: nothing is claimed of times, of occupancy, or of what a device makes of the kernels")
 
 

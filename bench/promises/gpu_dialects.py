@@ -26,7 +26,7 @@ def examine_dialects(names: Sequence[str], wanted: Mapping[str, int]) -> Iterato
     """Kernels that are right in the emulator, and on a device of OpenCL where one is here, with the bits of the
     originals; and what a compiler of HIP says."""
     opencl = find_opencl()
-    yield Note(f"OpenCL: {opencl.name}" if opencl is not None else "no device of OpenCL is here: only the emulator runs")
+    yield Note(f"OpenCL: {opencl.name}" if opencl is not None else "no device of OpenCL is here")
     for target, least in wanted.items():
         device = load_device(target)
         kernels = wrong = spilled = calls = asked = most = 0
@@ -43,7 +43,8 @@ def examine_dialects(names: Sequence[str], wanted: Mapping[str, int]) -> Iterato
         short = device.dialect
         yield at_least(f"gpu.{short}.kernels", kernels, least)
         yield at_most(f"gpu.{short}.wrong", wrong, 0)
-        yield Note(f"{target}: {kernels} kernels of {len(names)} programs, {calls} calls ({process_time() - begun:.0f} s)")
+        spent = process_time() - begun
+        yield Note(f"{target}: {kernels} kernels of {len(names)} programs, {calls} calls ({spent:.0f} s)")
         if has_compiler(short):
             yield at_most(f"gpu.{short}.spilled_bytes", spilled, 0)
             yield Note(f"{target}: {asked} kernels compiled, at most {most} registers")

@@ -59,6 +59,15 @@ void roots(int n, int steps, float *restrict a, double *restrict b)
       b[i] = sqrt(fabs(b[i])) + floor(a[i]) * t;
   }
 }""",
+    # Sums of integers that wrap around, beside what they are compared with.
+    "wraps": """
+void wraps(int n, const int *x, const int *y, const long *z, int *restrict least, long *restrict more)
+{
+  for (int i = 0; i < n; i++) {
+    least[i] = x[i] + y[i] < least[i] ? x[i] + y[i] : least[i];
+    more[i] = z[i] * 3 - more[i] > z[i] ? -more[i] : z[i] + i;
+  }
+}""",
     # Arrays of the device that live between two kernels: parts of a sum.
     "parts": """
 long parts(int n, const int *restrict queue, const long *restrict kernel)
@@ -125,7 +134,7 @@ def test_hip_keeps_products_and_sums_apart_where_bits_count() -> None:
 @pytest.mark.skipif(not has_compiler("hip"), reason="no clang for AMD's GPUs is here")
 def test_clang_takes_kernels_of_hip_without_spills() -> None:
     device = load_device("hip-gfx942")
-    for name in SOURCES:
+    for name in ("widths", "wraps", "roots"):
         plan = plan_devices(Source(f"{name}.c", SOURCES[name]), Options(fp="strict"), device)
         files = device_files([x.text for x in plan.nests if x.text is not None], DIALECTS["hip"], True)
         usage = usage_of(files.kernels, "hip", device.architecture)

@@ -32,6 +32,7 @@ from planish.emit.c.context import EmitContext, size_ranges
 from planish.emit.c.expression import c_type, emit_expr, emit_place, literal
 from planish.emit.c.function_head import write_head
 from planish.emit.device.dialect import DeviceDialect
+from planish.emit.device.wrapping import wrapped
 from planish.emit.idioms.update_statements import update
 from planish.ir.expr import Cast, Compare, Const, Expr, Load, Var, type_of
 from planish.ir.nest import (
@@ -125,7 +126,7 @@ def emit_kernel(
     parameters = [f"int {spelt[x]}" for x in sizes]
     parameters += [f"{c_type(x.type)} {spelt[x.name]}" for x in scalars]
     passed = list(parameters)
-    writer = _Writer(dialect)
+    writer = _Writer(dialect, frozenset(x.name for x in scalars))
     for x in arrays:
         own, at = ("const " if x.name not in stored else "") + c_type(x.type), spelt[x.name]
         if dialect.handle and x.name in (outer or {}):
@@ -170,9 +171,11 @@ def _within(context: EmitContext, name: str, reach: tuple[int, int]) -> EmitCont
 
 @dataclass(slots=True)
 class _Writer:
-    """The lines of a kernel's body, and declarations that have to stand before them."""
+    """The lines of a kernel's body, and declarations that have to stand before them. `data`: names of values that are
+    no iterators or sizes."""
 
     dialect: DeviceDialect
+    data: frozenset[str] = frozenset()
     lines: list[str] = field(default_factory=list)
     hoisted: list[str] = field(default_factory=list)
     taken: set[str] = field(default_factory=set)
@@ -190,15 +193,15 @@ class _Writer:
             case For():
                 self.loop(stmt, context, indent)
             case If(condition=condition, then=then, otherwise=otherwise):
-                self.nested(f"if ({emit_expr(condition, context)}) ", then, context, indent)
+                self.nested(f"if ({emit_expr(wrapped(condition, self.data), context)}) ", then, context, indent)
                 if otherwise.body:
                     self.lines.pop()
                     self.nested("} else ", otherwise, context, indent)
             case Assign(array=array, index=at, value=value):
                 place = emit_place(array, at, context)
-                self.lines.append(f"{indent}{place} = {emit_expr(_wide(value, context), context)};")
+                self.lines.append(f"{indent}{place} = {emit_expr(self.shown(value, context), context)};")
             case Reduce():
-                self.lines.append(f"{indent}{update(replace(stmt, value=_wide(stmt.value, context)), context)};")
+                self.lines.append(f"{indent}{update(replace(stmt, value=self.shown(stmt.value, context)), context)};")
             case Alloc(array=array) if array.memory == "shared" and self.dialect.hoisted:
                 # Two arrays of one name in blocks beside each other remain two.
                 spelt = context.names[array.name]
@@ -213,7 +216,7 @@ class _Writer:
             case Let(var=var, value=value):
                 type = type_of(value)
                 kind = "int" if type == INDEX else c_type(type)
-                shown = value if type == INDEX else _wide(value, context)
+                shown = value if type == INDEX else self.shown(value, context)
                 self.lines.append(f"{indent}const {kind} {context.names[var]} = {emit_expr(shown, context)};")
                 if type == INDEX:
                     return context.with_value(var, value)
@@ -224,6 +227,10 @@ class _Writer:
             case _:
                 assert_never(stmt)
         return context
+
+    def shown(self, value: Expr, context: EmitContext) -> Expr:
+        """A value that is data, not a subscript."""
+        return _wide(wrapped(value, self.data), context)
 
     def nested(self, head: str, block: Block, context: EmitContext, indent: str) -> None:
         """A block behind a head."""
