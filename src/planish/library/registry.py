@@ -38,6 +38,7 @@ from planish.library.strategies.nests.vector_strips import VECTOR_STRIPS
 from planish.library.strategies.parallel.one_thread import ONE_THREAD
 from planish.library.strategies.parallel.operation_chunks import OPERATION_CHUNKS
 from planish.library.strategies.parallel.parallel_chunks import PARALLEL_CHUNKS
+from planish.library.strategies.parallel.parallel_time_tiles import PARALLEL_TIME_TILES
 from planish.library.strategies.signal.biquad import BIQUAD
 from planish.library.strategies.signal.bit_reversal import BIT_REVERSAL
 from planish.library.strategies.signal.fft_passes import FFT_PASSES
@@ -48,8 +49,9 @@ from planish.library.strategy import Strategy
 
 STRATEGIES: tuple[Strategy[Any], ...] = (
     FFT_RADIX, BIT_REVERSAL, FFT_PASSES, HISTOGRAM, OPERATIONS, PANELS, FIR, LMS, BIQUAD, STENCIL_1D,
-    TRANSPOSE_INPLACE, SCAN, CELL_REDUCTION, GEMV, VECTOR_STRIPS, COALESCE, LOOPS, INNER_NESTS, REGISTER_PROMOTE,
-    SCALAR_PROMOTE, WINOGRAD, CONV_PACKED, SIZE_SPECIALISE, NONTEMPORAL, PARALLEL_CHUNKS, OPERATION_CHUNKS, ONE_THREAD,
+    TRANSPOSE_INPLACE, SCAN, CELL_REDUCTION, GEMV, VECTOR_STRIPS, COALESCE, PARALLEL_TIME_TILES, LOOPS, INNER_NESTS,
+    REGISTER_PROMOTE, SCALAR_PROMOTE, WINOGRAD, CONV_PACKED, SIZE_SPECIALISE, NONTEMPORAL, PARALLEL_CHUNKS,
+    OPERATION_CHUNKS, ONE_THREAD,
 )  # fmt: skip
 """Of those that cost the same, the earlier one is tried first."""
 

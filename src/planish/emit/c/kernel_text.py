@@ -29,7 +29,7 @@ from planish.emit.c.heap_arrays import is_fallible, is_heap, release_text
 from planish.emit.c.instruction_calls import check_lanes, find_callee
 from planish.emit.c.local_arrays import declare, without_dead, write_extents
 from planish.emit.c.partial_sums import StripBody, Strips, needs_low_bits, sum_alone, without_unused
-from planish.emit.c.pragmas import LoopBounds, directives, has_partial_sums, on_threads
+from planish.emit.c.pragmas import LoopBounds, directives, has_partial_sums, on_threads, own_tables
 from planish.emit.idioms.lane_sums import ACCUMULATORS, Accumulators, LaneSum, Partial, count_lanes
 from planish.emit.idioms.nontemporal import LINE, calls_of, in_parts, iterations, promise_whole, take_names
 from planish.emit.idioms.strip_mined_math import BLOCKS
@@ -394,6 +394,7 @@ class _Function:
         sums = [LaneSum(op, name, self.arrays[name].type) for op, name in facts.reductions]
         ordered = self.strict and any(x.type.is_float for x in sums)
         threads = on_threads(loop, self.catalogue) if facts.parallel and self.threads and not ordered else ""
+        threads += own_tables(loop, self.arrays, self.spelt) if threads else ""
         lanes = facts.simd and not ordered
         inner = replace(context, lanes=True) if lanes and self.own_functions else context
         bounds = LoopBounds(emit_expr(loop.lower, context, SUM), emit_expr(loop.upper, context, SUM))

@@ -10,18 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from planish.emit.idioms.lane_sums import LaneSum
 from planish.emit.idioms.update_statements import clause, is_conditional
 from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Var, type_of
-from planish.ir.index.polynomial import coefficient_of, sub
-from planish.ir.nest import For, Let, Reduce
+from planish.ir.index.polynomial import coefficient_of, constant, sub
+from planish.ir.nest import Alloc, Array, Assign, For, Let, Reduce
 from planish.ir.passes.vector_loops import has_own_array, runs_in_lanes
 from planish.ir.traverse import expressions, loads, walk, walk_expr
 from planish.isa.instruction import Catalogue
 
 _THREADS = 16
 """So many iterations may be one for each thread."""
+_TABLE = 256
+"""The elements of a table of which each thread has a copy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,21 @@ def on_threads(loop: For, catalogue: Catalogue) -> str:
     grows = [coefficient_of(sub(x.upper, x.lower), loop.var) for x in inside]
     uneven = any(x is not None and x[0] for x in grows)
     return f"parallel for{' schedule(dynamic)' * ((large and not few) or uneven)}"
+
+
+def own_tables(loop: For, arrays: Mapping[str, Array], names: Mapping[str, str]) -> str:
+    """OpenMP's clause for small local arrays that a loop on threads only reads: each thread has a copy, of which
+    compilers know that no store changes it."""
+    read = {y.array for s in walk(loop.body) for x in expressions(s) for y in loads(x)}
+    kept = {x.array for x in walk(loop.body) if isinstance(x, Assign | Reduce)}
+    kept |= {x.array.name for x in walk(loop.body) if isinstance(x, Alloc)}
+    tables = sorted(x for x in read - kept if arrays[x].memory == "stack" and _is_small(arrays[x]))
+    return f" firstprivate({', '.join(names[x] for x in tables)})" if tables else ""
+
+
+def _is_small(array: Array) -> bool:
+    extents = [None if x is None else constant(x) for x in array.shape]
+    return None not in extents and prod(x for x in extents if x is not None) <= _TABLE
 
 
 def has_partial_sums(loop: For, sums: Sequence[LaneSum], values: Mapping[str, Expr], strict: bool) -> bool:

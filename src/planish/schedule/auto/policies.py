@@ -28,7 +28,7 @@ OPERATION_LIMIT, SECONDS = 5_000_000, 4.0
 
 PolicyName = Literal[
     "maxfuse", "nofuse", "distributed", "inner-parallel", "inter-nest-tiling", "interchange", "block-wavefront",
-    "time-skewing", "original",
+    "time-skewing", "parallel-time-tiles", "original",
 ]  # fmt: skip
 
 

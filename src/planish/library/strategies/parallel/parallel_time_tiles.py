@@ -1,0 +1,107 @@
+"""Time tiles on threads: tiles of rows and repetitions of a stencil, those of a wave at once.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.target.load import load_target
+>>> sweeps = "for i in 1 .. n - 1 { B[i] = A[i - 1] + A[i + 1] } for i in 1 .. n - 1 { A[i] = B[i] }"
+>>> kernel = parse_kernel(f"kernel k(s, n; A: f64[n], B: f64[n]) {{ for t in 0 .. s {{ {sweeps} }} }}")
+>>> target = load_target("x86-avx512")
+>>> [x.tiles.starts_at_once for x in PARALLEL_TIME_TILES.match(Context.of(kernel, target, threads=4))]
+[True]
+>>> PARALLEL_TIME_TILES.match(Context.of(kernel, target))
+()
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+import islpy as isl
+
+from planish.core.diagnostic import Remark
+from planish.library.parallel.time_tile_sizes import GridShape, TileSizes, choose_sizes
+from planish.library.strategy import LOOPS, Context, Made, Strategy, cost_of_cycles, share
+from planish.poly.isl.op_budget import OverBudgetError, within
+from planish.poly.scop.dependence import movable_updates
+from planish.poly.scop.extents import fix_sizes
+from planish.schedule.auto.cost.estimate import CostModel
+from planish.schedule.auto.parallel_time_tiles import ParallelTimeTiles, find_time_tiles
+from planish.schedule.auto.plan import ScheduleDraft, draft_version, lower_draft
+from planish.schedule.auto.policies import Policy
+from planish.schedule.auto.tiling.tile_sizes import room_for_sweeps
+
+POLICY = Policy("parallel-time-tiles", "time tiles: threads share tiles of rows and repetitions, wave by wave")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SharedTiles:
+    """Tiles, their sizes, and the version that has them."""
+
+    tiles: ParallelTimeTiles
+    sizes: TileSizes
+    draft: ScheduleDraft
+
+
+def _match(cx: Context) -> tuple[SharedTiles, ...]:
+    if cx.threads == 1:
+        return ()
+    prepared = cx.prepared
+    movable = movable_updates(prepared.scop, prepared.dependences, cx.reassociate)
+    kept = prepared.dependences.order.subtract(movable)
+    model = CostModel(prepared.scop, cx.target, cx.sizes)
+    try:
+        found = within(partial(find_time_tiles, prepared.scop, kept))
+        if found is None:
+            return ()
+        shape = _shape(found, model)
+        known = {*prepared.kernel.sizes} <= {*cx.sizes}
+        room = room_for_sweeps(cx.target)
+        sizes = choose_sizes(shape, found.slopes, found.starts_at_once, cx.threads, room, always=not known)
+        schedule = found.cut(sizes.rows, sizes.repetitions, sizes.columns)
+        draft = within(partial(
+            draft_version, prepared, cx.target, POLICY, schedule, movable, ordered=not cx.reassociate, model=model
+        ))  # fmt: skip
+    except OverBudgetError:
+        return ()
+    return (SharedTiles(found, sizes, draft),)
+
+
+def _shape(found: ParallelTimeTiles, model: CostModel) -> GridShape:
+    """What is swept over, for the sizes of the model."""
+    inside = [x for x in found.scop.statements if x.name in found.places]
+    deepest = max(inside, key=lambda x: len(x.iterators))
+    domain = fix_sizes(deepest.domain, model.sizes)
+    repetitions, rows, *others = (_extent(domain, x) for x in range(len(deepest.iterators)))
+    written = {x.write.array for x in inside}
+    arrays = [x for x in (*found.scop.kernel.arrays, *found.scop.locals) if x.name in written and x.shape]
+    cells = 1
+    for extent in others:
+        cells *= extent
+    return GridShape(repetitions, rows, cells * sum(x.type.size for x in arrays), others[0] if others else 1)
+
+
+def _extent(domain: isl.Set, place: int) -> int:
+    first, last = domain.dim_min_val(place), domain.dim_max_val(place)
+    return int(last.to_python() - first.to_python()) + 1 if first.is_int() and last.is_int() else 1000
+
+
+def _apply(cx: Context, found: SharedTiles) -> Made:
+    made = lower_draft(cx.prepared, found.draft, cx.threads, cx.reassociate)
+    if made is None:
+        return ()
+    tiles, sizes = found.tiles, found.sizes
+    kind = "diamonds" if tiles.starts_at_once else "a pipeline of tiles"
+    height = 2 * sizes.rows // sum(tiles.slopes) if tiles.starts_at_once else sizes.repetitions
+    strips = f", in strips of {sizes.columns} columns" if tiles.strips and sizes.columns else ""
+    message = f"{kind} of {sizes.rows} rows and {height} repetitions{strips}"
+    return (replace(made, remarks=(*made.remarks, Remark("parallel-time-tiles", "done", message, cx.kernel.span))),)
+
+
+def _cost(cx: Context, found: SharedTiles) -> float:
+    return cost_of_cycles(found.draft.cost / found.sizes.speedup)
+
+
+PARALLEL_TIME_TILES = Strategy(
+    "parallel-time-tiles", "time tiles on threads: diamonds of rows and repetitions that start at once, or a pipeline",
+    _match, _apply, share(LOOPS), _cost,
+)  # fmt: skip
