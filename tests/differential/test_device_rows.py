@@ -69,6 +69,30 @@ void permuted(int n, int c, int h, int w, const unsigned char in[n][c][h][w], un
         for (int x = 0; x < w; x++)
           out[i][y][x][p] = in[i][p][y][x];
 }"""),
+    "gradient": ("reassociate", """
+void gradient(int rows, int cols, const float g[rows][cols], const float *w, float *restrict back, float *restrict bias)
+{
+  for (int c = 0; c < cols; c++)
+    bias[c] = 0;
+  for (int r = 0; r < rows; r++) {
+    float sum = 0;
+    for (int c = 0; c < cols; c++)
+      sum += g[r][c] * w[c];
+    back[r] = sum;
+    for (int c = 0; c < cols; c++)
+      bias[c] += g[r][c] * sum;
+  }
+}"""),
+    "columns": ("strict", """
+void columns(int n, int m, const int *a, int lda, long long *restrict s)
+{
+  for (int j = 0; j < m; j++) {
+    long long sum = 5;
+    for (int i = 0; i < n; i++)
+      sum += a[i * lda + j];
+    s[j] = sum;
+  }
+}"""),
     "scaled": ("strict", """
 void scaled(int n, int m, double alpha, const double *a, int lda, double *restrict b, int ldb)
 {

@@ -36,7 +36,7 @@ from planish.schedule.strides import coalescing
 SHAPES: dict[int, tuple[int, ...]] = {1: (256,), 2: (8, 32), 3: (2, 4, 32)}
 """The threads of a block for so many independent loops, along z, y and x."""
 
-ONCE, OFTEN = (128, 256), (2, 64)
+ONCE, OFTEN = (512, 256), (2, 64)
 """The blocks of a sum and their threads: of one that is made once, and of one in a loop, which is mostly short."""
 
 
@@ -124,6 +124,8 @@ def _map_loop(mapper: _Mapper, loop: For) -> None:
     program = _alone(mapper, path)
     chain = find_chain(program, program.loop(loop.var))
     if chain is None:
+        program, chain = _interchanged(program, program.loop(loop.var))
+    if chain is None:
         if any(_is_parallel(program, x) for x in walk(program.loop(loop.var).body) if isinstance(x, For)):
             _map_block(mapper, loop.body)
             return
@@ -149,6 +151,19 @@ def _map_loop(mapper: _Mapper, loop: For) -> None:
             mapper.nests.append(MappedNest(loop.span, mapped.steps, told, loops, special))
             return
     mapper.serial += sum(isinstance(x, Assign | Reduce) for x in walk(loop))
+
+
+def _interchanged(program: Program, loop: For) -> tuple[Program, Chain | None]:
+    """The program in which a loop that carries dependences stands in the independent one that is all of it, and the
+    chain that begins there; as it is, and None, where there is none, or that is not legal."""
+    body = loop.body.body
+    if len(body) == 1 and isinstance(inner := body[0], For) and inner.var != loop.var:
+        with suppress(PlanishError):
+            turned = program.apply(Reorder(cursor(program, loop), (inner.var, loop.var)))
+            found = find_chain(turned, turned.loop(inner.var))
+            if found is not None and len(found.loops) == 1:
+                return turned, found
+    return program, None
 
 
 def _sum_up(mapper: _Mapper, loop: For, program: Program) -> bool:
@@ -238,6 +253,12 @@ def named_apart(program: Program, chain: Chain) -> tuple[Program, Chain]:
 def cursor(program: Program, loop: For) -> Cursor:
     """A cursor to a loop."""
     return program.cursor(Cursor(program, loop.label))
+
+
+def numbered(program: Program, name: str, number: int) -> Cursor:
+    """A cursor to one of the loops of a name, in the order of the text."""
+    found = [x.label for x in walk(program.kernel.body) if isinstance(x, For) and x.var == name]
+    return Cursor(program, found[number])
 
 
 def boxed(program: Program, chain: Chain) -> Program:

@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from planish.core.names import take_name
-from planish.gpu.mapping import Chain, boxed, cursor
+from planish.gpu.mapping import Chain, boxed, cursor, numbered
 from planish.ir.expr import Binary, Const
 from planish.ir.index.simplify import simplify
 from planish.ir.nest import Block, For, If
 from planish.ir.text.printer import print_expr
 from planish.ir.traverse import blocks_of, used_names, variables, walk
-from planish.schedule.program import Cursor, Program
+from planish.schedule.program import Program
 from planish.schedule.steps.control import Specialise
 from planish.schedule.steps.devices import MapBlocks
 from planish.schedule.steps.teams import MapTeam, spread_loop
@@ -57,25 +57,19 @@ def map_rows(program: Program, chain: Chain) -> tuple[Program, str] | None:
         return program, told
     first = cursor(program, chain.loops[0])
     program = program.apply(Specialise(first, f"{print_expr(length)} > {LONG}"))
-    program = program.apply(MapTeam(_numbered(program, loop.var, 0), name, TEAM))
+    program = program.apply(MapTeam(numbered(program, loop.var, 0), name, TEAM))
     other = take_name("lane", set(used_names(program.kernel)))
     # The name of the first version is that of blocks, the second one has rows in them.
-    program = program.apply(MapTeam(_numbered(program, loop.var, 1), other, WARP, TEAM // WARP))
+    program = program.apply(MapTeam(numbered(program, loop.var, 1), other, WARP, TEAM // WARP))
     for number in (0, 1):
         for var, axis in zip(reversed(outer), ("y", "z"), strict=False):
-            program = program.apply(MapBlocks(_numbered(program, var, number), "y" if axis == "y" else "z"))
+            program = program.apply(MapBlocks(numbered(program, var, number), "y" if axis == "y" else "z"))
     return program, f"{told}; by {WARP} where rows have at most {LONG} elements"
 
 
 def _blocks(program: Program, outer: list[str]) -> list[MapBlocks]:
     axes = zip(reversed(outer), ("y", "z"), strict=False)
     return [MapBlocks(var, "y" if axis == "y" else "z") for var, axis in axes]
-
-
-def _numbered(program: Program, name: str, number: int) -> Cursor:
-    """A cursor to one of the loops of a name, in the order of the text."""
-    found = [x.label for x in walk(program.kernel.body) if isinstance(x, For) and x.var == name]
-    return Cursor(program, found[number])
 
 
 def _rows(block: Block) -> Iterator[tuple[For, ...]]:

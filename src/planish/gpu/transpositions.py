@@ -16,11 +16,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from planish.core.names import take_name
-from planish.gpu.mapping import Chain, cursor, order_loops
+from planish.gpu.mapping import Chain, cursor, numbered, order_loops
 from planish.ir.nest import For
 from planish.ir.text.printer import print_expr
 from planish.ir.traverse import used_names, variables, walk
-from planish.schedule.program import Cursor, Program
+from planish.schedule.program import Program
 from planish.schedule.steps.bands import Reorder
 from planish.schedule.steps.control import Specialise
 from planish.schedule.steps.devices import MapBlocks, MapThreads, PromoteShared
@@ -96,10 +96,4 @@ def _tile(program: Program, number: int, names: tuple[str, str], turned: tuple[s
         name = take_name(f"shared_{array}", set(used_names(program.kernel)))
         program = program.apply(PromoteShared(row, array, name, (TILE, ROWS), pad=1, clip=True))
     program = program.apply(MapThreads(row, "y", ROWS))
-    return program.apply(MapThreads(_numbered(program, xt, number), "x", TILE))
-
-
-def _numbered(program: Program, name: str, number: int) -> Cursor:
-    """A cursor to one of the loops of a name, in the order of the text."""
-    found = [x.label for x in walk(program.kernel.body) if isinstance(x, For) and x.var == name]
-    return Cursor(program, found[number])
+    return program.apply(MapThreads(numbered(program, xt, number), "x", TILE))

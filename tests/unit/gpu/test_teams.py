@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from planish.core.diagnostic import PlanishError
+from planish.gpu.columns import split_columns
 from planish.gpu.mapping import map_kernel
 from planish.gpu.rows import map_rows
 from planish.gpu.spmd import make_launches
@@ -17,6 +18,7 @@ from planish.ir.semantics.launches import backward, forward, shuffled
 from planish.ir.text.parser import parse_kernel
 from planish.ir.traverse import walk
 from planish.schedule.program import Program
+from planish.schedule.steps.split_reduction import SplitReduction
 from planish.schedule.steps.teams import MapTeam
 
 ROW_SUMS = parse_kernel(
@@ -143,3 +145,54 @@ def test_tiles_turn_an_array_in_shared_memory() -> None:
         " for i in 0 .. n { for j in 0 .. n { B[i, j] = A[i, j] } } }"
     )
     assert not map_kernel(alike, "strict", (tile_transposition,)).nests[0].special
+
+
+COLUMNS = parse_kernel(
+    """kernel k(n, m; A: i32[n, m], s: i32[m]) {
+  for j in 0 .. m { alloc t: i32[] t[] = 2:i32 for i in 0 .. n { t[] += A[i, j] } s[j] = t[] } }"""
+)
+CARRIED = parse_kernel(
+    """kernel c(n, m; A: i32[n, m], x: i32[n], s: i32[m]) {
+  for i in 0 .. n { for j in 0 .. m { s[j] += A[i, j] * x[i] } } }"""
+)
+EXTREMA = parse_kernel(
+    """kernel e(n, m; A: f32[n, m], s: f32[n]) {
+  for i in 0 .. n { s[i] = 0.0:f32 for j in 0 .. m { s[i] = fmax(A[i, j], s[i]) } } }"""
+)
+
+
+def test_columns_in_parts() -> None:
+    split = Program.of(COLUMNS, "strict").apply(SplitReduction("j", "i", "p", 4)).kernel
+    for size in (0, 1, 3, 9):
+        assert all(map(np.array_equal, run(COLUMNS, {"n": size, "m": 5}), run(split, {"n": size, "m": 5})))
+    for kernel in (COLUMNS, CARRIED):
+        mapped = map_kernel(kernel, "strict", (split_columns,))
+        assert mapped.nests[0].special and not mapped.serial
+        assert_alike(kernel, mapped.kernel, (0, 1, 5))
+        launched = make_launches(mapped.kernel)
+        given = {"n": 530, "m": 3}
+        assert all(map(np.array_equal, run(kernel, given), run(launched, given)))
+
+
+def test_what_is_not_split() -> None:
+    floats = parse_kernel(
+        "kernel f(n, m; A: f32[n, m], s: f32[m]) { for j in 0 .. m { for i in 0 .. n { s[j] += A[i, j] } } }"
+    )
+    with pytest.raises(PlanishError, match="E0606"):
+        Program.of(floats, "strict").apply(SplitReduction("j", "i", "p"))
+    extremum = parse_kernel(
+        "kernel f(n, m; A: i32[n, m], s: i32[m]) { for j in 0 .. m { for i in 0 .. n { s[j] max= A[i, j] } } }"
+    )
+    made = parse_kernel(
+        "kernel f(n; A: i32[n, n], s: i32[n], u: i32[n]) {"
+        " for j in 0 .. n { u[j] = 1:i32 for i in 0 .. n { s[j] += A[i, j] * u[j] } } }"
+    )
+    for kernel in (extremum, made):
+        with pytest.raises(PlanishError, match="E0604"):
+            Program.of(kernel).apply(SplitReduction("j", "i", "p"))
+
+
+def test_extrema_by_calls_stay_calls() -> None:
+    mapped = Program.of(EXTREMA).apply(MapTeam("i", "t", 8))
+    assert "max=" not in mapped.show() and "fmax" in mapped.show()
+    assert_alike(EXTREMA, mapped.kernel, (0, 1, 9))

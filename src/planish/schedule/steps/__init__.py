@@ -20,6 +20,7 @@ from planish.schedule.steps.kernels import Assume, PartialEval, Rename, RenameLo
 from planish.schedule.steps.loops import Fission, Fuse, Peel, Reverse, Shift, Split, Unroll
 from planish.schedule.steps.padding import Widen
 from planish.schedule.steps.prefetch import Prefetch
+from planish.schedule.steps.split_reduction import SplitReduction
 from planish.schedule.steps.storage import FoldDim, PadDim, ReorderDims, ReuseBuffer, SetLayout, SetMemory, SplitDim
 from planish.schedule.steps.teams import MapTeam
 from planish.schedule.steps.tree_reduction import TreeReduction
@@ -37,10 +38,10 @@ STEPS: Mapping[str, type[Step]] = {
     script_name(step): step
     for step in (
         Assume, BindExpr, BoundingBox, FactorOut, Fission, FoldDim, FoldFactor, Fuse, GuardLoop, Hoist, Inline,
-        LiftAlloc, MapBlocks, MapTeam, MapThreads, PadDim, Parallelise, PartialEval, Peel, Prefetch, PromoteRegisters,
-        PromoteShared, Rename, RenameLoop, Reorder, ReorderDims, Replace, ReuseBuffer, Reverse, SetLayout, SetMemory,
-        SetPrecision, Shift, Simplify, Sink, Skew, Specialise, Split, SplitDim, StageMem, Swap, TreeReduction, Unroll,
-        Vectorise, Widen,
+        LiftAlloc, MapBlocks, MapTeam, MapThreads, PadDim, Parallelise, PartialEval, Peel, Prefetch,
+        PromoteRegisters, PromoteShared, Rename, RenameLoop, Reorder, ReorderDims, Replace, ReuseBuffer,
+        Reverse, SetLayout, SetMemory, SetPrecision, Shift, Simplify, Sink, Skew, Specialise, Split, SplitDim,
+        SplitReduction, StageMem, Swap, TreeReduction, Unroll, Vectorise, Widen,
     )
 }  # fmt: skip
 """Every step by its name in scripts."""

@@ -6,19 +6,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.names import take_name
 from planish.core.span import Span
-from planish.ir.expr import Binary, Compare, Const, Expr, Load, index
+from planish.ir.expr import Binary, Call, Compare, Const, Expr, Load, index, type_of
 from planish.ir.index.simplify import simplify, simplify_block
-from planish.ir.nest import Alloc, Array, Assign, Block, For, If, LoopFacts, Reduce, Stmt
+from planish.ir.nest import Alloc, Array, Assign, Block, For, If, LoopFacts, Reduce, ReduceOp, Stmt
 from planish.ir.traverse import (
     arrays_in,
     blocks_of,
     loads,
+    map_block,
     stored_arrays,
     substitute_block,
     used_names,
@@ -30,7 +31,7 @@ from planish.schedule.accesses import Indices, arrays_of, redirect
 from planish.schedule.legality import check_parallel
 from planish.schedule.names import check_fresh
 from planish.schedule.nodes import exchange
-from planish.schedule.program import Change, Program, Target
+from planish.schedule.program import Change, Cursor, Program, Target
 from planish.schedule.steps.devices import MOST_THREADS
 from planish.schedule.strides import coalescing
 
@@ -38,6 +39,9 @@ LANES = 32
 """So many partial sums are left to be added by each thread for itself."""
 NEUTRAL: Mapping[str, float] = {"add": -0.0, "mul": 1, "xor": 0}
 """Where partial sums begin; those of other operations begin with what is there, which may count more than once."""
+
+EXTREMA: Mapping[str, ReduceOp] = {"fmax": "max", "fmin": "min"}
+"""Functions that update an extremum."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +99,10 @@ class MapTeam:
             raise _unfit(f"`{loop.var}` has steps, or is mapped already, or loops in it or around it are")
         check_parallel(program.kernel, path)
         check_fresh(program.kernel, self.name)
-        team = _Team(program, loop, self.threads, self.rows, self.name, set(used_names(program.kernel)) | {self.name})
-        body = simplify_block(Block(tuple(team.block(loop.body))))
+        known, extrema = with_extrema(program, loop)
+        taken = set(used_names(program.kernel)) | {self.name}
+        team = _Team(known, known.loop(Cursor(known, loop.label)), self.threads, self.rows, self.name, taken, extrema)
+        body = simplify_block(Block(tuple(without_extrema(x, team.extrema) for x in team.block(team.loop.body))))
         facts = LoopFacts(axis="block_x")
         if self.rows == 1:
             made = replace(loop, body=body, facts=facts)
@@ -117,6 +123,46 @@ def spread_loop(loop: For) -> tuple[For, ...]:
     return tuple(chain[: best + 1])
 
 
+def with_extrema(program: Program, loop: For) -> tuple[Program, set[str]]:
+    """The program in which updates `s = fmax(s, x)` in a loop are those of extrema, as the model knows them, and the
+    arrays that are so updated: NaN counts in another way, so that they become calls again.
+
+    >>> from planish.ir.text.parser import parse_kernel
+    >>> text = "kernel f(n; A: f32[n], B: f32[1]) { for i in 0 .. n { B[0] = fmax(A[i], B[0]) } }"
+    >>> program = Program.of(parse_kernel(text))
+    >>> with_extrema(program, program.loop("i"))[1]
+    {'B'}
+    """
+    found: set[str] = set()
+    own = {x.array for x in walk(loop) if isinstance(x, Reduce)}
+
+    def visit(stmt: Stmt) -> Stmt:
+        if not isinstance(stmt, Assign) or not isinstance(call := stmt.value, Call) or stmt.array in own:
+            return stmt
+        here = [x for x in call.arguments if isinstance(x, Load) and (x.array, x.index) == (stmt.array, stmt.index)]
+        if call.function not in EXTREMA or len(here) != 1:
+            return stmt
+        (value,) = [x for x in call.arguments if x is not here[0]]
+        found.add(stmt.array)
+        return Reduce(stmt.array, stmt.index, EXTREMA[call.function], value, stmt.span, stmt.label)
+
+    body = exchange(program.kernel.body, loop.label, lambda x: map_block(visit, Block((loop,))).body)
+    return replace(program, kernel=replace(program.kernel, body=body)), found
+
+
+def without_extrema(stmt: Stmt, arrays: Set[str]) -> Stmt:
+    """A statement in which the extrema of some arrays are calls."""
+
+    def visit(x: Stmt) -> Stmt:
+        if not isinstance(x, Reduce) or x.array not in arrays or x.op not in EXTREMA.values():
+            return x
+        value = Call(f"f{x.op}", (Load(x.array, x.index, type_of(x.value)), x.value))
+        return Assign(x.array, x.index, value, x.span, x.label)
+
+    (made,) = map_block(visit, Block((stmt,))).body
+    return made
+
+
 @dataclass(slots=True)
 class _Team:
     """The walk over what a team of threads runs of one iteration."""
@@ -127,6 +173,7 @@ class _Team:
     rows: int
     name: str
     taken: set[str]
+    extrema: set[str]
     cells: dict[str, Type] = field(default_factory=dict)
     row_name: str = ""
     block_name: str = ""
@@ -215,6 +262,8 @@ class _Team:
                 raise PlanishError(Diagnostic("E0606", message, help="allow it, or leave the loop as it is"))
             shared = take_name(f"{self.name}_{array}", self.taken)
             own = take_name(f"{shared}_own", self.taken)
+            if array in self.extrema:
+                self.extrema |= {shared, own}
             begin: Expr = Load(array, update.index, kind)
             if update.op in NEUTRAL:
                 begin = Const(float(NEUTRAL[update.op]) if kind.is_float else int(NEUTRAL[update.op]), kind)
@@ -259,6 +308,8 @@ class _Team:
             whole = For(k, index(0), index(left), 1, Block((replace(update, value=each, label=0),)))
             return [*out, self.phase(self.threads, whole)]
         total = take_name(f"{shared}_all", self.taken)
+        if update.array in self.extrema:
+            self.extrema.add(total)
         first = Assign(total, (), Load(shared, (*outer, index(0)), kind))
         whole = For(k, index(1), index(left), 1, Block((Reduce(total, (), update.op, each),)))
         last = replace(update, value=Load(total, (), kind), label=0)

@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+from planish.gpu.columns import split_columns
 from planish.gpu.rows import map_rows
 from planish.gpu.tiles import tile_contraction
 from planish.gpu.transpositions import tile_transposition
@@ -20,7 +21,7 @@ from planish.schedule.auto.policies import Policy
 
 
 def _apply(cx: Context, policy: Policy) -> Made:
-    return make_mapped(cx, policy, "device-tiles", (tile_contraction, map_rows, tile_transposition))
+    return make_mapped(cx, policy, "device-tiles", (tile_contraction, map_rows, tile_transposition, split_columns))
 
 
 DEVICE_TILES = Strategy(
