@@ -75,7 +75,7 @@ def test_time_tiles_compute_the_same_bits(name: str) -> None:
 FAULTS: dict[str, Callable[[str], str]] = {
     "no barrier": lambda x: x.replace("__syncthreads();", "", 1),
     "a narrower rim": lambda x: x.replace("thread_x >= 3", "thread_x >= 2", 1),
-    "rows that another block makes": lambda x: x.replace("< i_end", "<= i_end + 4", 1),
+    "rows that another block makes": lambda x: x.replace(">= i_first", ">= i_first - 4", 1),
     "a row that is not made yet": lambda x: x.replace("(copy + 1) % 4]", "(copy + 0) % 4]", 1),
     "a sweep too few": lambda x: x.replace("3 * t_tiles", "4 * t_tiles", 1),
 }

@@ -143,6 +143,11 @@ class _Streaming:
             self.near.append(self.fresh(f"row_{v}"))
 
     @property
+    def maker(self) -> GridSweep | None:
+        """The sweep that makes what the first one reads, where it is one of these."""
+        return next((x for x in self.pipeline.sweeps if x.array == self.pipeline.sweeps[0].source), None)
+
+    @property
     def type(self) -> Type:
         """The type of all values."""
         return type_of(self.pipeline.sweeps[0].value)
@@ -166,13 +171,42 @@ class _Streaming:
         # In the first iteration the first row is only fetched.
         at = _add(index(self.first), index(-p.rims[0][0] - 1))
         row = _add(at, _add(Binary("mul", index(p.copies), index(step)), index(self.copy)))
-        whole = Block((Let(self.row, row), *self.parts(self.iteration), Barrier()))
-        facts = LoopFacts(unroll=p.copies)
-        copies = For(self.copy, index(0), index(p.copies), 1, whole, facts)
-        body.append(For(step, index(0), _ceil(rows, index(p.copies)), 1, Block((copies,))))
+        body.append(
+            For(step, index(0), _ceil(rows, index(p.copies)), 1, Block((
+                If(self.is_whole(_add(at, Binary("mul", index(p.copies), index(step)))),
+                   Block((self.period(row, True),)), Block((self.period(row, False),))),
+            )))
+        )  # fmt: skip
         grid = tuple(zip(reversed(self.blocks), reversed(counts), strict=True))
         block = tuple(zip(reversed(self.threads), reversed(t.threads), strict=True))
         return Launch(grid, block, Block(tuple(body)), span)
+
+    def period(self, row: Expr, whole: bool) -> For:
+        """Iterations until all places in registers recur. `whole`: no cell of theirs needs a test."""
+        body = (Let(self.row, row), *self.parts(lambda part: self.iteration(part, whole)), Barrier())
+        return For(self.copy, index(0), index(self.pipeline.copies), 1, Block(body), self.unrolled)
+
+    def is_whole(self, row: Expr) -> Expr:
+        """Whether, in a period that begins with a row, the sweeps make all cells that the block goes over."""
+        p, maker = self.pipeline, self.maker
+        # Each value's box, and the first row of it: that of the source is fetched an iteration before.
+        made = [(x.lower, x.upper, -delay) for x, delay in zip(p.sweeps, p.delays[1:], strict=True)]
+        if maker is not None:
+            made.append((maker.lower, maker.upper, 1))
+        rows = [(index(self.first), index(self.end), -p.delays[-1])]
+        rows += [(lower[0], upper[0], first) for lower, upper, first in made]
+        least, most = dict[Expr, int](), dict[Expr, int]()
+        for lower, upper, first in rows:
+            least[lower] = min(first, least.get(lower, first))
+            most[upper] = max(first, most.get(upper, first))
+        tests: list[Expr] = [Compare("ge", _add(row, index(n)), x) for x, n in least.items()]
+        tests += [Compare("lt", _add(row, index(n + p.copies - 1)), x) for x, n in most.items()]
+        for d in range(len(self.cells)):
+            begin = self.begin(d)
+            tests += [Compare("ge", begin, x) for x in dict.fromkeys(lower[d + 1] for lower, _, _ in made)]
+            end = _add(begin, index(self.tile.extents[d]))
+            tests += [Compare("le", end, x) for x in dict.fromkeys(upper[d + 1] for _, upper, _ in made)]
+        return _all(tests) if maker is not None else Compare("lt", index(1), index(0))
 
     def arrays(self) -> list[Alloc]:
         """The rows of a block in shared memory, then those of a thread in registers."""
@@ -212,27 +246,31 @@ class _Streaming:
 
     def cell(self, d: int, part: Expr | None) -> Expr:
         """The cell of a thread along a dimension."""
+        return simplify(_add(self.begin(d), self.place(d, part)))
+
+    def begin(self, d: int) -> Expr:
+        """The first cell of a block along a dimension, in its rim."""
         p = self.pipeline
         start = _add(p.sweeps[-1].lower[d + 1], index(-p.rims[d + 1][0]))
-        moved = Binary("mul", index(p.useful(self.tile)[d]), index(self.blocks[d + 1]))
-        return simplify(_add(_add(start, moved), self.place(d, part)))
+        return _add(start, Binary("mul", index(p.useful(self.tile)[d]), index(self.blocks[d + 1])))
 
-    def iteration(self, part: Expr) -> list[Stmt]:
+    def iteration(self, part: Expr, whole: bool) -> list[Stmt]:
         """An iteration: a row of the first value, fetched an iteration before, and one of each sweep's."""
         p, out = self.pipeline, list[Stmt]()
         own = self.own[0]
         out.append(Assign(own, (part, index(self.copy)), Load(self.ahead, (part,), self.type)))
         out += self.shared(0, part)
         below = _add(index(self.row), index(1))
-        out.append(self.fetched(below, part))
+        out.append(self.fetched(below, part, whole))
         for number, sweep in enumerate(p.sweeps, 1):
             row = index(self.row) if not p.delays[number] else _add(index(self.row), index(-p.delays[number]))
             if number == len(p.sweeps):
-                out.append(self.stored(sweep, row, part))
+                out.append(self.stored(sweep, row, part, whole))
             else:
                 made = Assign(self.own[number], (part, index(self.copy)), self.value(number, row, part))
                 kept = self.kept(p.sweeps[number], sweep.array, self.own[number], row, part)
-                out.append(If(_in_box(self.at(row), sweep.lower, sweep.upper), Block((made,)), Block((kept,))))
+                box = _in_box(self.at(row), sweep.lower, sweep.upper)
+                out.append(made if whole else If(box, Block((made,)), Block((kept,))))
                 out += self.shared(number, part)
         return out
 
@@ -240,11 +278,13 @@ class _Streaming:
         """The cell of a thread in a row."""
         return (row, *(index(x) for x in self.cells))
 
-    def fetched(self, row: Expr, part: Expr) -> Stmt:
+    def fetched(self, row: Expr, part: Expr, whole: bool) -> Stmt:
         """The next row of what is there before."""
         sweep = self.pipeline.sweeps[0]
         load = Assign(self.ahead, (part,), Load(sweep.source, self.at(row), self.type))
-        maker = next((x for x in reversed(self.pipeline.sweeps) if x.array == sweep.source), None)
+        if whole:
+            return load
+        maker = self.maker
         needed = _is_read(sweep, self.at(row))
         if maker is not None:
             needed = Binary("or", _in_box(self.at(row), maker.lower, maker.upper), needed)
@@ -299,17 +339,19 @@ class _Streaming:
         places = {name: _add(at[d], index(-shift)) for name, (d, shift) in sweep.places.items()}
         return map_expr(lambda x: replace_names(x, places), map_expr(read, sweep.value))
 
-    def stored(self, sweep: GridSweep, row: Expr, part: Expr) -> Stmt:
+    def stored(self, sweep: GridSweep, row: Expr, part: Expr, whole: bool) -> Stmt:
         """The row of the last sweep, without the rim."""
         p, number = self.pipeline, len(self.pipeline.sweeps)
-        tests = [Compare("ge", row, index(self.first)), Compare("lt", row, index(self.end))]
+        tests: list[Expr] = []
         for d in range(len(self.cells)):
             place = self.place(d, part if d == 0 and self.tile.cells > 1 else None)
             tests.append(Compare("ge", place, index(p.rims[d + 1][0])))
             tests.append(Compare("lt", place, index(self.tile.extents[d] - p.rims[d + 1][1])))
-        box = _box_tests(self.at(row)[1:], sweep.lower[1:], sweep.upper[1:])
+        if not whole:
+            tests += _box_tests((row,), (index(self.first),), (index(self.end),))
+            tests += _box_tests(self.at(row)[1:], sweep.lower[1:], sweep.upper[1:])
         store = Assign(sweep.array, self.at(row), self.value(number, row, part))
-        return If(_all([*tests, *box]), Block((store,)))
+        return If(_all(tests), Block((store,)))
 
 
 def replace_names(x: Expr, values: dict[str, Expr]) -> Expr:
