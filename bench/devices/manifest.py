@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 FILE = "manifest.json"
 _FUNCTION = re.compile(r"^(?:int|size_t) (planish_\w+_(?:launch|workspace))\((.*)\);$", re.M)
@@ -37,7 +38,8 @@ class HostFunction:
 @dataclass(frozen=True, slots=True)
 class Built:
     """A version of a program as it was prepared: files in the folder, what launches it in order, what gives the bytes
-    of its workspaces, what was said of it. Without launches it stayed on the host."""
+    of its workspaces, what was said of it, and the sizes at which it is timed where its program has no table of them.
+    Without launches it stayed on the host."""
 
     program: str
     version: str
@@ -48,6 +50,7 @@ class Built:
     workspaces: tuple[HostFunction, ...] = ()
     said: str = ""
     refused: str = ""
+    sizes: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -105,6 +108,12 @@ def read_flags(text: str) -> tuple[str, ...]:
     """The flags of nvcc that a text of kernels names in its first line."""
     met = _COMMAND.search(text.split("\n", 1)[0])
     return tuple(met[1].split()[1:]) if met else ()
+
+
+def value_of(values: Mapping[str, Any], name: str) -> Any:
+    """A value by the name of a parameter; names that begin with `_` in the source begin with `v_` in a launch. Raises
+    KeyError where there is none."""
+    return values[name] if name in values else values[name.removeprefix("v")]
 
 
 def find_head(source: str, function: str) -> HostFunction:

@@ -16,13 +16,20 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from bench.devices.manifest import Built, HostFunction, Manifest, Parameter, read_parameters
+from bench.devices.manifest import Built, HostFunction, Manifest, Parameter, read_parameters, value_of
 
 _TYPES = {
     "ptrdiff_t": ctypes.c_ssize_t, "size_t": ctypes.c_size_t, "int": ctypes.c_int, "long": ctypes.c_long,
     "float": ctypes.c_float, "double": ctypes.c_double, "cudaStream_t": ctypes.c_void_p, "void": None,
 }  # fmt: skip
 LONGEST = 120.0
+CHECKED: Mapping[str, tuple[str, ...]] = {"original": ("-O2", "-ffp-contract=off")}
+"""How C files are compiled that kernels are compared with."""
+FAST: Mapping[str, tuple[str, ...]] = {
+    "gcc": ("-O3", "-ffast-math", "-march=native"),
+    "gcc_threads": ("-O3", "-ffast-math", "-march=native", "-ftree-parallelize-loops=16", "-fopenmp"),
+}
+"""How those are compiled that kernels are timed beside."""
 _USED = re.compile(r"Used (\d+) registers(?:.*?(\d+) bytes smem)?")
 _ENTRY = re.compile(r"Compiling entry function '(\w+)'")
 _SPILLS = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
@@ -51,7 +58,7 @@ class Native:
         made = getattr(self._library, function.name)
         made.restype = ctypes.c_size_t
         made.argtypes = [type_of(x) for x in function.parameters]
-        return int(made(*(values[x.name] for x in function.parameters)))
+        return int(made(*(value_of(values, x.name) for x in function.parameters)))
 
     def bind_function(self, function: HostFunction, values: Mapping[str, Any]) -> Callable[[], int]:
         """A call of a launch with values by the names of its parameters; the stream is torch's. Raises KeyError where a
@@ -61,7 +68,7 @@ class Native:
         made.argtypes = [type_of(x) for x in function.parameters]
         stream = self._torch.cuda.current_stream().cuda_stream if self.place == "cuda" else None
         known = {"stream": stream, **values}
-        given = [_plain(known[x.name]) for x in function.parameters]
+        given = [_plain(value_of(known, x.name)) for x in function.parameters]
         # The tensors are kept, since the call only has their addresses.
         return _Call(made, given, list(values.values()))
 
@@ -98,9 +105,9 @@ def object_of(built: Built, folder: Path) -> Path:
     return folder / "objects" / f"{built.name}.so"
 
 
-def original_of(built: Built, folder: Path) -> Path:
+def original_of(built: Built, folder: Path, kind: str = "original") -> Path:
     """Where the shared object of its C file is."""
-    return folder / "objects" / f"{built.name}.original.so"
+    return folder / "objects" / f"{built.name}.{kind}.so"
 
 
 def compile_all(manifest: Manifest, folder: Path, place: str, jobs: int) -> dict[str, dict[str, Any]]:
@@ -110,8 +117,10 @@ def compile_all(manifest: Manifest, folder: Path, place: str, jobs: int) -> dict
     for x in manifest.built:
         if x.text:
             todo.append((x.name, _device_command(folder / x.text, object_of(x, folder), x.flags, place, folder)))
-        command = ["gcc", "-O2", "-ffp-contract=off", "-shared", "-fPIC", "-w", str(folder / x.source), "-lm", "-o"]
-        todo.append((f"{x.name}.original", [*command, str(original_of(x, folder))]))
+        for kind, flags in (FAST if x.sizes else CHECKED).items():
+            out = original_of(x, folder, kind)
+            command = ["gcc", *flags, "-shared", "-fPIC", "-w", str(folder / x.source), "-lm", "-o", str(out)]
+            todo.append((f"{x.name}.{kind}", command))
     anchors = _device_command(folder / "anchors.cu", folder / "objects" / "anchors.so", (), place, folder)
     with ThreadPoolExecutor(jobs) as pool:
         done = list(pool.map(lambda x: _compile(*x), [("anchors", anchors), *todo]))

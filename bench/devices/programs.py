@@ -313,6 +313,12 @@ def _rows(name: str, f: Callable[..., Any], out: str, passes: int, bars: Mapping
     )  # fmt: skip
 
 
+def _repeated(n: int, bar: float, bar_h200: float) -> tuple[Measure, ...]:
+    """32 and 128 steps beside so many of our own, one after the other."""
+    cards = {"H200": {"one_step": bar_h200}}
+    return tuple(Measure(n, {"one_step": bar}, {"n": n, "steps": x // 2}, f"{n}x{x}", cards) for x in (32, 128))
+
+
 def _heat(name: str, weights: tuple[float, float, float]) -> tuple[Program, Program]:
     """A step on a plane, and pairs of steps."""
     one = Program(
@@ -325,7 +331,7 @@ def _heat(name: str, weights: tuple[float, float, float]) -> tuple[Program, Prog
         f"{name}_steps", "time_tiles", lambda n, s: {"n": n, "steps": 1 + 3 * s if n > 4 else s},
         {"a": Tensor(("n", "n"), "inout"), "b": Tensor(("n", "n"), "inout")}, _points("n", "n"), "Gpoint/s",
         _heat_reference(weights), (_own_step(f"anchor_{name}", "n", "n"),),
-        (Measure(16384, {"one_step": 2.0}, {"n": 16384, "steps": 16}, "16384", {"H200": {"one_step": 1.6}}),),
+        _repeated(16384, 2.0, 1.6),
     )  # fmt: skip
     return one, many
 
@@ -416,7 +422,7 @@ PROGRAMS: tuple[Program, ...] = (
         "heat3d_steps", "time_tiles", lambda n, s: {"n": n, "steps": 1 + 3 * s if n > 4 else s},
         {"a": Tensor(("n", "n", "n"), "inout"), "b": Tensor(("n", "n", "n"), "inout")},
         _points("n", "n", "n"), "Gpoint/s", _steps_of(_space_step), (_own_step("anchor_heat3d", "n"),),
-        (Measure(768, {"one_step": 1.3}, {"n": 768, "steps": 16}, "768", {"H200": {"one_step": 1.1}}),),
+        _repeated(768, 1.3, 1.1),
         checks=(0, 1, 3, 7, 37, 67),
     ),
 )  # fmt: skip

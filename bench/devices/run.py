@@ -24,6 +24,8 @@ from bench.devices.table import lines_of
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST_WORKERS = 12
+SANITIZED = 30.0
+"""Seconds that are kept for compute-sanitizer."""
 STUCK = 75.0
 """Seconds after which an item is given up, with its process."""
 
@@ -58,7 +60,10 @@ def main(arguments: list[str]) -> int:
             print(f"{x}: {state.content['compiled'][x]['error'][-600:]}", flush=True)
         if given.dry:
             return 1 if _load_all(manifest, folder) or failed else 0
-        _work(given, folder, begun + given.seconds)
+        until = begun + given.seconds
+        _work(given, folder, until - (SANITIZED if given.place == "cuda" else 0.0))
+        if given.place == "cuda" and shutil.which("compute-sanitizer"):
+            _sanitize(given, folder, until)
     state = State(given.out)
     state.content["seconds"] = round(time.time() - begun, 1)
     state.save()
@@ -127,6 +132,31 @@ def _work(given: argparse.Namespace, folder: Path, until: float) -> None:
             return
         if time.time() > until:
             return
+
+
+def _sanitize(given: argparse.Namespace, folder: Path, until: float) -> None:
+    """Small calls under compute-sanitizer, as long as there is time."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    for tool in ("memcheck", "racecheck"):
+        state, limit = State(given.out), until - time.time()
+        if limit < 8:
+            state.finish(f"sanitizer {tool}", {"skipped": "no time was left"})
+            continue
+        command = ["compute-sanitizer", "--tool", tool, "--error-exitcode", "9", sys.executable, "-u", "-m"]
+        command += ["bench.devices.sanitize", str(folder)]
+        begun = time.time()
+        try:
+            ran = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=limit)
+        except subprocess.TimeoutExpired:
+            state.finish(f"sanitizer {tool}", {"skipped": f"it did not end in {limit:.0f} s"})
+            continue
+        said = (ran.stdout + ran.stderr).strip()
+        found = {"code": ran.returncode, "took": round(time.time() - begun, 1), "said": said[-3000:]}
+        # An unsupported device makes the tool fail as well: only what it reports of accesses is wrong.
+        if ran.returncode and " planish_" in said:
+            found["wrong"] = said[:600]
+        state.finish(f"sanitizer {tool}", found)
+        print(f"sanitizer {tool}: code {ran.returncode}, {found['took']} s\n{said[-400:]}", flush=True)
 
 
 def _watch(process: subprocess.Popen[bytes], out: Path, until: float) -> int:

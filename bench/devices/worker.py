@@ -12,7 +12,7 @@ import ctypes
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,13 +24,17 @@ from bench.devices.manifest import Built, HostFunction, find_head, read_manifest
 from bench.devices.native import Native, anchor_heads, object_of, original_of, type_of
 from bench.devices.programs import PARTS, PROGRAMS, Measure, Program
 from bench.devices.state import State
+from bench.devices.suite import measure_program
 from bench.devices.timing import Times, run_rounds
 
 AGAIN = 75
 ROTATED = 240e6
 """Bytes over which buffers rotate: several times the largest cache."""
 MOST_SETS = 12
-SHARES = {"check": 0.26, "gemm": 0.30, "stencils": 0.14, "time_tiles": 0.22, "rows": 0.72, "small": 1.0}
+SHARES = {
+    "check": 0.26, "gemm": 0.30, "stencils": 0.14, "time_tiles": 0.22, "rows": 0.5, "small": 0.3, "suite": 0.7,
+    "kernels": 1.0,
+}  # fmt: skip
 """The share of the time that is left when a part begins."""
 MOST_SECONDS = 12.0
 """Of the rounds of one contest."""
@@ -68,6 +72,15 @@ class Worker:
                     for y in program.measures:
                         work = lambda seconds, p=program, m=y: self.measure(p, m, seconds)  # noqa: E731
                         yield Item(f"time {program.name}.{y.name}", part, work)
+        for x in self.built:
+            if x.sizes and object_of(x, self.folder).exists():
+                timed = lambda seconds, b=x: self.measure_suite(b, seconds)  # noqa: E731
+                yield Item(f"time {x.program}.large", "suite", timed)
+        if self.place == "cuda":
+            for program in PROGRAMS:
+                for x in self._built_of(program):
+                    last = program.measures[-1]
+                    yield Item(f"kernels {x.name}", "kernels", lambda _, p=program, b=x, m=last: self.profile(p, b, m))
 
     def _built_of(self, program: Program) -> list[Built]:
         return [x for x in self.built if x.program == program.name and object_of(x, self.folder).exists()]
@@ -77,9 +90,9 @@ class Worker:
             self.objects[built.name] = Native(object_of(built, self.folder), self.place, torch)
         return self.objects[built.name]
 
-    def calls(self, built: Built, made: Made) -> Callable[[], int]:
+    def bind(self, built: Built, given: Mapping[str, Any]) -> Callable[[], int]:
         """A call of all launches of a version, with workspaces of its own."""
-        native, values = self._object(built), dict(made.values)
+        native, values = self._object(built), dict(given)
         bytes_of = {x.name.removesuffix("_workspace"): x for x in built.workspaces}
         bound: list[Callable[[], int]] = []
         for x in built.launches:
@@ -111,7 +124,7 @@ class Worker:
             for skew in (0, 1):
                 made = make_values(torch, program, program.sizes_at(size, skew), self.place, seed=size + 1)
                 wanted = _run_original(library, head, made)
-                status = self.calls(built, made)()
+                status = self.bind(built, made.values)()
                 self.synchronize()
                 calls += 1
                 far = {x: difference(torch, made.values[x].cpu(), wanted[x]) for x in made.changed()}
@@ -132,14 +145,14 @@ class Worker:
         contestants: dict[str, list[Callable[[], object]]] = {}
         for built in self._built_of(program):
             made = make_values(torch, program, sizes, self.place, seed=9)
-            status = self.calls(built, made)()
+            status = self.bind(built, made.values)()
             self.synchronize()
             far = {x: difference(torch, made.values[x], y.reshape(made.values[x].shape)) for x, y in reference.items()}
             over = made.overrun()
             if status or over or any(not x <= 4 * program.tolerance for x in far.values()):
                 wrong[built.version] = f"status {status}, {far}, overrun {over}"
             if status == 0:
-                contestants[built.version] = [self.calls(built, x) for x in sets]
+                contestants[built.version] = [self.bind(built, x.values) for x in sets]
             del made
         refused: dict[str, str] = {}
         for anchor in program.anchors:
@@ -160,6 +173,24 @@ class Worker:
             "rates": {x: _told(y, work) for x, y in times.items()}, "bars": dict(measure.bars),
             "card_bars": {x: dict(y) for x, y in measure.card_bars.items()},
         }  # fmt: skip
+
+    def measure_suite(self, built: Built, seconds: float) -> dict[str, Any]:
+        """A program of PolyBench beside its C file on the host."""
+        bind = lambda values: self.bind(built, values)  # noqa: E731
+        return measure_program(torch, built, self.folder, self.place, bind, min(seconds / 2, 2.0))
+
+    def profile(self, program: Program, built: Built, measure: Measure) -> dict[str, Any]:
+        """Microseconds of each kernel of a version at the last of its sizes."""
+        call = self.bind(built, make_values(torch, program, self._sizes(program, measure), self.place, seed=9).values)
+        call()
+        self.synchronize()
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as seen:
+            call()
+            self.synchronize()
+        kernels: dict[str, float] = {}
+        for x in seen.key_averages():
+            kernels[x.key[:120]] = round(float(x.device_time_total), 2)
+        return {"size": measure.name, "kernels": kernels}
 
     def _sizes(self, program: Program, measure: Measure) -> dict[str, int]:
         sizes = dict(measure.sizes) or program.sizes_at(measure.size, 0)

@@ -5,12 +5,14 @@ for item in examine(quick=True, stored=False): print(item)
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from time import process_time
 from unittest.mock import patch
 
+from bench.devices.table import claims_of
 from bench.promises.claim import Claim, Note, at_least, at_most
 from bench.promises.gpu_dialects import WANTED, examine_dialects
 from planish.build import device_checks
@@ -28,6 +30,7 @@ POLYBENCH = ROOT / "examples" / "polybench"
 FAULTS = ROOT / "bench" / "programs" / "gpu" / "faults.c"
 SEQUENTIAL = ("durbin", "nussinov", "seidel-2d")
 """Those whose statements that run most often depend on each other in every order that is tried."""
+STORED = ROOT / "bench" / "results" / "gpu.json"
 QUICK = ("gemm", "jacobi-2d", "atax")
 TARGET = "cuda-sm90"
 
@@ -60,7 +63,21 @@ def examine(quick: bool, stored: bool) -> Iterator[Claim | Note]:
         yield Note("no nvcc is here: registers and spills are not known")
     yield from _planted(quick)
     yield from examine_dialects(names, {"opencl": 4, "hip-gfx942": 4} if quick else WANTED)
-    yield Note("no GPU was asked: nothing is claimed of times, of occupancy, or of what a device makes of the kernels")
+    yield from _stored_run()
+
+
+def _stored_run() -> Iterator[Note]:
+    """What a run on a device has stored, told but not claimed: it is not measured here and now."""
+    if not STORED.exists():
+        told = "nothing is claimed of times, of occupancy, or of what a device makes of the kernels"
+        yield Note(f"no GPU was asked: {told}")
+        return
+    content = json.loads(STORED.read_text())
+    facts = content["facts"]
+    run = f"{facts.get('card', '?')}, {facts['date']}, commit {facts['commit']}"
+    yield Note(f"one run of bench/gpu_device.py on {run}:")
+    for claim in claims_of(content):
+        yield Note(f"{claim.name} {claim.value:.4g} beside {claim.bar:g}")
 
 
 def _build(file: Path) -> DeviceBuild:
