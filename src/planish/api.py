@@ -13,14 +13,12 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import json
-import keyword
 import os
 import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args, overload
 
@@ -29,11 +27,13 @@ from planish.build.dump import STAGES, stage_text
 from planish.build.functions import build_functions
 from planish.build.job import make_workbench
 from planish.build.read import read_file
+from planish.compiled import CompiledFunction, PendingFunction, Report
 from planish.core.cache import Cache, key
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.files import read_input
 from planish.core.progress import Progress, keep_quiet
 from planish.core.span import Source
+from planish.device_functions import compile_for_gpu, is_gpu
 from planish.emit.dropin.standalone import emit_standalone
 from planish.frontend.c.translation_unit import CFile, CFunction
 from planish.frontend.python.reader import PythonKernel, read_python, read_python_source
@@ -43,10 +43,10 @@ from planish.isa.instruction import Catalogue, Instruction, make_instruction
 from planish.isa.shipped import shipped
 from planish.options import Options
 from planish.poly.isl.affine import NotAffineError
-from planish.report.account import FileAccount, FunctionAccount, account_for, parse_account, print_account
+from planish.report.account import account_for, completed, parse_account, print_account
 from planish.report.store import build_address
 from planish.run.calls.abi_wrapper import entry_text
-from planish.run.calls.arguments import Argument, CallInterface, interface_of_c, interface_of_kernel
+from planish.run.calls.arguments import interface_of_c, interface_of_kernel
 from planish.run.calls.callable import NativeFunction
 from planish.run.toolchains.cross import is_foreign
 from planish.run.toolchains.missing_headers import pointing_at_headers
@@ -69,90 +69,6 @@ __all__ = [
 ]  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What became of a function: what was done, how it was verified, and the times where they were measured.
-
-    `compile` is the compiler with its flags, `floats` what floating point sums may do, `cached` whether an earlier
-    build was taken. `unbounded` names arrays that are also used in ways which Planish cannot follow: a call cannot
-    check that these are long enough.
-    """
-
-    account: FunctionAccount
-    floats: str
-    compile: str
-    unbounded: tuple[str, ...]
-    cached: bool
-
-    @property
-    def transformed(self) -> bool:
-        """Whether a version by Planish runs; otherwise it is the function as it was written."""
-        return self.account.replaced
-
-    @property
-    def ratio(self) -> float | None:
-        """Time before over time after; None where nothing was measured."""
-        return self.account.ratio
-
-    def __str__(self) -> str:
-        account, check = self.account, self.account.check
-        lines = [f"{account.function}: {f'version {account.version}' if account.replaced else 'as it was written'}"]
-        lines += [f"  done: {x}" for x in account.done]
-        lines += [f"  kept: {x}" for x in account.reasons]
-        if check is not None and account.replaced:
-            worst = f"worst difference {check.worst_relative:.1e} of the largest element"
-            lines.append(f"  verified: {check.cases} calls beside the original, {worst} (--fp {self.floats})")
-        if account.before is not None and account.after is not None:
-            times = f"{account.before.median:.3e} s before, {account.after.median:.3e} s after"
-            lines.append(f"  measured: {times} ({account.timed})")
-        elif account.timed:
-            lines.append(f"  raced with the original: {account.timed}")
-        lines.append(f"  compiled: {self.compile}{' (from the cache)' if self.cached else ''}")
-        return "\n".join(lines)
-
-
-class CompiledFunction:
-    """A function in machine code that takes NumPy arrays as they are.
-
-    `source` is the C text that runs, `report` what was done and how it was verified, `stages` the text of each stage
-    of the compilation (read, prepare, schedule, nest, c), `interface` the parameters.
-    """
-
-    def __init__(self, native: NativeFunction, report: Report, source: str, stages: Mapping[str, str]) -> None:
-        self._native = native
-        self.report, self.source, self.stages = report, source, stages
-        self.interface = native.interface
-        self.__name__ = self.__qualname__ = report.account.function
-        self.__doc__ = f"{self.interface}\n\n{report}"
-        self.__signature__ = inspect.Signature([_parameter(a) for a in self.interface.arguments if not a.hidden])
-
-    def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """Calls it with the parameters of C, by place or by name; sizes that the arrays' shapes tell may be left out.
-
-        Raises TypeError and ValueError for arguments that do not fit; nothing was touched then.
-        """
-        return self._native(arguments, named)
-
-    def __repr__(self) -> str:
-        return f"<planish {self.interface}>"
-
-
-def _parameter(argument: Argument) -> inspect.Parameter:
-    name = f"{argument.name}_" if keyword.iskeyword(argument.name) else argument.name
-    return inspect.Parameter(
-        name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=str(argument).partition(": ")[2]
-    )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Unit:
-    """A function on its way: its file, and how it is called."""
-
-    file: CFile
-    function: CFunction
-    interface: CallInterface
-
-
 def compile(
     source: str | os.PathLike[str],
     function: str | None = None,
@@ -167,6 +83,7 @@ def compile(
     compiler: str | None = None,
     script: str | Program | None = None,
     cache: Cache | None = None,
+    emulate: bool = False,
 ) -> CompiledFunction:
     """The function of that name in a file (C; Python or MLIR where its name ends in .py or .mlir) or in a text of C or
     Python, which is not run.
@@ -177,7 +94,9 @@ def compile(
     with. What runs was shown to compute the same as the original in a process of its own first. Builds are remembered
     in `cache` (the user's, if None).
     `script` schedules its one nest: the text of a script, or a program that steps have made of it (see `program`).
-    Raises PlanishError for input that cannot be read or compiled.
+    With the `target` "cuda", or one of its architectures as in "cuda-sm90", nests run on the GPU, on arrays of CuPy,
+    PyTorch and JAX; with `emulate` they run on this processor, slowly.
+    Raises PlanishError for input that cannot be read or compiled, and E0851 where no GPU is here.
     """
     options = _options(target, fp, threads, measure, sizes, defines, include_dirs, compiler, function)
     if isinstance(script, Program):
@@ -188,11 +107,11 @@ def compile(
         options = replace(options, script=Source("<script>", steps), race=False)
     text = _read(source)
     if text.name.endswith(".py"):
-        return _compile_kernel(read_python_source(text.text, text.name, function), options, cache or Cache())
-    file = read_file(text, options)
+        return _compile_kernel(read_python_source(text.text, text.name, function), options, cache or Cache(), emulate)
+    file = read_file(text, replace(options, target="generic") if is_gpu(target) else options)
     chosen = _choose(file, function)
-    unit = _Unit(file, chosen, interface_of_c(chosen, file.source.text))
-    return _compile(unit, replace(options, functions=(chosen.name,)), cache or Cache())
+    unit = PendingFunction(file, chosen, interface_of_c(chosen, file.source.text))
+    return _compile(unit, replace(options, functions=(chosen.name,)), cache or Cache(), emulate)
 
 
 def tune(
@@ -327,14 +246,20 @@ def _choose(file: CFile, name: str | None) -> CFunction:
     return public[0]
 
 
-def _compile_kernel(read: PythonKernel, options: Options, cache: Cache) -> CompiledFunction:
+def _compile_kernel(
+    read: PythonKernel, options: Options, cache: Cache, emulate: bool = False
+) -> CompiledFunction:  # fmt: skip
     file = emit_standalone(read.kernel, origin=read.source)
     function = file.functions[0]
     interface = interface_of_kernel(read.kernel, read.signature, function.name, read.asserted)
-    return _compile(_Unit(file, function, interface), replace(options, functions=(function.name,)), cache)
+    return _compile(PendingFunction(file, function, interface), replace(options, functions=(function.name,)), cache, emulate)
 
 
-def _compile(unit: _Unit, options: Options, cache: Cache) -> CompiledFunction:
+def _compile(unit: PendingFunction, options: Options, cache: Cache, emulate: bool) -> CompiledFunction:
+    if is_gpu(options.target):
+        return compile_for_gpu(unit, options, cache, emulate)
+    if emulate:
+        raise ValueError(f"emulate=True is for kernels of GPUs, but the target is {options.target!r}")
     target = load_target(options.target)
     if is_foreign(target):
         message = f"code for {target.name} cannot be called here, where the processor is of another kind"
@@ -355,7 +280,7 @@ def _compile(unit: _Unit, options: Options, cache: Cache) -> CompiledFunction:
     return CompiledFunction(native, report, account.text, data["stages"])
 
 
-def _build(unit: _Unit, options: Options) -> bytes:
+def _build(unit: PendingFunction, options: Options) -> bytes:
     """One line of JSON (the account and the stages), then the library."""
     target = load_target(options.target)
     with tempfile.TemporaryDirectory(prefix="planish-") as folder:
@@ -373,22 +298,11 @@ def _build(unit: _Unit, options: Options) -> bytes:
     stages: dict[str, str] = {}
     for stage in STAGES:
         stages[stage] = whole.text if stage == "c" else stage_text(stage, result.plans, unit.file, options)
-    head = {"account": print_account(_complete(account, unit.function)), "stages": stages}
+    head = {"account": print_account(completed(account, unit.function)), "stages": stages}
     return json.dumps(head).encode() + b"\n" + code
 
 
-def _complete(account: FileAccount, function: CFunction) -> FileAccount:
-    """The account with an entry for the function, also where there was nothing to treat."""
-    if account.functions:
-        return account
-    reasons = ("no loop nest was found that could be treated",)
-    return replace(
-        account,
-        functions=(FunctionAccount(function.name, function.span.line, False, (), reasons, "", None, None, None),),
-    )
-
-
-def _build_original(unit: _Unit, bench: Workbench, flags: Sequence[str]) -> Path:
+def _build_original(unit: PendingFunction, bench: Workbench, flags: Sequence[str]) -> Path:
     text = unit.file.source.text + entry_text(unit.interface.signature)
     flags = ("-w", *flags)
     # In the user's own process nothing may be a stub: what is not defined is refused here.
@@ -401,11 +315,14 @@ class KernelFunction:
     `python` is the function as it was written: it runs as ordinary Python. The rest is as in `CompiledFunction`.
     """
 
-    def __init__(self, function: Callable[..., Any], options: Options, cache: Cache | None, tune: float = 0.0) -> None:
+    def __init__(
+        self, function: Callable[..., Any], options: Options, cache: Cache | None, tune: float = 0.0,
+        emulate: bool = False,
+    ) -> None:  # fmt: skip
         functools.update_wrapper(self, function)
         self.python = function
         self._read = read_python(function)
-        self._options, self._cache, self._seconds = options, cache, tune
+        self._options, self._cache, self._seconds, self._emulate = options, cache, tune, emulate
         self._lock = threading.Lock()
         self._compiled: CompiledFunction | None = None
         self.tuning: BackgroundTuning | None = None
@@ -417,7 +334,7 @@ class KernelFunction:
         with self._lock:
             tuned = self.tuning is not None and self.tuning.has_ended()
             if self._compiled is None or tuned:
-                self._compiled = _compile_kernel(self._read, self._options, self._cache or Cache())
+                self._compiled = _compile_kernel(self._read, self._options, self._cache or Cache(), self._emulate)
                 self.tuning = None
                 if self._seconds and not tuned:
                     read = replace(self._read, function=None)
@@ -444,6 +361,10 @@ class KernelFunction:
         """Runs the compiled function on NumPy arrays; raises TypeError and ValueError for what does not fit."""
         self.compiled(*arguments, **named)
 
+    def as_torch_op(self, name: str, **options: Any) -> Any:
+        """An operator of PyTorch (see `CompiledFunction.as_torch_op`)."""
+        return self.compiled.as_torch_op(name, **options)
+
     def __repr__(self) -> str:
         return f"<planish kernel {self.python.__name__}{self._read.signature}>"
 
@@ -467,6 +388,7 @@ def kernel(function: Callable[..., Any], /) -> KernelFunction: ...
 def kernel(
     *, target: str = "native", fp: Floats = "reassociate", threads: int = 1, measure: bool | None = None,
     sizes: Mapping[str, int] | None = None, compiler: str | None = None, cache: Cache | None = None, tune: float = 0.0,
+    emulate: bool = False,
 ) -> Callable[[Callable[..., Any]], KernelFunction]: ...  # fmt: skip
 
 
@@ -482,6 +404,7 @@ def kernel(
     compiler: str | None = None,
     cache: Cache | None = None,
     tune: float = 0.0,
+    emulate: bool = False,
 ) -> KernelFunction | Callable[[Callable[..., Any]], KernelFunction]:
     """A decorator: `@kernel` or `@kernel(fp="strict")` on a function of annotated parameters and nested loops.
 
@@ -493,5 +416,5 @@ def kernel(
         raise ValueError(f"tune must be a number of seconds, but is {tune}")
     options = _options(target, fp, threads, measure, sizes, (), (), compiler)
     if function is not None:
-        return KernelFunction(function, options, cache, tune)
-    return lambda plain: KernelFunction(plain, options, cache, tune)
+        return KernelFunction(function, options, cache, tune, emulate)
+    return lambda plain: KernelFunction(plain, options, cache, tune, emulate)

@@ -204,6 +204,15 @@ CODES = {
     "E0847": Code("there is no such BLAS", "choose openblas, blis, mkl or cblas"),
     "E0848": Code("--ilp64 without --blas", "name the library with --blas, or leave it out"),
     "E0849": Code("a BLAS has other integers", "give or leave out --ilp64"),
+    "E0851": Code(
+        "no GPU can be used here",
+        "run it on a machine with one; emulate=True runs kernels on this processor, slowly, to try and to test them",
+    ),
+    "E0852": Code("there is no compiler of CUDA", "pip install 'planish[cuda]', or install the CUDA toolkit"),
+    "E0853": Code(
+        "the driver of CUDA refused something", "see the name of the error; `nvidia-smi` shows the device's state"
+    ),
+    "E0854": Code("PyTorch is not imported", "`import torch` first"),
     "E0860": Code("MLIR is read by a package that is not here", "pip install 'planish[mlir]'"),
     "E0861": Code("this is not MLIR", _MLIR),
     "E0862": Code("an operation of MLIR is not well-formed", _MLIR),

@@ -9,7 +9,7 @@ True
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from planish.build.assemble import FileResult
@@ -106,6 +106,17 @@ def account_for(result: FileResult, options: Options) -> FileAccount:
         result.source.name, result.text, result.header, result.command, options.fp, functions, warnings, result.link,
         result.emulator,
     )  # fmt: skip
+
+
+def completed(account: FileAccount, function: CFunction) -> FileAccount:
+    """The account with an entry for the function, also where there was nothing to treat."""
+    if account.functions:
+        return account
+    reasons = ("no loop nest was found that could be treated",)
+    return replace(
+        account,
+        functions=(FunctionAccount(function.name, function.span.line, False, (), reasons, "", None, None, None),),
+    )
 
 
 def _function(result: FunctionResult, file: FileResult) -> FunctionAccount | None:

@@ -13,6 +13,7 @@ frozenset({'n'})
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -86,6 +87,12 @@ def _make_interface(signature: Signature, arguments: tuple[Argument, ...]) -> Ca
     return CallInterface(signature, arguments, told)
 
 
+def without(interface: CallInterface, names: Set[str]) -> CallInterface:
+    """The interface of calls in which some arrays do not stand yet: sizes follow from the others."""
+    rest = tuple(x for x in interface.arguments if x.name not in names)
+    return replace(_make_interface(interface.signature, rest), asserted=interface.asserted)
+
+
 def _moves(expr: Expr, name: str) -> bool:
     """Whether the value follows a size when all are large; others only decide whether anything runs at all."""
     large = dict.fromkeys(variables(expr), 1 << 22)
@@ -110,14 +117,14 @@ def interface_of_c(function: CFunction, text: str) -> CallInterface:
         message = f"`{function.name}` cannot be called from Python: its result has no type that Planish knows"
         raise PlanishError(Diagnostic("E0120", message, function.span))
     signature = Signature(function.name, tuple(parameters), function.result)
-    outside = _outside(function, text)
+    outside = text_outside(function, text)
     arguments = tuple(
         _argument(p, q, function, outside) for p, q in zip(parameters, function.parameters, strict=True)
     )
     return _make_interface(signature, arguments)
 
 
-def _outside(function: CFunction, text: str) -> str:
+def text_outside(function: CFunction, text: str) -> str:
     """The function's body without its regions and comments."""
     place, parts = function.start, []
     for region in sorted(function.regions, key=lambda r: r.start):

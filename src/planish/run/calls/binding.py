@@ -57,8 +57,12 @@ def bind(
     `seen` spares calls like earlier ones most of the work. Raises TypeError (number and types of arguments),
     ValueError (shapes, strides, values that do not fit), and AssertionError where what the function asserts is not so.
     """
+    return bind_named(interface, assign(interface, given, named), seen)
+
+
+def bind_named(interface: CallInterface, raw: Mapping[str, object], seen: Seen | None = None) -> dict[str, Any]:
+    """What `bind` gives, of arguments by name."""
     function = interface.signature.function
-    raw = _assign(interface, given, named)
     values: dict[str, Any] = {}
     for argument in interface.arguments:
         if argument.name in raw:
@@ -103,8 +107,9 @@ def _is_size(argument: Argument) -> bool:
     return argument.kind == "value" and argument.type.is_int
 
 
-def _assign(interface: CallInterface, given: Sequence[object], named: Mapping[str, object]) -> dict[str, object]:
-    """The arguments by name, as they were passed; `in_` stands for a parameter `in`, which Python has taken."""
+def assign(interface: CallInterface, given: Sequence[object], named: Mapping[str, object]) -> dict[str, object]:
+    """The arguments by name, as they were passed; `in_` stands for a parameter `in`, which Python has taken. Raises
+    TypeError for those that are missing or too many."""
     function = interface.signature.function
     shown = [a for a in interface.arguments if not a.hidden]
     named = {(x if keyword.iskeyword(x := name.removesuffix("_")) else name): named[name] for name in named}

@@ -31,12 +31,12 @@ class NativeFunction:
     Raises PlanishError E0808 where the library cannot be loaded.
     """
 
-    __slots__ = ("_entry", "_get_threads", "_seen", "_set_threads", "interface", "threads")
+    __slots__ = ("_entry", "_get_threads", "_seen", "_set_threads", "interface", "library", "threads")
 
     def __init__(self, library: bytes, interface: CallInterface, threads: int = 1) -> None:
         self.interface, self.threads = interface, threads
         self._seen: Seen = {}
-        loaded = _load(library)
+        self.library = loaded = _load(library)
         self._entry = loaded[f"planish_entry_{interface.signature.function}"]
         self._entry.restype = None
         self._get_threads = self._set_threads = None
@@ -45,7 +45,10 @@ class NativeFunction:
 
     def __call__(self, given: Sequence[object], named: Mapping[str, object]) -> Any:
         """The function's value as NumPy's scalar; raises what `bind` raises."""
-        values = bind(self.interface, given, named, self._seen)
+        return self.call_bound(bind(self.interface, given, named, self._seen))
+
+    def call_bound(self, values: Mapping[str, Any]) -> Any:
+        """The function's value with arguments that `bind` has checked."""
         signature = self.interface.signature
         held = [
             values[p.name] if p.kind == "array" else to_memory(np.array([values[p.name]]), p.type)

@@ -1,0 +1,284 @@
+"""Functions for GPUs from Python, on a driver whose device is this processor: arrays that stay, copies, fallbacks."""
+
+from __future__ import annotations
+
+import ctypes
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import planish
+from planish import device_library
+from planish.build import device_checks
+from planish.build.device_checks import build_for_device
+from planish.build.read import read_file
+from planish.core.span import Source
+from planish.device_library import DeviceLibrary
+from planish.emit.device.dialect import DIALECTS
+from planish.emit.device.resident import kernels_text
+from planish.options import Options
+from planish.run.calls.arguments import CallInterface, interface_of_c
+from planish.run.calls.device_function import DeviceFunction, PlanishDeviceWarning
+from planish.run.devices.driver import Driver
+from planish.run.devices.emulator import HEADER, find_emulating_compiler
+from planish.run.processes.process import Limits, run_process
+from planish.target.device import load_device
+
+pytestmark = pytest.mark.skipif(find_emulating_compiler() is None, reason="no compiler of C++ is here")
+
+CONV = """void conv(int h, int w, int ld, const float *in, const float k[3][3], float *restrict out)
+{
+  for (int y = 0; y < h - 2; y++)
+    for (int x = 0; x < w - 2; x++) {
+      float sum = 0;
+      for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+          sum += in[(y + i) * ld + x + j] * k[i][j];
+      out[y * (w - 2) + x] = sum;
+    }
+}
+"""
+AXPY = "void axpy(int n, float a, const float *x, float *y) { for (int i = 0; i < n; i++) y[i] += a * x[i]; }"
+DOT = """double dot(int n, const double *x, const double *y)
+{
+  double sum = 0;
+  for (int i = 0; i < n; i++)
+    sum += x[i] * y[i];
+  return sum;
+}
+"""
+HEAT = """void heat(int steps, int n, float a[n][n], float b[n][n])
+{
+  for (int t = 0; t < steps; t++) {
+    for (int i = 1; i < n - 1; i++)
+      for (int j = 1; j < n - 1; j++)
+        b[i][j] = 0.25f * (a[i - 1][j] + a[i + 1][j] + a[i][j - 1] + a[i][j + 1]);
+    for (int i = 1; i < n - 1; i++)
+      for (int j = 1; j < n - 1; j++)
+        a[i][j] = b[i][j];
+  }
+}
+"""
+SHOWN = """void shown(int n, float *x) {
+  for (int i = 0; i < n; i++) x[i] = 2 * x[i];
+  while (x[n - 1] > 5) x[n - 1] -= 5;
+}
+"""
+
+
+@dataclass
+class OnDevice:
+    """An array as a library of GPUs shows it."""
+
+    memory: np.ndarray[Any, Any]
+    fixed: bool = False
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, object]:
+        shown = self.memory.__array_interface__
+        return {**shown, "data": (shown["data"][0], self.fixed), "version": 3}
+
+
+@dataclass
+class Fake:
+    """A function on the fake device, and its counters."""
+
+    call: Callable[..., Any]
+    library: ctypes.CDLL
+
+    def counter(self, name: str) -> ctypes.c_int:
+        return ctypes.c_int.in_dll(self.library, f"fake_{name}")
+
+    def counted(self, name: str) -> int:
+        return self.counter(name).value
+
+
+@dataclass(frozen=True)
+class Built:
+    """A function as it is built, and the fake driver with its kernels."""
+
+    library: DeviceLibrary
+    interface: CallInterface
+    driver: Path
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Built]]:
+    """Builds each function once; nothing compiles its kernels for a device."""
+    known: dict[str, Built] = {}
+
+    def make(text: str) -> Built:
+        if text not in known:
+            known[text] = built(text, tmp_path_factory.mktemp("fake"))
+        return known[text]
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(device_library, "compile_kernels", lambda *given: b"")
+        patched.setattr(device_checks, "find_nvcc", lambda: None)
+        yield make
+
+
+def built(text: str, folder: Path) -> Built:
+    device, source, options = load_device("cuda-sm90"), Source("f.c", text), Options(target="generic", measure=False)
+    made, file = build_for_device(source, options, device, orders=(0,)), read_file(source, options)
+    function = file.functions[0]
+    interface = interface_of_c(function, text)
+    library = device_library.build_device_code(made, file, function, interface.signature, options, device)
+    parts = [x.text for x in made.nests if x.text is not None and x.region.start in made.used]
+    kernels = kernels_text(parts, DIALECTS["cuda"]).replace("#define PLANISH_LAUNCH\n", "")
+    kernels = kernels.replace('extern "C" __global__', "static __global__")
+    names = "".join(f" X({x})" for x in library.code.names)
+    kernels += f'\n#define FAKE_KERNELS(X){names}\n#include "{Path(__file__).with_name("fake_driver.h")}"\n'
+    (folder / "fake.cpp").write_text(kernels)
+    compiler = find_emulating_compiler()
+    assert compiler is not None
+    flags = ["-std=c++17", "-O1", "-w", "-fPIC", "-shared", "-ffp-contract=off", "-include", str(HEADER)]
+    command = [compiler, *flags, str(folder / "fake.cpp"), "-o", str(folder / "fake.so")]
+    finished = run_process(command, Limits(60.0))
+    assert finished.code == 0, finished.stderr
+    return Built(library, interface, folder / "fake.so")
+
+
+@pytest.fixture
+def fake(build: Callable[[str], Built]) -> Callable[[str], Fake]:
+    """A function on the fake device."""
+
+    def make(text: str) -> Fake:
+        made = build(text)
+        loaded = ctypes.CDLL(str(made.driver))
+        function = DeviceFunction(made.library.code, made.interface, Driver(loaded))
+        out = Fake(lambda *given, **named: function(given, named), loaded)
+        for name in ("fails", "launches", "copies", "held"):
+            out.counter(name).value = 0
+        out.counter("pools").value = 1
+        return out
+
+    return make
+
+
+def convolved(image: np.ndarray[Any, Any], k: np.ndarray[Any, Any], w: int) -> np.ndarray[Any, Any]:
+    h = image.shape[0]
+    out = np.zeros((h - 2, w - 2), np.float32)
+    for i in range(3):
+        for j in range(3):
+            out = out + image[i : i + h - 2, j : j + w - 2] * k[i, j]
+    return out
+
+
+def test_arrays_of_the_device_stay_there_in_the_order_of_the_caller(fake: Callable[[str], Fake]) -> None:
+    conv = fake(CONV)
+    random = np.random.default_rng(0)
+    image, k = random.random((20, 40), np.float32), random.random((3, 3), np.float32)
+    out = np.zeros((18, 32), np.float32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        conv.call(20, 34, 40, OnDevice(image), OnDevice(k), OnDevice(out), stream=4096)
+    np.testing.assert_array_equal(out, convolved(image, k, 34))
+    assert (conv.counted("launches"), conv.counted("copies"), conv.counted("held")) == (1, 0, 0)
+    assert ctypes.c_void_p.in_dll(conv.library, "fake_stream").value == 4096
+    # The row length follows from strides, the size of the result from its shape.
+    again = np.zeros_like(out)
+    conv.call(OnDevice(image[:, :34]), OnDevice(k), OnDevice(again))
+    np.testing.assert_array_equal(again, out)
+
+
+def test_arrays_of_the_host_are_copied_and_that_is_said(fake: Callable[[str], Fake]) -> None:
+    axpy = fake(AXPY)
+    x, y = np.arange(100, dtype=np.float32), np.ones(100, np.float32)
+    with pytest.warns(PlanishDeviceWarning, match="axpy: arrays of the host are copied to the GPU and back"):
+        axpy.call(2.0, x, y)
+    np.testing.assert_array_equal(y, 1 + 2 * x)
+    assert (axpy.counted("launches"), axpy.counted("copies"), axpy.counted("held")) == (1, 3, 0)
+
+
+def test_one_array_of_the_host_beside_others(fake: Callable[[str], Fake]) -> None:
+    conv = fake(CONV)
+    random = np.random.default_rng(1)
+    image, k = random.random((9, 9), np.float32), random.random((3, 3), np.float32)
+    out = np.zeros((7, 7), np.float32)
+    conv.call(9, 9, 9, OnDevice(image), k, OnDevice(out))
+    np.testing.assert_array_equal(out, convolved(image, k, 9))
+    assert (conv.counted("launches"), conv.counted("copies"), conv.counted("held")) == (1, 1, 0)
+
+
+def test_a_value_comes_back(fake: Callable[[str], Fake]) -> None:
+    dot = fake(DOT)
+    x, y = np.arange(1000.0), np.arange(1000.0)[::-1].copy()
+    assert float(dot.call(OnDevice(x), OnDevice(y))) == pytest.approx(float(x @ y), rel=1e-12)
+    assert dot.counted("held") == 0
+
+
+@pytest.mark.parametrize("pools", [1, 0])
+def test_several_launches_and_steps(fake: Callable[[str], Fake], pools: int) -> None:
+    heat = fake(HEAT)
+    heat.counter("pools").value = pools
+    a = np.random.default_rng(2).random((37, 37), np.float32)
+    b, want = a.copy(), a.copy()
+    for _ in range(3):
+        inner = 0.25 * (want[:-2, 1:-1] + want[2:, 1:-1] + want[1:-1, :-2] + want[1:-1, 2:])
+        want[1:-1, 1:-1] = inner
+    heat.call(3, 37, OnDevice(a), OnDevice(b))
+    np.testing.assert_allclose(a, want, rtol=1e-5)
+    assert heat.counted("launches") >= 1 and heat.counted("held") == 0
+
+
+def test_arrays_that_overlap_go_through_the_host(fake: Callable[[str], Fake]) -> None:
+    axpy = fake(AXPY)
+    memory = np.ones(64, np.float32)
+    want = memory.copy()
+    for i in range(60):
+        want[i + 4] += want[i]
+    with pytest.warns(PlanishDeviceWarning, match="copied to the host and back"):
+        axpy.call(1.0, OnDevice(memory[:60]), OnDevice(memory[4:]))
+    np.testing.assert_array_equal(memory, want)
+    assert axpy.counted("launches") == 0
+
+
+def test_arrays_that_are_used_outside_of_nests_go_through_the_host(fake: Callable[[str], Fake]) -> None:
+    shown = fake(SHOWN)
+    x = np.arange(5, dtype=np.float32)
+    with pytest.warns(PlanishDeviceWarning, match="`x` is used outside of the nests"):
+        shown.call(5, OnDevice(x))
+    assert x.tolist() == [0, 2, 4, 6, 3]
+    assert shown.counted("launches") == 1
+
+
+def test_a_launch_that_fails_is_an_error_on_the_device_and_a_remark_on_the_host(fake: Callable[[str], Fake]) -> None:
+    axpy = fake(AXPY)
+    x, y = np.arange(10, dtype=np.float32), np.ones(10, np.float32)
+    axpy.counter("fails").value = 719
+    with pytest.raises(planish.PlanishError, match="E0853.*CUDA_ERROR_FAKE"):
+        axpy.call(2.0, OnDevice(x), OnDevice(y))
+    with pytest.warns(PlanishDeviceWarning, match="ran on the processor: the driver said CUDA_ERROR_FAKE"):
+        axpy.call(2.0, x, y)
+    np.testing.assert_array_equal(y, 1 + 2 * x)
+    assert axpy.counted("held") == 0
+
+
+def test_what_does_not_fit_is_refused_before_anything_is_touched(fake: Callable[[str], Fake]) -> None:
+    axpy = fake(AXPY)
+    x, y = np.arange(10, dtype=np.float32), np.ones(10, np.float32)
+    for given, error, text in (
+        ((11, 2.0, OnDevice(x), OnDevice(y)), ValueError, "`x` must have 11 elements"),
+        ((2.0, OnDevice(x), OnDevice(y, fixed=True)), ValueError, "read-only"),
+        ((2.0, OnDevice(x.astype(float)), OnDevice(y)), TypeError, "must hold float32"),
+        ((2.0, OnDevice(x[::2]), OnDevice(y[:5])), ValueError, "neighbouring elements"),
+        ((OnDevice(y), OnDevice(x), OnDevice(y)), TypeError, "must be a number"),
+    ):
+        with pytest.raises(error, match=text):
+            axpy.call(*given)
+    assert axpy.counted("launches") == 0 and y.tolist() == [1] * 10
+    with pytest.raises(TypeError, match="stream must be a stream"):
+        axpy.call(2.0, OnDevice(x), OnDevice(y), stream="fast")
+
+
+def test_nothing_to_do_launches_nothing(fake: Callable[[str], Fake]) -> None:
+    axpy = fake(AXPY)
+    empty = np.zeros(0, np.float32)
+    axpy.call(0, 2.0, OnDevice(empty), OnDevice(empty.copy()))
+    assert axpy.counted("launches") == 0
