@@ -252,7 +252,8 @@ def _compile_kernel(
     file = emit_standalone(read.kernel, origin=read.source)
     function = file.functions[0]
     interface = interface_of_kernel(read.kernel, read.signature, function.name, read.asserted)
-    return _compile(PendingFunction(file, function, interface), replace(options, functions=(function.name,)), cache, emulate)
+    unit = PendingFunction(file, function, interface)
+    return _compile(unit, replace(options, functions=(function.name,)), cache, emulate)
 
 
 def _compile(unit: PendingFunction, options: Options, cache: Cache, emulate: bool) -> CompiledFunction:

@@ -62,7 +62,7 @@ class Report:
         return "\n".join(lines)
 
 
-class Callee(Protocol):
+class PythonCallee(Protocol):
     """What is called with arguments by place and by name."""
 
     interface: CallInterface
@@ -79,8 +79,9 @@ class CompiledFunction:
     """
 
     def __init__(
-        self, native: Callee, report: Report, source: str, stages: Mapping[str, str], fresh: Set[str] = frozenset()
-    ) -> None:
+        self, native: PythonCallee, report: Report, source: str, stages: Mapping[str, str],
+        fresh: Set[str] = frozenset(),
+    ) -> None:  # fmt: skip
         self._native, self._fresh = native, fresh
         self.report, self.source, self.stages = report, source, stages
         self.interface = native.interface

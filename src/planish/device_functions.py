@@ -20,7 +20,7 @@ from typing import Any
 
 from planish.build.device_checks import DeviceBuild, build_for_device
 from planish.build.read import read_file
-from planish.compiled import Callee, CompiledFunction, PendingFunction, Report
+from planish.compiled import CompiledFunction, PendingFunction, PythonCallee, Report
 from planish.core.cache import Cache, key
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.span import Source
@@ -98,7 +98,7 @@ def compile_for_gpu(unit: PendingFunction, options: Options, cache: Cache, emula
         rest = rest[size:]
     unbounded = tuple(a.name for a in unit.interface.arguments if not a.bounded)
     report = Report(account.functions[0], account.floats, data["compile"], unbounded, known is not None)
-    callee: Callee
+    callee: PythonCallee
     if emulate:
         callee = EmulatedFunction(blobs[0], unit.interface)
     else:
