@@ -222,16 +222,31 @@ def _without_choice(x: Node) -> Node:
 
 
 def _saturated(x: Node) -> Node | None:
-    """The least of values that are not negative and of the greatest one of some bits, as what is saturated to these."""
+    """The least of values that are not negative and of the greatest one of some bits, as what is saturated to these;
+    some of the values may be saturated to as many bits already.
+
+    >>> a, b = (build.multiply(build.bits(x, const(0), 16), const(2)) for x in "ab")
+    >>> one = _saturated(build.construct("min", (build.saturate(a, 16, False), b), ()))
+    >>> one is build.saturate(join_chain("min", sorted((a, b), key=id)), 16, False)
+    True
+    """
     if x.op != "min":
         return None
-    members = sorted(chain_of(x), key=id)
-    ends = [y.low for y in members if y.op == "const"]
-    rest = [y for y in members if y.op != "const"]
-    bits = ends[0].bit_length() if len(ends) == 1 else 0
-    if bits not in (8, 16, 32) or ends[0] != (1 << bits) - 1 or any(y.low < 0 for y in rest):
+    members = [z for y in chain_of(x) for z in _of_saturated(y)]
+    ends = {y.low for y in members if y.op == "const"}
+    rest = sorted({y for y in members if y.op != "const"}, key=id)
+    bits = min(ends).bit_length() if len(ends) == 1 else 0
+    if bits not in (8, 16, 32) or ends != {(1 << bits) - 1} or any(y.low < 0 for y in rest):
         return None
     return build.saturate(join_chain("min", rest), bits, False)
+
+
+def _of_saturated(x: Node) -> Sequence[Node]:
+    """The members of the least that a saturation without a sign of what is not negative is; else the value itself."""
+    if x.op != "sat" or x.attr[1] or x.args[0].low < 0:
+        return (x,)
+    (inner,) = x.args
+    return (*(chain_of(inner) if inner.op == "min" else (inner,)), const((1 << int(x.attr[0])) - 1))
 
 
 def _product(args: tuple[Node, ...]) -> Node:

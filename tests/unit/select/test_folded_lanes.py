@@ -22,7 +22,7 @@ TEXTS = {
     [
         ("dot", "x86-avx512", [8, 4]),
         ("dot", "x86-avx2", [4]),
-        ("dot", "aarch64-neon", []),
+        ("dot", "aarch64-neon", [2]),
         ("greatest", "x86-avx512", [32, 16]),
         ("distance", "x86-avx2", [8]),
     ],

@@ -28,13 +28,26 @@ PROGRAMS = {
             for (int x = 0; x < w; x++) { int d = a[y * w + x] - b[y * w + x]; row += d * d; } s += row; } *sum = s;""",
         "vector-strips",
     ),
+    "least of two sums, saturated": (
+        """for (int i = 0; i < w; i++) { int x = a[2 * i] + m[2 * i], y = a[2 * i + 1] + m[2 * i + 1];
+            int v = y < x ? y : x; b[i] = v > 255 ? 255 : v; }""",
+        "vector-strips",
+    ),
+    "least of three, saturated first": (
+        """for (int i = 0; i < w; i++) { int x = a[i] + m[i], y = a[i + 1] + m[i + 2];
+            int u = x > 255 ? 255 : x; int v = u < y ? u : y; b[i] = v < m[i + 4] ? v : m[i + 4]; }""",
+        "vector-strips",
+    ),
 }
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_they_are_in_strips(name: str) -> None:
     body, version = PROGRAMS[name]
-    head = "void f(int w, int h, const uint8_t *restrict a, uint8_t *restrict b, uint64_t *restrict sum)"
+    head = (
+        "void f(int w, int h, const uint8_t *restrict a, const uint8_t *restrict m, uint8_t *restrict b,"
+        " uint64_t *restrict sum)"
+    )
     options = Options(target="x86-avx512")
     file = read_file(Source("f.c", f"#include <stdint.h>\n{head} {{ {body} }}\n"), options)
     (region,) = file.functions[0].regions
