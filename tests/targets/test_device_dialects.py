@@ -14,10 +14,12 @@ from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.emit.device.dialect import DIALECTS
 from planish.emit.device.files import device_files
+from planish.emit.device.host_text import header_text
 from planish.options import Options
 from planish.run.devices.emulator import find_emulating_compiler
 from planish.run.devices.opencl import compile_for_opencl, find_opencl
 from planish.run.devices.usage import has_compiler, usage_of
+from planish.run.toolchains.toolchain import find_compilers
 from planish.target.device import load_device
 
 pytestmark = pytest.mark.skipif(find_emulating_compiler() is None, reason="no compiler of C++ is here")
@@ -99,6 +101,26 @@ def test_kernels_compute_the_same_bits(name: str, target: str) -> None:
     built = build(name, target)
     assert built.used and not built.wrong, built.remarks
     assert built.calls >= (20 if target == "opencl" and find_opencl() is not None else 10)
+
+
+BFLOAT = """
+void mix(int n, float by, const __bf16 *x, const __bf16 *restrict y, float *restrict z)
+{
+  for (int i = 0; i < n; i++)
+    z[i] = (float)x[i] * by - (float)y[n - 1 - i];
+}"""
+
+
+@pytest.mark.skipif(not any(x.kind == "clang" for x in find_compilers()), reason="no clang, which has bf16, is here")
+@pytest.mark.parametrize("target", ["cuda-sm90", "hip-gfx942", "opencl"])
+def test_arrays_of_bf16_are_converted(target: str) -> None:
+    clang = next(x.name for x in find_compilers() if x.kind == "clang")
+    options = Options(fp="strict", compiler=clang)
+    built = build_for_device(Source("mix.c", BFLOAT), options, load_device(target), orders=(2,), opencl=find_opencl())
+    assert built.used and not built.wrong, built.remarks
+    assert "planish_from_bf16(x[" in built.device_text
+    kind = "cl_mem x" if target == "opencl" else "const uint16_t *x"
+    assert kind in header_text("mix", built.heads, DIALECTS[load_device(target).dialect])
 
 
 @needs_opencl

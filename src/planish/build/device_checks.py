@@ -59,10 +59,12 @@ MOST_INSTANCES = 30_000_000
 
 @dataclass(frozen=True, slots=True)
 class LinkedKernels:
-    """A way to run kernels: in an order, or on a device, by its name; and the flags that link them."""
+    """A way to run kernels: in an order, or on a device, by its name; and the flags that link them;
+    `patient`: the first calls may take long."""
 
     name: str
     link: tuple[str, ...]
+    patient: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,7 +105,8 @@ def build_for_device(
             tell("compiling kernels for the emulator")
             runs = [LinkedKernels(ORDERS[x], (f"-Wl,{compile_emulated(files.whole, x, folder)}",)) for x in orders]
             if opencl is not None and device.dialect == "opencl":
-                runs.append(LinkedKernels(opencl.name, (f"-Wl,{compile_for_opencl(files.host, folder)}", *opencl.link)))
+                made_here = compile_for_opencl(files.host, folder)
+                runs.append(LinkedKernels(opencl.name, (f"-Wl,{made_here}", *opencl.link), True))
         made: list[FunctionResult] = []
         for function in plan.functions:
             tell(f"{function.name}: checking kernels in the emulator")
@@ -148,8 +151,9 @@ def _checked(
     found: Selection | None = None
     for run in runs:
         version = compose_drop_in(f"{LABEL}, {run.name}", called.replacements, regions, text, run.link)
+        bench = replace(job.bench, patient=run.patient)
         found = select(
-            job.reference, [version], called.signature, cases, (), job.bench, function.span, called.finder.find
+            job.reference, [version], called.signature, cases, (), bench, function.span, called.finder.find
         )  # fmt: skip
         remarks += found.remarks
         if found.version is None:

@@ -74,11 +74,13 @@ class Workbench:
     budget: float = 2.0
     blas: Blas | None = None
     runner: Runner = Runner()
+    patient: bool = False
+    """Calls may take as long as in an emulator: a device compiles what it runs first."""
 
     @property
     def limits(self) -> Limits:
         """How long all calls of a check may take; emulators are slow."""
-        return EMULATED_LIMITS if self.runner.command else DEFAULT_LIMITS
+        return EMULATED_LIMITS if self.runner.command or self.patient else DEFAULT_LIMITS
 
     @property
     def plain_flags(self) -> tuple[str, ...]:

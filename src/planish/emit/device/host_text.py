@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from planish.emit.c.c_names import spell_names
 from planish.emit.c.context import EmitContext, size_ranges
 from planish.emit.c.expression import c_type, emit_expr
+from planish.emit.device.bfloat import define_bfloat
 from planish.emit.device.dialect import DeviceDialect
 from planish.emit.device.kernel_text import TAKEN, DeviceKernel, emit_kernel
 from planish.ir.expr import Binary, Const, index
@@ -294,6 +295,7 @@ def file_text(parts: Sequence[DeviceText], dialect: DeviceDialect) -> str:
     hosts = "\n".join(x for part in parts for x in (part.launch, part.copied))
     # C++ has another name for it.
     named = "#define _Bool bool\n" if re.search(r"\b_Bool\b", kernels + hosts) else ""
+    named += define_bfloat(kernels + hosts, "__device__ inline ")
     top = f"{prologue(dialect)}{named}{macros_of(kernels + hosts)}\n{kernels}\n{helpers_of(hosts)}"
     return f'{top}\nextern "C" {{\n\n{hosts}\n}}\n'
 
@@ -314,6 +316,7 @@ def header_text(stem: str, heads: Sequence[str], dialect: DeviceDialect) -> str:
     if dialect.handle:
         note = note.replace("Arrays are on the device", "Arrays are buffers of the device of the queue")
     top = f"#include <stddef.h>\n#include <stdint.h>\n{dialect.header}\n"
+    declared = declared.replace("planish_bf16", "uint16_t")
     if re.search(r"\b_Bool\b", declared):
         top, declared = f"#include <stdbool.h>\n{top}", re.sub(r"\b_Bool\b", "bool", declared)
     return (

@@ -103,7 +103,8 @@ def emit_kernel(
     declared: Mapping[str, Type] | None = None,
 ) -> DeviceKernel:  # fmt: skip
     """The kernel of a launch. Indices have 32 bits: the host asks whether that is enough. `outer` are arrays that the
-    host makes, `declared` the types of sizes in the user's code. PlanishError E0716 for floats of 16 bits."""
+    host makes, `declared` the types of sizes in the user's code. PlanishError E0716 for floats of 16 bits,
+    but for arrays of bf16."""
     if not dialect.booleans:
         launch = replace(launch, body=map_block(lambda x: map_exprs(partial(map_expr, _tested), x), launch.body))
     known_arrays = {x.name: x for x in kernel.arrays} | dict(outer or {})
@@ -114,7 +115,8 @@ def emit_kernel(
     known = {x.name for x in arrays} | {x.name for x in scalars}
     sizes = sorted(used - known)
     for type in (*(a.type for a in arrays), *(s.type for s in scalars)):
-        if type in (F16, BF16):
+        # How one is passed by value is not the same in all languages.
+        if type == F16 or (type == BF16 and type in {s.type for s in scalars}):
             raise PlanishError(Diagnostic("E0716", f"kernels of devices do not compute with {type} values"))
     spelt = spell_names({*used, *bindings(launch)}, TAKEN)
     cells = frozenset(x.name for x in arrays if not x.shape)
