@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from planish.core.diagnostic import PlanishError, Remark
+from planish.core.diagnostic import Diagnostic, PlanishError, Remark
 from planish.core.names import take_name
 from planish.core.span import Span
 from planish.ir.nest import Alloc, Assign, Block, For, If, Kernel, Reduce, Stmt
@@ -90,6 +90,7 @@ class _Mapper:
     kernel: Kernel
     fp: Floats
     techniques: Sequence[Technique]
+    plain: Sequence[Technique]
     nests: list[MappedNest] = field(default_factory=list)
     remarks: list[Remark] = field(default_factory=list)
     serial: int = 0
@@ -97,10 +98,13 @@ class _Mapper:
     names: set[str] = field(default_factory=set)
 
 
-def map_kernel(kernel: Kernel, fp: Floats = "reassociate", techniques: Sequence[Technique] = ()) -> Mapped:
+def map_kernel(
+    kernel: Kernel, fp: Floats = "reassociate", techniques: Sequence[Technique] = (), plain: Sequence[Technique] = ()
+) -> Mapped:  # fmt: skip
     """The kernel with all its nests mapped that have independent loops; the first of the techniques that is for a nest
-    is used, else each thread runs one iteration. Each nest is mapped by steps on it alone."""
-    mapper = _Mapper(label_kernel(kernel), fp, techniques)
+    is used, then of the `plain` ones, which are not special, else each thread runs one iteration. Each nest is mapped
+    steps on it alone."""
+    mapper = _Mapper(label_kernel(kernel), fp, techniques, plain)
     _map_block(mapper, mapper.kernel.body)
     body = mapper.kernel.body
     for label, stmts in mapper.made.items():
@@ -135,7 +139,7 @@ def _map_loop(mapper: _Mapper, loop: For) -> None:
         told = f"no iterations of `{loop.var}`, nor of loops in it, are independent: it runs in one thread"
         mapper.remarks.append(Remark("map-serial", "refused", told, loop.span))
         return
-    for technique in (*mapper.techniques, map_threads):
+    for technique in (*mapper.techniques, *mapper.plain, map_threads):
         try:
             made = technique(*named_apart(program, chain))
         except PlanishError as error:
@@ -146,7 +150,7 @@ def _map_loop(mapper: _Mapper, loop: For) -> None:
             mapped, told = made
             mapper.made[loop.label] = mapped.kernel.body.body
             mapper.remarks.append(Remark("map-launch", "done", told, loop.span))
-            special = technique is not map_threads
+            special = technique in mapper.techniques
             loops = min(3, len(chain.loops) + special)
             mapper.nests.append(MappedNest(loop.span, mapped.steps, told, loops, special))
             return
@@ -259,6 +263,21 @@ def numbered(program: Program, name: str, number: int) -> Cursor:
     """A cursor to one of the loops of a name, in the order of the text."""
     found = [x.label for x in walk(program.kernel.body) if isinstance(x, For) and x.var == name]
     return Cursor(program, found[number])
+
+
+def check_spread(program: Program) -> None:
+    """That each store stands in a loop over threads; PlanishError E0604 where one would be made by a single thread."""
+
+    def visit(block: Block, spread: bool) -> None:
+        for stmt in block.body:
+            if isinstance(stmt, Assign | Reduce) and not spread:
+                message = "a part of the loop would be run by one thread"
+                raise PlanishError(Diagnostic("E0604", message, stmt.span, help="let each thread have one iteration"))
+            inside = isinstance(stmt, For) and stmt.facts.axis.startswith("thread")
+            for part in blocks_of(stmt):
+                visit(part, spread or inside)
+
+    visit(program.kernel.body, False)
 
 
 def boxed(program: Program, chain: Chain) -> Program:

@@ -8,7 +8,7 @@ accesses alone, so that any permutation of dimensions is, and what is computed b
 >>> loops = "for i in 0 .. n { for j in 0 .. m { B[j, i] = 2.0:f32 * A[i, j] } }"
 >>> kernel = parse_kernel(f"kernel t(n, m; A: f32[n, m], B: f32[m, n]) {{ {loops} }}")
 >>> map_kernel(kernel, techniques=(tile_transposition,)).nests[0].told
-'`i`, `j` in tiles of 32 x 32: `A` turned in shared memory'
+'`j`, `i` in tiles of 32 x 32: `B` turned in shared memory'
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from planish.core.names import take_name
-from planish.gpu.mapping import Chain, cursor, numbered, order_loops
+from planish.gpu.mapping import Chain, check_spread, cursor, numbered, order_loops
 from planish.ir.nest import For
 from planish.ir.text.printer import print_expr
 from planish.ir.traverse import used_names, variables, walk
@@ -76,24 +76,21 @@ def tile_transposition(program: Program, chain: Chain) -> tuple[Program, str] | 
     order = [v.var for v in found.outer]
     first, rest = order[:1], order[1:]
     program = program.apply(Reorder(cursor(program, chain.loops[0]), (*first, y, x, *rest)))
-    program = program.apply(Split(y, TILE, (yb, yt), tail="short"), Split(x, TILE, (xb, xt), tail="short"))
-    program = program.apply(Reorder(yb, (yb, xb, *rest, yt, xt)), Specialise(yt, whole), Simplify())
+    row, own = take_name(f"{yt}_thread", taken), take_name(f"{yt}_own", taken)
+    # Split as a whole, so that an edge is no loop of its own.
+    program = program.apply(
+        Split(y, TILE, (yb, yt), tail="short"), Split(x, TILE, (xb, xt), tail="short"),
+        Split(yt, TILE // ROWS, (row, own), tail="short"), Reorder(yb, (yb, xb, *rest, row, xt, own)),
+        Specialise(row, whole), Simplify(),
+    )  # fmt: skip
     for number in (0, 1):
-        program = _tile(program, number, (yt, xt), found.turned)
+        for array in found.turned:
+            name = take_name(f"shared_{array}", set(used_names(program.kernel)))
+            at = numbered(program, row, number)
+            program = program.apply(PromoteShared(at, array, name, (TILE, ROWS), pad=1, clip=True))
+        program = program.apply(MapThreads(numbered(program, row, number), "y", ROWS))
+        program = program.apply(MapThreads(numbered(program, xt, number), "x", TILE))
+    check_spread(program)
     program = program.apply(MapBlocks(yb, "y"), MapBlocks(xb, "x"), *(MapBlocks(v, "z") for v in first))
     arrays = ", ".join(f"`{v}`" for v in found.turned)
     return program, f"`{x}`, `{y}` in tiles of {TILE} x {TILE}: {arrays} turned in shared memory"
-
-
-def _tile(program: Program, number: int, names: tuple[str, str], turned: tuple[str, ...]) -> Program:
-    """One of two versions of a tile by threads: whole tiles, whose loops are unrolled, and those at an edge."""
-    taken, (yt, xt) = set(used_names(program.kernel)), names
-    row, own = take_name(f"{yt}_thread", taken), take_name(f"{yt}_own", taken)
-    # Only the second version has the loop still, once the first one is split.
-    program = program.apply(Split(yt, ROWS, (own, row), tail="perfect" if number == 0 else "short"))
-    program = program.apply(Reorder(own, (row, xt, own)))
-    for array in turned:
-        name = take_name(f"shared_{array}", set(used_names(program.kernel)))
-        program = program.apply(PromoteShared(row, array, name, (TILE, ROWS), pad=1, clip=True))
-    program = program.apply(MapThreads(row, "y", ROWS))
-    return program.apply(MapThreads(numbered(program, xt, number), "x", TILE))

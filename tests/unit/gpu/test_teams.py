@@ -7,6 +7,7 @@ import pytest
 
 from planish.core.diagnostic import PlanishError
 from planish.gpu.columns import split_columns
+from planish.gpu.elements import coarsen_threads
 from planish.gpu.mapping import map_kernel
 from planish.gpu.rows import map_rows
 from planish.gpu.spmd import make_launches
@@ -161,6 +162,14 @@ EXTREMA = parse_kernel(
 )
 
 
+AVERAGE = parse_kernel(
+    """kernel a(n, m; A: i32[n, m + 1], B: i32[n, m + 1]) {
+  for i in 1 .. n - 1 { for j in 0 .. m { B[i, j] = A[i - 1, j] + A[i + 1, j] - 2:i32 * A[i, j + 1] } } }"""
+)
+SCALED = parse_kernel("kernel s(n; A: i32[32 * n], B: i32[32 * n]) { for i in 2 .. 32 * n { A[i] += B[i] * 3:i32 } }")
+LOWER = parse_kernel("kernel l(n; A: i32[n, n]) { for i in 0 .. n { for j in 0 .. i { A[i, j] = 0:i32 } } }")
+
+
 def test_columns_in_parts() -> None:
     split = Program.of(COLUMNS, "strict").apply(SplitReduction("j", "i", "p", 4)).kernel
     for size in (0, 1, 3, 9):
@@ -172,6 +181,18 @@ def test_columns_in_parts() -> None:
         launched = make_launches(mapped.kernel)
         given = {"n": 530, "m": 3}
         assert all(map(np.array_equal, run(kernel, given), run(launched, given)))
+
+
+@pytest.mark.parametrize("kernel", [AVERAGE, SCALED, TURNED], ids=lambda x: x.name)
+def test_elements_by_few_threads(kernel: Kernel) -> None:
+    mapped = map_kernel(kernel, "strict", (), (coarsen_threads,))
+    assert not mapped.nests[0].special and "each with 4" in mapped.nests[0].told
+    assert_alike(kernel, mapped.kernel, (0, 1, 3, 38))
+
+
+def test_elements_with_loops_or_triangles_are_one_a_thread() -> None:
+    for kernel in (COLUMNS, LOWER):
+        assert "each with" not in map_kernel(kernel, "strict", (), (coarsen_threads,)).nests[0].told
 
 
 def test_what_is_not_split() -> None:

@@ -1,4 +1,4 @@
-"""One iteration a thread: independent loops become blocks and threads, in the order of loops that maps most of them.
+"""One iteration a thread, or a few: independent loops in blocks and threads, in the order that maps most of them.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.target.load import load_target
@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from planish.core.diagnostic import Remark
+from planish.gpu.elements import coarsen_threads
 from planish.gpu.localise import localise
 from planish.gpu.mapping import Mapped, Technique, map_kernel
 from planish.ir.nest import Assign, Block, For, Kernel, Reduce
@@ -38,7 +39,7 @@ def make_mapped(cx: Context, policy: Policy, name: str, techniques: tuple[Techni
     if schedule is None:
         return
     kernel = localise(lower_schedule(prepared, schedule, {}))
-    mapped = map_kernel(kernel, cx.fp, techniques)
+    mapped = map_kernel(kernel, cx.fp, techniques, (coarsen_threads,))
     if techniques and not any(x.special for x in mapped.nests):
         return
     if mapped.nests and runs_deepest(mapped.kernel):
@@ -77,6 +78,6 @@ def _apply(cx: Context, policy: Policy) -> Made:
 
 
 DEVICE_THREADS = Strategy(
-    "device-threads", "one iteration a thread: independent loops become blocks and threads",
+    "device-threads", "one iteration a thread, or a few: independent loops become blocks and threads",
     match_orders, _apply, share(1.0),
 )  # fmt: skip

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from planish.core.diagnostic import Remark
+from planish.gpu.elements import coarsen_threads
 from planish.gpu.localise import localise
 from planish.gpu.mapping import map_kernel
 from planish.gpu.spmd import UnmappedError, make_launches
@@ -68,7 +69,7 @@ def _make(cx: Context, policy: Policy) -> Iterator[Version | Remark]:
     if not made:
         return
     begins = tuple(x.begin for x in made)
-    mapped = map_kernel(replace(kernel, sizes=(*kernel.sizes, *begins), body=body), cx.fp)
+    mapped = map_kernel(replace(kernel, sizes=(*kernel.sizes, *begins), body=body), cx.fp, (), (coarsen_threads,))
     if not mapped.nests or not runs_deepest(mapped.kernel):
         return
     try:
