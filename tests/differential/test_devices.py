@@ -144,7 +144,11 @@ FAULTS: dict[str, tuple[str, Callable[[str], str]]] = {
     ),
     "no barrier before a copy": ("product", lambda x: x.replace("__syncthreads();", "", 1)),
     "a piece of the sum too few": ("product", lambda x: re.sub(r"p_in < 16;", "p_in < 15;", x, count=1)),
-    "a whole tile where it is none": ("product", lambda x: re.sub(r">= 128", ">= 127", x, count=1)),
+    "a column too many": ("product", lambda x: re.sub(r" < m &&", " <= m &&", x)),
+    "a row beyond the edge": (
+        "product",
+        lambda x: re.sub(r"planish_min\([^,]*, n - 128 \* row_b - 1\)", "127", x, count=1),
+    ),
     "no barrier in a tree": ("sums", lambda x: x.replace("__syncthreads();", "", 2)),
     "what is needed is not copied": ("rows", lambda x: re.sub(r"cudaMemcpy\(on_m, m, [^|]*\|\|", "0 ||", x, count=1)),
 }

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from planish.ir.expr import Expr, index
+from planish.ir.expr import Binary, Expr, index
 from planish.ir.index.polynomial import normal, polynomial
 from planish.ir.nest import Alloc, Assign, Kernel, Launch, Let, Reduce
-from planish.ir.traverse import expressions, loads, substitute, variables, walk
+from planish.ir.traverse import expressions, loads, map_expr, substitute, variables, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +56,27 @@ def _values(launch: Launch) -> Mapping[str, Expr]:
 
 
 def _kind(at: tuple[Expr, ...], thread: str) -> str:
-    used = [thread in variables(x) for x in at]
-    if not any(used):
+    if not any(thread in variables(x) for x in at):
         return "same"
-    if any(used[:-1]):
+    steps = [_step(x, thread) for x in at]
+    if any(steps[:-1]):
         return "apart"
-    return "unit" if polynomial(normal(at[-1])).get((index(thread),), 0) == 1 else "apart"
+    return {0: "same", 1: "unit"}.get(steps[-1] if steps[-1] is not None else 2, "apart")
+
+
+def _step(at: Expr, thread: str) -> int | None:
+    """By how much a subscript is greater in the second thread than in the first; None where that is no constant. What
+    holds places inside of an array at its edge does not count."""
+
+    def within(expr: Expr) -> Expr:
+        match expr:
+            case Binary(op="min" | "max", left=left, right=right) if thread not in variables(right):
+                return left
+            case Binary(op="min" | "max", left=left, right=right) if thread not in variables(left):
+                return right
+        return expr
+
+    inside = map_expr(within, at)
+    first, second = (substitute(inside, {thread: index(number)}) for number in (0, 1))
+    apart = polynomial(normal(Binary("sub", second, first)))
+    return int(apart.get((), 0)) if set(apart) <= {()} else None

@@ -30,6 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from planish.core.names import take_name
 from planish.core.span import Span
@@ -352,8 +353,8 @@ def _registers(body: Block, axes: Mapping[str, int]) -> dict[str, Array]:
     out: dict[str, Array] = {}
     for array in outside:
         uses = [at for name, at in _uses(body) if name == array.name]
-        lost = 0
-        for d, extent in enumerate(array.shape):
+        lost = _own_digits(array, uses, loops, axes)
+        for d, extent in enumerate(array.shape[lost:], lost):
             over = {loops.get(x.name, "") if isinstance(x := at[d], Var) else "" for at in uses}
             if len(over) != 1 or extent != index(axes.get(next(iter(over)), 0)):
                 break
@@ -361,6 +362,31 @@ def _registers(body: Block, axes: Mapping[str, int]) -> dict[str, Array]:
         if lost:
             out[array.name] = replace(array, shape=array.shape[lost:])
     return out
+
+
+def _own_digits(
+    array: Array, uses: Sequence[tuple[Expr, ...]], loops: Mapping[str, str], axes: Mapping[str, int]
+) -> int:
+    """The number of first dimensions of an array of registers that together are the number of a thread along an axis:
+    in each use they are its digits, as loop coalescing leaves them; 0 where they are not."""
+    extents = [int(x.value) for x in array.shape if isinstance(x, Const)]
+    for count in range(2, len(extents) + 1):
+        total = prod(extents[:count])
+        threads = [x for x in loops if axes.get(loops[x]) == total and loops[x].startswith("thread")]
+        digits = [_digits(x, extents[:count]) for x in threads]
+        if digits and all(any(at[:count] == own for own in digits) for at in uses):
+            axis = {loops[x] for at in uses for x, own in zip(threads, digits, strict=True) if at[:count] == own}
+            return count if len(axis) == 1 else 0
+    return 0
+
+
+def _digits(thread: str, extents: Sequence[int]) -> tuple[Expr, ...]:
+    """The digits of a number to the bases `extents`, the first of which is the highest."""
+    out: list[Expr] = []
+    for place, extent in enumerate(extents):
+        number: Expr = Binary("floordiv", index(thread), index(prod(extents[place + 1 :])))
+        out.append(simplify(number if place == 0 else Binary("mod", number, index(extent))))
+    return tuple(out)
 
 
 def _outside(block: Block) -> Iterator[Alloc]:

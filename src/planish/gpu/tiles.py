@@ -1,7 +1,7 @@
 """Contractions by tiles: blocks of a product in registers, their operands in shared memory, piece by piece.
 
-The sums are made in the order of the source, so that no bit changes. Whole tiles have constant extents; those at the
-edge are made apart, from memory.
+The sums are made in the order of the source, so that no bit changes. Tiles at an edge are made like whole ones: places
+beyond the edge hold elements at the edge, and nothing that is computed from them is stored.
 
 >>> from planish.gpu.mapping import map_kernel
 >>> from planish.ir.text.parser import parse_kernel
@@ -18,21 +18,52 @@ from dataclasses import dataclass
 
 from planish.core.names import take_name
 from planish.gpu.mapping import Chain, cursor, order_loops
-from planish.ir.expr import Binary, Load, index, type_of
-from planish.ir.nest import For, Reduce
+from planish.ir.expr import Load, type_of
+from planish.ir.nest import Alloc, Assign, Block, For, If, Reduce
 from planish.ir.text.printer import print_expr
-from planish.ir.traverse import loads, used_names, variables, walk
+from planish.ir.traverse import loads, used_names, variables
+from planish.schedule.nodes import nodes
 from planish.schedule.program import Cursor, Program
 from planish.schedule.steps.bands import Reorder
+from planish.schedule.steps.buffers import LiftAlloc
 from planish.schedule.steps.control import GuardLoop, Specialise
-from planish.schedule.steps.devices import MapBlocks, MapThreads, PromoteRegisters, PromoteShared
+from planish.schedule.steps.devices import MapBlocks, MapThreads, PromoteRegisters
+from planish.schedule.steps.guards import DropGuard, SinkGuard
 from planish.schedule.steps.kernels import Simplify
-from planish.schedule.steps.loops import Split
+from planish.schedule.steps.loops import Coalesce, Fission, Split
+from planish.schedule.steps.promote_tile import PromoteTile
+from planish.schedule.steps.storage import SetMemory
 
-THREADS = 16
-"""The threads of a block along x, and along y."""
-DEPTH = 16
-"""Products of a sum that are made from one copy."""
+
+@dataclass(frozen=True, slots=True)
+class TileShape:
+    """How a block makes a tile: `warps`, and the threads of one (`lanes`), along rows and columns; what a thread has,
+    so many groups of so many neighbours (`groups`, `width`) both ways; `depth`, the products of a sum from one copy."""
+
+    warps: tuple[int, int]
+    lanes: tuple[int, int]
+    groups: int
+    width: int
+    depth: int
+
+    @property
+    def threads(self) -> int:
+        """The threads of a block."""
+        return self.warps[0] * self.warps[1] * self.lanes[0] * self.lanes[1]
+
+    @property
+    def own(self) -> int:
+        """The elements of a thread, along rows and along columns."""
+        return self.groups * self.width
+
+    @property
+    def extents(self) -> tuple[int, int]:
+        """The rows and columns of a tile."""
+        return self.warps[0] * self.lanes[0] * self.own, self.warps[1] * self.lanes[1] * self.own
+
+
+SHAPES = {4: TileShape((4, 2), (4, 8), 2, 4, 16), 8: TileShape((4, 2), (4, 8), 2, 2, 16)}
+"""By the bytes of an element: threads read 16 bytes of shared memory at once, without conflicts of banks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +82,17 @@ def find_contraction(chain: Chain) -> Contraction | None:
     """The contraction that a chain of loops is; None where it is none."""
     order = order_loops(chain)
     body = chain.body.body
-    if not 2 <= len(order) <= 3 or len(body) != 1 or not isinstance(body[0], For):
+    totals = [x for x in body if isinstance(x, For)]
+    plain = all(isinstance(x, For | Alloc | Assign | Reduce) for x in body)
+    if not 2 <= len(order) <= 3 or len(totals) != 1 or not plain:
         return None
     *outer, row, column = order
-    total = body[0]
+    total = totals[0]
     if len(total.body.body) != 1 or not isinstance(update := total.body.body[0], Reduce) or update.op != "add":
         return None
     around = {x.var for x in chain.loops}
     bounds = [x for loop in (*chain.loops, total) for x in (loop.lower, loop.upper)]
-    if any(variables(x) & around for x in bounds) or any(x.step != 1 for x in (*chain.loops, total)):
+    if any(variables(x) & around or loads(x) for x in bounds) or any(x.step != 1 for x in (*chain.loops, total)):
         return None
     if any(total.var in variables(x) for x in update.index):
         return None
@@ -68,6 +101,8 @@ def find_contraction(chain: Chain) -> Contraction | None:
     columns = {x.array for x, used in met if column.var in used and row.var not in used}
     names = [x.array for x, _ in met]
     if not rows or not columns or rows & columns or len(set(names)) != len(names) or update.array in names:
+        return None
+    if {x.array for x in body if isinstance(x, Assign | Reduce)} & set(names):
         return None
     return Contraction(tuple(outer), row, column, total, update, tuple(sorted(rows | columns)))
 
@@ -81,95 +116,120 @@ def tile_contraction(program: Program, chain: Chain) -> tuple[Program, str] | No
     found = find_contraction(chain)
     if found is None:
         return None
-    each = 8 if type_of(found.update.value).size <= 4 else 4
-    tile = THREADS * each
+    shape = SHAPES[8 if type_of(found.update.value).size > 4 else 4]
     taken = set(used_names(program.kernel))
 
     def fresh(stem: str) -> str:
         return take_name(stem, taken)
 
     i, j, k = found.row.var, found.column.var, found.sum.var
-    ib, it, ir, jb, jt, jr = (fresh(f"{x}_{y}") for x in (i, j) for y in ("b", "thread", "own"))
-    names = _Names(ib, it, ir, jb, jt, jr, fresh(f"{k}_b"), fresh(f"{k}_in"))
-    row, column = fresh(f"{i}_in"), fresh(f"{j}_in")
-    whole = _at_least(found.row, names.ib, tile), _at_least(found.column, names.jb, tile)
-    full = " && ".join((*whole, f"{print_expr(found.sum.upper)} > {print_expr(found.sum.lower)}"))
-    if [x.var for x in chain.loops] != [x.var for x in (*found.outer, found.row, found.column)]:
-        order = tuple(x.var for x in (*found.outer, found.row, found.column))
+    order = tuple(x.var for x in (*found.outer, found.row, found.column))
+    if [x.var for x in chain.loops] != list(order):
         program = program.apply(Reorder(cursor(program, chain.loops[0]), order))
+    program, own = _summed_apart(program, found, fresh)
+    rows, columns = (_Names.of(x, fresh) for x in (i, j))
+    program = _split(program, i, shape, 0, rows)
+    program = _split(program, j, shape, 1, columns)
+    threads = (rows.warp, columns.warp, rows.lane, columns.lane)
+    each = (rows.group, rows.own, columns.group, columns.own)
     program = program.apply(
-        Split(i, tile, (names.ib, row), tail="short"), Split(j, tile, (names.jb, column), tail="short"),
-        Split(k, DEPTH, (names.kb, names.kk), tail="short"),
-        Split(row, THREADS, (names.ir, names.it), tail="short"),
-        Split(column, THREADS, (names.jr, names.jt), tail="short"),
+        Reorder(rows.block, (rows.block, columns.block, *threads, *each)),
+        *(LiftAlloc(f"{x}: _", 8) for x in own), *(SetMemory(f"{x}: _", "register") for x in own), Simplify(),
     )  # fmt: skip
-    program = program.apply(
-        Reorder(names.ib, (names.ib, names.jb, names.it, names.jt, names.ir, names.jr, names.kb, names.kk)),
-        Specialise(names.it, full), Simplify(),
-    )  # fmt: skip
-    program = _edge(program, names, fresh)
-    program = _whole(program, found, names, fresh)
-    program = program.apply(MapBlocks(names.ib, "y"), MapBlocks(names.jb, "x"))
+    program = _cut(program, k)
+    pieces, inner = fresh(f"{k}_b"), fresh(f"{k}_in")
+    program = program.apply(Split(k, shape.depth, (pieces, inner), tail="short"))
+    band = _around(program, pieces)
+    program = program.apply(Reorder(Cursor(program, band.label), (pieces, *threads, inner, *each)))
+    for array in found.operands:
+        program = _promote(program, found, shape, f"{pieces} / {rows.warp}", array, fresh(f"shared_{array}"))
+    program = program.apply(DropGuard(f"{pieces} / if _: _"))
+    # Whole pieces of the sum have constant bounds, so that their loops are unrolled.
+    first, end = print_expr(found.sum.lower), print_expr(found.sum.upper)
+    whole = f"{end} - {shape.depth} * {pieces} >= {shape.depth} + ({first})"
+    program = program.apply(Specialise(f"{pieces} / {rows.warp}", whole), Simplify())
+    for _ in [x for x in nodes(program.kernel.body) if isinstance(x, For) and x.var == rows.warp]:
+        thread = fresh("thread")
+        program = program.apply(Coalesce(rows.warp, 4, thread))
+        program = program.apply(MapThreads(thread, "x"))
+    program = program.apply(MapBlocks(rows.block, "y"), MapBlocks(columns.block, "x"))
     program = program.apply(*(MapBlocks(x.var, "z") for x in found.outer))
     shared = ", ".join(f"`{x}`" for x in found.operands)
-    tiles = f"`{i}`, `{j}` in tiles of {tile} x {tile}, {each} x {each} a thread"
-    return program, f"{tiles}; `{k}` by {DEPTH}: {shared} in shared memory"
+    extents = " x ".join(map(str, shape.extents))
+    tiles = f"`{i}`, `{j}` in tiles of {extents}, {shape.own} x {shape.own} a thread"
+    return program, f"{tiles}; `{k}` by {shape.depth}: {shared} in shared memory"
 
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """The loops of tiles: over blocks, over threads, over what a thread has of its own; pieces of the sum, and in
-    these."""
+    """The loops that one is split into: over blocks, warps, their threads, groups of a thread, and in these."""
 
-    ib: str
-    it: str
-    ir: str
-    jb: str
-    jt: str
-    jr: str
-    kb: str
-    kk: str
+    block: str
+    warp: str
+    lane: str
+    group: str
+    own: str
+    inner: str
+    rest: str
+    middle: str
 
-
-def _at_least(loop: For, block: str, tile: int) -> str:
-    """That a block of a loop is whole."""
-    return f"{print_expr(loop.upper)} - {print_expr(Binary('mul', index(tile), index(block)))} >= {tile} + {_low(loop)}"
-
-
-def _low(loop: For) -> str:
-    return f"({print_expr(loop.lower)})"
+    @staticmethod
+    def of(loop: str, fresh: Callable[[str], str]) -> _Names:
+        """Names after that of the loop."""
+        stems = ("b", "warp", "lane", "group", "own", "in", "rest", "middle")
+        return _Names(*(fresh(f"{loop}_{x}") for x in stems))
 
 
-def _named(program: Program, name: str, number: int) -> Cursor:
-    """A cursor to one of the loops of a name, in the order of the text."""
-    found = [x.label for x in walk(program.kernel.body) if isinstance(x, For) and x.var == name]
-    return Cursor(program, found[number])
+def _summed_apart(program: Program, found: Contraction, fresh: Callable[[str], str]) -> tuple[Program, tuple[str, ...]]:
+    """The program in which the sum is made in a scalar of its own, and the names of all scalars in the loops."""
+    inside = program.loop(found.column.var).body.body
+    local = [x.array.name for x in inside if isinstance(x, Alloc)]
+    if found.update.array not in local:
+        own = fresh(f"own_{found.update.array}")
+        program = program.apply(GuardLoop(found.sum.var))
+        program = program.apply(PromoteRegisters(found.sum.var, found.update.array, own))
+        local.append(own)
+        around = program.path(found.sum.var)[-2]
+        if isinstance(around, If):
+            program = program.apply(SinkGuard(Cursor(program, around.label)))
+    return program, tuple(local)
 
 
-def _edge(program: Program, names: _Names, fresh: Callable[[str], str]) -> Program:
-    """The second version, for tiles at an edge: each thread makes its elements one after the other."""
-    update = next(x for x in walk(_named(program, names.it, 1).node) if isinstance(x, Reduce))
-    program = program.apply(GuardLoop(_named(program, names.kb, 1)))
-    program = program.apply(PromoteRegisters(_named(program, names.kb, 1), update.array, fresh("edge")))
-    program = program.apply(MapThreads(_named(program, names.it, 1), "y", THREADS))
-    return program.apply(MapThreads(_named(program, names.jt, 1), "x", THREADS))
+def _split(program: Program, loop: str, shape: TileShape, axis: int, names: _Names) -> Program:
+    """A loop split into blocks and what each thread has, with guards in the innermost place."""
+    tile, lanes, width = shape.extents[axis], shape.lanes[axis], shape.width
+    program = program.apply(Split(loop, tile, (names.block, names.inner), tail="guard"))
+    for guard in [x for x in program.loop(names.inner).body.body if isinstance(x, If)][:1]:
+        program = program.apply(SinkGuard(Cursor(program, guard.label)))
+    return program.apply(
+        Split(names.inner, tile // shape.groups, (names.group, names.rest), tail="perfect"),
+        Split(names.rest, width, (names.middle, names.own), tail="perfect"),
+        Split(names.middle, lanes, (names.warp, names.lane), tail="perfect"),
+    )  # fmt: skip
 
 
-def _whole(program: Program, found: Contraction, names: _Names, fresh: Callable[[str], str]) -> Program:
-    """The first version, for whole tiles: each thread keeps its elements of the tile in registers."""
-    it, jt, ir, jr, kb, kk = names.it, names.jt, names.ir, names.jr, names.kb, names.kk
-    program = program.apply(Reorder(_named(program, it, 0), (kb, it, jt, kk, ir, jr)))
-    for array in found.operands:
-        step = PromoteShared(
-            _named(program, it, 0), array, fresh(f"shared_{array}"), (THREADS, THREADS), clip=True
-        )  # fmt: skip
-        program = program.apply(step)
-    own = fresh(f"own_{found.update.array}")
-    program = program.apply(PromoteRegisters(_named(program, kb, 0), found.update.array, own, (THREADS, THREADS)))
-    # Whole pieces of the sum have constant bounds, so that their loops are unrolled.
-    whole = _at_least(found.sum, kb, DEPTH)
-    program = program.apply(Specialise(_named(program, it, 0), whole), Simplify())
-    for number in (0, 1):
-        program = program.apply(MapThreads(_named(program, it, number), "y"))
-        program = program.apply(MapThreads(_named(program, jt, number), "x"))
-    return program
+def _cut(program: Program, total: str) -> Program:
+    """What is before the sum, the sum, and what is behind it in bands of their own."""
+    innermost = program.path(total)[-2]
+    assert isinstance(innermost, For)
+    body = innermost.body.body
+    place = next(n for n, x in enumerate(body) if isinstance(x, For) and x.var == total)
+    before = body[place - 1] if place else None
+    if before is not None and not isinstance(before, Block):
+        program = program.apply(Fission(Cursor(program, before.label), 8))
+    return program.apply(Fission(total, 8)) if place + 1 < len(body) else program
+
+
+def _around(program: Program, inner: str, depth: int = 8) -> For:
+    """The loop so many loops around another one."""
+    loop = [x for x in program.path(inner)[:-1] if isinstance(x, For)][-depth]
+    return loop
+
+
+def _promote(program: Program, found: Contraction, shape: TileShape, around: str, array: str, name: str) -> Program:
+    """The program with an operand in shared memory: rows of it for each value of the sum's loop."""
+    load = next(x for x in loads(found.update.value) if x.array == array)
+    if found.sum.var in variables(load.index[-1]):
+        # Threads take neighbours in memory, which are in different rows of the tile.
+        return program.apply(PromoteTile(around, array, name, shape.threads, 8, (1, 0), 16 // load.type.size))
+    return program.apply(PromoteTile(around, array, name, shape.threads, 32, (), 0, 1))

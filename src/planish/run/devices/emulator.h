@@ -26,6 +26,7 @@
 #define __device__
 #define __host__
 #define __launch_bounds__(...)
+#define __align__(bytes) __attribute__((aligned(bytes)))
 #define __shared__ static __attribute__((section("planish_shared")))
 #define __restrict__ __restrict
 #define _Bool bool

@@ -1,7 +1,7 @@
 """The steps of the scheduling language: each is a dataclass that rewrites a program, and its name in scripts follows.
 
 >>> sorted(STEPS)[:4]
-['assume', 'bind_expr', 'bounding_box', 'factor_out']
+['assume', 'bind_expr', 'bounding_box', 'coalesce']
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ from planish.schedule.steps.buffers import BindExpr, LiftAlloc, StageMem
 from planish.schedule.steps.control import GuardLoop, Hoist, Sink, Specialise, Swap
 from planish.schedule.steps.devices import BoundingBox, MapBlocks, MapThreads, PromoteRegisters, PromoteShared
 from planish.schedule.steps.facts import Parallelise, Vectorise
+from planish.schedule.steps.guards import DropGuard, SinkGuard
 from planish.schedule.steps.instructions import Inline, Replace
 from planish.schedule.steps.kernels import Assume, PartialEval, Rename, RenameLoop, Simplify
-from planish.schedule.steps.loops import Fission, Fuse, Peel, Reverse, Shift, Split, Unroll
+from planish.schedule.steps.loops import Coalesce, Fission, Fuse, Peel, Reverse, Shift, Split, Unroll
 from planish.schedule.steps.padding import Widen
 from planish.schedule.steps.prefetch import Prefetch
+from planish.schedule.steps.promote_tile import PromoteTile
 from planish.schedule.steps.split_reduction import SplitReduction
 from planish.schedule.steps.storage import FoldDim, PadDim, ReorderDims, ReuseBuffer, SetLayout, SetMemory, SplitDim
 from planish.schedule.steps.teams import MapTeam
@@ -37,11 +39,11 @@ def script_name(step: type[Step]) -> str:
 STEPS: Mapping[str, type[Step]] = {
     script_name(step): step
     for step in (
-        Assume, BindExpr, BoundingBox, FactorOut, Fission, FoldDim, FoldFactor, Fuse, GuardLoop, Hoist, Inline,
-        LiftAlloc, MapBlocks, MapTeam, MapThreads, PadDim, Parallelise, PartialEval, Peel, Prefetch,
-        PromoteRegisters, PromoteShared, Rename, RenameLoop, Reorder, ReorderDims, Replace, ReuseBuffer,
-        Reverse, SetLayout, SetMemory, SetPrecision, Shift, Simplify, Sink, Skew, Specialise, Split, SplitDim,
-        SplitReduction, StageMem, Swap, TreeReduction, Unroll, Vectorise, Widen,
+        Assume, BindExpr, BoundingBox, Coalesce, DropGuard, FactorOut, Fission, FoldDim, FoldFactor, Fuse, GuardLoop,
+        Hoist, Inline, LiftAlloc, MapBlocks, MapTeam, MapThreads, PadDim, Parallelise, PartialEval, Peel, Prefetch,
+        PromoteRegisters, PromoteShared, PromoteTile, Rename, RenameLoop, Reorder, ReorderDims, Replace, ReuseBuffer,
+        Reverse, SetLayout, SetMemory, SetPrecision, Shift, Simplify, Sink, SinkGuard, Skew, Specialise, Split,
+        SplitDim, SplitReduction, StageMem, Swap, TreeReduction, Unroll, Vectorise, Widen,
     )
 }  # fmt: skip
 """Every step by its name in scripts."""

@@ -246,7 +246,7 @@ class PromoteShared:
 
     def rewrite(self, program: Program) -> Change:
         """As StageMem; E0604 where the statement stands in threads."""
-        if _in_threads(program, self.around):
+        if in_threads(program, self.around):
             raise _misplaced("what all threads of a block share is copied outside of their loops")
         kernel = StageMem(self.around, self.array, self.name, "shared", clip=self.clip).rewrite(program).kernel
         body = _with_copies(kernel.body, self.name, lambda copy: _spread(copy, self.threads))
@@ -284,7 +284,7 @@ class PromoteRegisters:
         kernel = StageMem(self.around, self.array, self.name, "register").rewrite(program).kernel
         if not self.threads:
             return Change(kernel)
-        if _in_threads(program, self.around):
+        if in_threads(program, self.around):
             raise _misplaced("the statement is in loops over threads: each has a buffer of its own")
         made = next(x.array for x in walk(kernel.body) if isinstance(x, Alloc) and x.array.name == self.name)
         counts = [int(x.value) for x in made.shape if isinstance(x, Const)]
@@ -308,7 +308,7 @@ class PromoteRegisters:
         return Change(replace(kernel, body=simplify_block(body)))
 
 
-def _in_threads(program: Program, target: Target) -> bool:
+def in_threads(program: Program, target: Target) -> bool:
     return any(isinstance(x, For) and x.facts.axis.startswith("thread") for x in program.path(target)[:-1])
 
 

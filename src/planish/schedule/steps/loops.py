@@ -19,11 +19,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from math import prod
 from typing import Literal
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.expr import Binary, Compare, Expr, index
-from planish.ir.index.simplify import simplify
+from planish.ir.index.simplify import simplify, simplify_block
 from planish.ir.nest import Alloc, Block, For, If, Kernel, Let, Stmt
 from planish.ir.traverse import loads, map_block, map_exprs, substitute_block
 from planish.poly.isl.affine import constant_of
@@ -214,6 +215,45 @@ class Fuse:
             return (*siblings[:place], replace(first, body=Block(inner)), *siblings[place + 2 :])
 
         return Change(program.kernel, lambda body: edit(body, loop.label, fuse))
+
+
+@dataclass(frozen=True, slots=True)
+class Coalesce:
+    """Make one loop of several directly inside of each other whose numbers of iterations are constants (loop
+    coalescing): their values are quotients and remainders of its own.
+
+    >>> from planish.schedule.example import show_step
+    >>> text = "for i in 0 .. 4 { for j in 0 .. 8 { M[i, j] = 0.0:f32 } }"
+    >>> show_step(text, Coalesce("i", 2, "t"), head="kernel f(M: f32[4, 8])")
+    for t in 0 .. 32 {
+      M[t // 8, t % 8] = 0.0:f32
+    }
+    """
+
+    loop: Target
+    loops: int
+    name: str
+
+    def rewrite(self, program: Program) -> Change:
+        """E0604 where there are fewer loops, or one does not go from 0 to a constant."""
+        band: list[For] = [program.loop(self.loop)]
+        while len(band) < self.loops and len(band[-1].body.body) == 1 and isinstance(band[-1].body.body[0], For):
+            band.append(band[-1].body.body[0])
+        counts = [constant_of(x.upper) for x in band if x.lower == index(0) and x.step == 1]
+        if self.loops < 2 or len(counts) != self.loops or any(x is None for x in counts):
+            message = f"there are no {self.loops} loops from 0 to constants directly inside of each other"
+            raise PlanishError(Diagnostic("E0604", message, help="split and reorder loops first"))
+        check_fresh(program.kernel, self.name, free=band[0].var)
+        extents = [x for x in counts if x is not None]
+        values: dict[str, Expr] = {}
+        for place, loop in enumerate(band):
+            number: Expr = Binary("floordiv", index(self.name), index(prod(extents[place + 1 :])))
+            values[loop.var] = simplify(number if place == 0 else Binary("mod", number, index(extents[place])))
+        inner = substitute_block(band[-1].body, values)
+        whole = replace(band[0], var=self.name, upper=index(prod(extents)), body=inner)
+        # The instances keep their order, which needs no proof.
+        body = exchange(program.kernel.body, band[0].label, lambda _: (whole,))
+        return Change(replace(program.kernel, body=simplify_block(body)))
 
 
 @dataclass(frozen=True, slots=True)
