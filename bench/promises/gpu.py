@@ -31,6 +31,8 @@ FAULTS = ROOT / "bench" / "programs" / "gpu" / "faults.c"
 SEQUENTIAL = ("durbin", "nussinov", "seidel-2d")
 """Those whose statements that run most often depend on each other in every order that is tried."""
 STORED = ROOT / "bench" / "results" / "gpu.json"
+SWEEPS = {"heat2d_5_steps": 5.0, "heat2d_9_steps": 5.0, "heat3d_steps": 10.0}
+"""Repeated sweeps that are made in time tiles, and the seconds in which their kernels are generated."""
 QUICK = ("gemm", "jacobi-2d", "atax")
 TARGET = "cuda-sm90"
 
@@ -62,6 +64,7 @@ def examine(quick: bool, stored: bool) -> Iterator[Claim | Note]:
     else:
         yield Note("no nvcc is here: registers and spills are not known")
     yield from _planted(quick)
+    yield from _time_tiles(tuple(SWEEPS)[: 1 if quick else None])
     yield from examine_dialects(names, {"opencl": 4, "hip-gfx942": 4} if quick else WANTED)
     yield from _stored_run()
 
@@ -82,6 +85,23 @@ def _stored_run() -> Iterator[Note]:
 
 def _build(file: Path) -> DeviceBuild:
     return build_for_device(Source(str(file), file.read_text()), Options(fp="strict"), load_device(TARGET))
+
+
+def _time_tiles(names: tuple[str, ...]) -> Iterator[Claim | Note]:
+    """Whether repeated sweeps are in time tiles, right and without spills, and how long their kernels take to make."""
+    tiled = wrong = spilled = 0
+    for name in names:
+        file, begun = FAULTS.parent / f"{name}.c", process_time()
+        plan_devices(Source(str(file), file.read_text()), Options(fp="strict"), load_device(TARGET))
+        yield at_most(f"gpu.time_tiles.{name}.generation_seconds", process_time() - begun, SWEEPS[name])
+        built = _build(file)
+        tiled += any(x.version.startswith("device-time-tiles") for x in built.nests if x.region.start in built.used)
+        wrong += len(built.wrong)
+        spilled += sum(x.spilled for x in built.usage.values())
+    yield at_least("gpu.time_tiles.tiled", tiled, len(names))
+    yield at_most("gpu.time_tiles.wrong", wrong, 0)
+    if find_nvcc() is not None:
+        yield at_most("gpu.time_tiles.spilled_bytes", spilled, 0)
 
 
 def _planted(quick: bool) -> Iterator[Claim | Note]:

@@ -56,7 +56,6 @@ def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time_tiles, "MOST_SWEEPS", 3)
     monkeypatch.setattr(time_tiles, "LEAST_GAIN", 0.0)
     monkeypatch.setattr(device_checks, "LARGER", (23, 71))
-    monkeypatch.setattr(device_checks, "find_nvcc", lambda: None)
 
 
 def build(name: str, orders: tuple[int, ...]) -> DeviceBuild:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from planish.build.plan import plan_region
 from planish.build.read import read_file
@@ -28,6 +29,8 @@ from planish.ir.expr import Binary, index
 from planish.ir.nest import Kernel
 from planish.library.driver import MadeVersions, make_versions
 from planish.library.registry import DEVICE_STRATEGIES
+from planish.library.strategies.devices.time_tiles import DEVICE_TIME_TILES
+from planish.library.strategy import Strategy
 from planish.options import Options
 from planish.poly.isl.affine import NotAffineError
 from planish.poly.scop.dependence import is_live_in
@@ -91,7 +94,7 @@ def _plan(function: CFunction, region: Region, options: Options, device: Device)
         prepared, scripted = follow(prepared, options.script, options.fp, options.catalogue)
         made = MadeVersions((scripted,), ())
     else:
-        made = make_versions(plan.context, DEVICE_STRATEGIES)
+        made = make_versions(plan.context, [x for x in DEVICE_STRATEGIES if _is_for(x, device)])
     versions = sorted((x for x in made.versions if isinstance(x, Version)), key=lambda x: x.cost)
     for version in versions:
         try:
@@ -110,6 +113,12 @@ def _plan(function: CFunction, region: Region, options: Options, device: Device)
         told = "the loops that run most often depend on each other: it stays on the host"
         remarks.append(Remark("device-serial", "refused", told, region.span))
     return DeviceNest(function.name, region, prepared, "", None, None, (*remarks, *made.remarks))
+
+
+def _is_for(strategy: Strategy[Any], device: Device) -> bool:
+    """Whether a strategy is for a device: time tiles have barriers in branches that a block takes as a whole, at which
+    PoCL does not come to an end, and registers for a thread of an NVIDIA GPU."""
+    return strategy is not DEVICE_TIME_TILES or device.dialect == "cuda"
 
 
 def _emit(region: Region, prepared: Prepared, kernel: Kernel, device: Device) -> DeviceText:

@@ -171,12 +171,11 @@ class _Streaming:
         # In the first iteration the first row is only fetched.
         at = _add(index(self.first), index(-p.rims[0][0] - 1))
         row = _add(at, _add(Binary("mul", index(p.copies), index(step)), index(self.copy)))
-        body.append(
-            For(step, index(0), _ceil(rows, index(p.copies)), 1, Block((
-                If(self.is_whole(_add(at, Binary("mul", index(p.copies), index(step)))),
-                   Block((self.period(row, True),)), Block((self.period(row, False),))),
-            )))
-        )  # fmt: skip
+        period: Stmt = self.period(row, False)
+        if self.maker is not None:
+            test = self.is_whole(_add(at, Binary("mul", index(p.copies), index(step))), self.maker)
+            period = If(test, Block((self.period(row, True),)), Block((period,)))
+        body.append(For(step, index(0), _ceil(rows, index(p.copies)), 1, Block((period,))))
         grid = tuple(zip(reversed(self.blocks), reversed(counts), strict=True))
         block = tuple(zip(reversed(self.threads), reversed(t.threads), strict=True))
         return Launch(grid, block, Block(tuple(body)), span)
@@ -186,13 +185,13 @@ class _Streaming:
         body = (Let(self.row, row), *self.parts(lambda part: self.iteration(part, whole)), Barrier())
         return For(self.copy, index(0), index(self.pipeline.copies), 1, Block(body), self.unrolled)
 
-    def is_whole(self, row: Expr) -> Expr:
-        """Whether, in a period that begins with a row, the sweeps make all cells that the block goes over."""
-        p, maker = self.pipeline, self.maker
+    def is_whole(self, row: Expr, maker: GridSweep) -> Expr:
+        """Whether, in a period that begins with a row, sweeps make all cells that the block goes over; `maker` those
+        that the first one reads."""
+        p = self.pipeline
         # Each value's box, and the first row of it: that of the source is fetched an iteration before.
         made = [(x.lower, x.upper, -delay) for x, delay in zip(p.sweeps, p.delays[1:], strict=True)]
-        if maker is not None:
-            made.append((maker.lower, maker.upper, 1))
+        made.append((maker.lower, maker.upper, 1))
         rows = [(index(self.first), index(self.end), -p.delays[-1])]
         rows += [(lower[0], upper[0], first) for lower, upper, first in made]
         least, most = dict[Expr, int](), dict[Expr, int]()
@@ -206,7 +205,7 @@ class _Streaming:
             tests += [Compare("ge", begin, x) for x in dict.fromkeys(lower[d + 1] for lower, _, _ in made)]
             end = _add(begin, index(self.tile.extents[d]))
             tests += [Compare("le", end, x) for x in dict.fromkeys(upper[d + 1] for _, upper, _ in made)]
-        return _all(tests) if maker is not None else Compare("lt", index(1), index(0))
+        return _all(tests)
 
     def arrays(self) -> list[Alloc]:
         """The rows of a block in shared memory, then those of a thread in registers."""
@@ -222,7 +221,7 @@ class _Streaming:
 
     def cleared(self) -> list[Stmt]:
         """Registers are 0 at first: rows that nothing is made of are computed as well."""
-        zero = Const(0.0, self.type)
+        zero = Const(0.0 if self.type.is_float else 0, self.type)
         inner: list[Stmt] = [Assign(x, (index(self.part), index(self.copy)), zero) for x in self.own]
         rows = For(self.copy, index(0), index(self.pipeline.copies), 1, Block(tuple(inner)), self.unrolled)
         start = Assign(self.ahead, (index(self.part),), zero)
