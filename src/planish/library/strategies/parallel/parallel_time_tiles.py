@@ -20,7 +20,7 @@ import islpy as isl
 
 from planish.core.diagnostic import Remark
 from planish.library.parallel.time_tile_sizes import GridShape, TileSizes, choose_sizes
-from planish.library.strategy import LOOPS, Context, Made, Strategy, cost_of_cycles, share
+from planish.library.strategy import Context, Made, Strategy, cost_of_cycles, share
 from planish.poly.isl.op_budget import OverBudgetError, within
 from planish.poly.scop.dependence import movable_updates
 from planish.poly.scop.extents import fix_sizes
@@ -32,14 +32,20 @@ from planish.schedule.auto.tiling.tile_sizes import room_for_sweeps
 
 POLICY = Policy("parallel-time-tiles", "time tiles: threads share tiles of rows and repetitions, wave by wave")
 
+LINES = 0.29
+"""What tiles of a line cost that is swept over again and again from memory: before a segment for each lane, which one
+thread sweeps over."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SharedTiles:
-    """Tiles, their sizes, and the version that has them."""
+    """Tiles, their sizes, and the version that has them. `leaves_cache`: whether it is a line that is swept over, of
+    which the second cache holds a part."""
 
     tiles: ParallelTimeTiles
     sizes: TileSizes
     draft: ScheduleDraft
+    leaves_cache: bool
 
 
 def _match(cx: Context) -> tuple[SharedTiles, ...]:
@@ -63,7 +69,8 @@ def _match(cx: Context) -> tuple[SharedTiles, ...]:
         ))  # fmt: skip
     except OverBudgetError:
         return ()
-    return (SharedTiles(found, sizes, draft),)
+    leaves_cache = found.strips is None and shape.columns == 1 and shape.rows * shape.row_bytes > room
+    return (SharedTiles(found, sizes, draft, leaves_cache),)
 
 
 def _shape(found: ParallelTimeTiles, model: CostModel) -> GridShape:
@@ -98,10 +105,12 @@ def _apply(cx: Context, found: SharedTiles) -> Made:
 
 
 def _cost(cx: Context, found: SharedTiles) -> float:
+    if found.leaves_cache:
+        return LINES
     return cost_of_cycles(found.draft.cost / found.sizes.speedup)
 
 
 PARALLEL_TIME_TILES = Strategy(
     "parallel-time-tiles", "time tiles on threads: diamonds of rows and repetitions that start at once, or a pipeline",
-    _match, _apply, share(LOOPS), _cost,
+    _match, _apply, share(LINES), _cost,
 )  # fmt: skip
