@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from planish.ir.expr import Binary, Expr, index
 from planish.ir.index.polynomial import normal, polynomial
+from planish.ir.index.simplify import simplify
 from planish.ir.nest import Alloc, Assign, Kernel, Launch, Let, Reduce
 from planish.ir.traverse import expressions, loads, map_expr, substitute, variables, walk
 
@@ -78,5 +79,5 @@ def _step(at: Expr, thread: str) -> int | None:
 
     inside = map_expr(within, at)
     first, second = (substitute(inside, {thread: index(number)}) for number in (0, 1))
-    apart = polynomial(normal(Binary("sub", second, first)))
+    apart = polynomial(normal(simplify(Binary("sub", simplify(second), simplify(first)))))
     return int(apart.get((), 0)) if set(apart) <= {()} else None
