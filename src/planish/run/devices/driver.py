@@ -78,7 +78,7 @@ class Driver:
 
     def call(self, name: str, *arguments: object) -> None:
         """One of its functions; PlanishError E0853 with the name of what went wrong."""
-        status = self.library[name](*arguments)
+        status = getattr(self.library, name)(*arguments)
         if status != 0:
             raise PlanishError(Diagnostic("E0853", f"{name}: {self.error_name(status)}"))
 
@@ -139,7 +139,7 @@ class Driver:
         pool = ctypes.c_void_p()
         kept: tuple[object, ...] = ()
         names = ("cuLaunchKernel", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuStreamSynchronize")
-        launch, into, back, wait = (ctypes.cast(self.library[x], ctypes.c_void_p).value for x in names)
+        launch, into, back, wait = (ctypes.cast(getattr(self.library, x), ctypes.c_void_p).value for x in names)
         if self._attribute(_POOLS, ordinal):
             self.call("cuMemPoolCreate", ctypes.byref(pool), ctypes.byref(_PoolProperties(1, 0, 1, ordinal)))
             # What is given back is not returned to the system: the next call takes it again.

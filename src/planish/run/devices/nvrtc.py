@@ -50,6 +50,9 @@ def find_nvrtc() -> ctypes.CDLL | None:
     """NVRTC: of a package of Python, or of the system; None where there is none."""
     for name in (*_packaged(), "libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", *_installed()):
         try:
+            # It looks for this by its name alone, which is known once it is loaded.
+            for part in sorted(Path(name).parent.glob("libnvrtc-builtins.so*")) if "/" in name else ():
+                ctypes.CDLL(str(part))
             return ctypes.CDLL(name)
         except OSError:
             continue
