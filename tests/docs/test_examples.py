@@ -1,7 +1,7 @@
 """Every example in the README and in docs/ runs as it stands there.
 
 A fence says how: `c NAME` and `mlir NAME` write files that the examples of the page use, `toml NAME` a machine,
-`sa NAME` a program of a VLIW machine,
+`sa NAME` a program of a VLIW machine, `python torch` needs PyTorch, `python emulator` a compiler of C++,
 `tdl NAME` tactics that are right; `python` runs (as a session where it has prompts); `planish` is a kernel; `console`
 holds a command after `$`, and what it prints, with `…` standing for any lines; `console NAME` needs that BLAS, or what
 makes and runs code for that machine. Builds that are timed take longest, and are left to `-m slow`.
@@ -81,7 +81,7 @@ def test_every_example_runs(
     monkeypatch.setenv("COLUMNS", "120")
     found = [x for x in examples(page) if timed or not is_timed(x)]
     for example in found:
-        if example.name and example.language != "console":
+        if example.name and example.language not in ("console", "python"):
             Path(example.name).write_text(example.text)
     names: dict[str, object] = {}
     for example in found:
@@ -103,13 +103,32 @@ def test_every_example_runs(
                 check_kernel(kernel, "documentation")
                 assert print_kernel(kernel) == example.text
             case "python":
-                run_python(example, page, names)
+                if example.name != "torch":
+                    if example.name:
+                        need(example.name, tmp_path)
+                    run_python(example, page, names)
             case "console":
                 if example.name:
                     need(example.name, tmp_path)
                 run_console(example, capsys)
             case _:
                 assert example.language in _PLAIN, f"{page.name}:{example.line}: what is {example.language}?"
+
+
+PYTORCH = [page for page in PAGES if any(x.name == "torch" for x in examples(page))]
+
+
+@pytest.mark.parametrize("page", PYTORCH, ids=lambda x: x.name)
+def test_examples_of_pytorch_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch", reason="PyTorch is not here")
+    need("emulator", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for example in examples(page):
+        if example.language == "c":
+            Path(example.name).write_text(example.text)
+        if example.language == "python" and example.name:
+            run_python(example, page, names)
 
 
 def need(name: str, folder: Path) -> None:
