@@ -25,7 +25,7 @@ from planish.options import Options
 from planish.run.calls.arguments import CallInterface, interface_of_c
 from planish.run.calls.device_function import DeviceFunction, PlanishDeviceWarning
 from planish.run.devices.driver import Driver
-from planish.run.devices.emulator import HEADER, find_emulating_compiler
+from planish.run.devices.emulator import HEADERS, find_emulating_compiler
 from planish.run.processes.process import Limits, run_process
 from planish.target.device import load_device
 
@@ -119,7 +119,7 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], 
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(device_library, "compile_kernels", lambda *given: b"")
-        patched.setattr(device_checks, "find_nvcc", lambda: None)
+        patched.setattr(device_checks, "usage_of", lambda *given: {})
         yield make
 
 
@@ -137,8 +137,9 @@ def built(text: str, folder: Path) -> Built:
     (folder / "fake.cpp").write_text(kernels)
     compiler = find_emulating_compiler()
     assert compiler is not None
-    flags = ["-std=c++17", "-O1", "-w", "-fPIC", "-shared", "-ffp-contract=off", "-include", str(HEADER)]
-    command = [compiler, *flags, str(folder / "fake.cpp"), "-o", str(folder / "fake.so")]
+    flags = ["-std=c++17", "-O1", "-w", "-fPIC", "-shared", "-ffp-contract=off"]
+    included = [y for x in HEADERS for y in ("-include", str(x))]
+    command = [compiler, *flags, *included, str(folder / "fake.cpp"), "-o", str(folder / "fake.so")]
     finished = run_process(command, Limits(60.0))
     assert finished.code == 0, finished.stderr
     return Built(library, interface, folder / "fake.so")
