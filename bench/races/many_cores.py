@@ -77,8 +77,10 @@ def list_arguments(text: str, sizes: Mapping[str, int]) -> list[list[object]]:
 
     >>> list_arguments("void kernel_f(int n, DATA_TYPE a, DATA_TYPE A[N][N]) {", {"n": 3})
     [['int', 3], ['double', 1.5], ['array', 9]]
+    >>> list_arguments("void kernel_f(DATA_TYPE POLYBENCH_3D(A, N, N, N, n, n, n)) {", {"n": 3})
+    [['array', 27]]
     """
-    plain = re.sub(r"POLYBENCH_2D\((\w+), (\w+), (\w+), \w+, \w+\)", r"\1[\2][\3]", text)
+    plain = re.sub(r"POLYBENCH_(\d)D\(([^)]*)\)", _declare, text)
     head = plain[plain.index("void kernel_") :]
     head = head[head.index("(") + 1 : head.index(")")]
     out: list[list[object]] = []
@@ -93,6 +95,12 @@ def list_arguments(text: str, sizes: Mapping[str, int]) -> list[list[object]]:
         else:
             out.append(["double", 1.5])
     return out
+
+
+def _declare(macro: re.Match[str]) -> str:
+    """A macro of PolyBench as the array that it declares."""
+    name, *extents = macro[2].replace(" ", "").split(",")
+    return name + "".join(f"[{x}]" for x in extents[: int(macro[1])])
 
 
 def run(folder: Path, counts: Sequence[int]) -> dict[str, object]:
