@@ -47,11 +47,12 @@ def main(arguments: list[str]) -> int:
     shutil.copy(ANCHORS, folder)
     with ThreadPoolExecutor(given.jobs) as pool:
         built = tuple(pool.map(lambda x: _build(x, folder, given.target), wanted))
-    failed = _compile_all(built, folder, given.jobs)
+    fresh = built
     if only and (folder / FILE).exists():
-        fresh = {x.name: x for x in built}
-        built = tuple(fresh.pop(x.name, x) for x in read_manifest(folder).built) + tuple(fresh.values())
+        anew = {x.name: x for x in built}
+        built = tuple(anew.pop(x.name, x) for x in read_manifest(folder).built) + tuple(anew.values())
     Manifest(built, _commit()).write(folder)
+    failed = _compile_all(fresh, folder, given.jobs)
     size = sum(x.stat().st_size for x in folder.rglob("*") if x.is_file())
     launched = sum(bool(x.launches) for x in built)
     print(f"{launched} of {len(built)} are launched; {size / 1e6:.1f} MB in {folder}")
