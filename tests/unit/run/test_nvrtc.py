@@ -16,7 +16,7 @@ TEXT = """#include <math.h>
 extern "C" __global__ void __launch_bounds__(64) roots(int n, float *__restrict__ a)
 {
   const int64_t i = blockIdx.x * 64 + threadIdx.x;
-  if (i < n) a[i] = sqrtf(a[i]) * 2.0f + 1.0f;
+  if (i < n) a[i] = a[i] < INFINITY ? sqrtf(a[i]) * 2.0f + 1.0f : NAN;
 }
 """
 

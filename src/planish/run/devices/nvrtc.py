@@ -25,8 +25,14 @@ _TYPES = """\
 typedef signed char int8_t; typedef unsigned char uint8_t; typedef short int16_t; typedef unsigned short uint16_t;
 typedef int int32_t; typedef unsigned int uint32_t; typedef long long int64_t; typedef unsigned long long uint64_t;
 """
-HEADERS = {"math.h": "", "stddef.h": "typedef long ptrdiff_t;\n", "stdint.h": _TYPES}
-"""The headers that kernels name: NVRTC reads none of this machine's."""
+_MATH = """\
+#define INFINITY __int_as_float(0x7f800000)
+#define NAN __int_as_float(0x7fffffff)
+#define HUGE_VALF INFINITY
+#define HUGE_VAL ((double)INFINITY)
+"""
+HEADERS = {"math.h": _MATH, "stddef.h": "typedef long ptrdiff_t;\n", "stdint.h": _TYPES}
+"""The headers that kernels name: NVRTC reads none of this machine's, and has functions of math.h by itself."""
 _FLAGS = ("-std=c++17", "-D_Bool=bool", "-w")
 
 
