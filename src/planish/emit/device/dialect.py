@@ -80,7 +80,7 @@ def _pointer_calls(api: str) -> HostCalls:
 _IDS = {"thread": "threadIdx.{axis}", "block": "blockIdx.{axis}"}
 
 CUDA = DeviceDialect(
-    "cuda", "CUDA", "static __global__ void __launch_bounds__({threads})", _IDS, "", "__restrict__",
+    "cuda", "CUDA", "static __global__ void __launch_bounds__({threads}{resident})", _IDS, "", "__restrict__",
     "__shared__ __align__(16)", "__syncthreads();", "#pragma unroll",
     "#include <cuda_runtime.h>", _pointer_calls("cuda"), "cudaStream_t",
     exact_flag="-fmad=false",

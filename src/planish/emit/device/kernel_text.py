@@ -78,6 +78,11 @@ TAKEN = RESERVED | {
 """Names that the languages of devices, and the host functions, have a meaning for."""
 
 
+MOST_RESIDENT, MANY_SUMS = 256, 64
+"""Of blocks of so many threads at most, each of which keeps so many sums in registers or more, two are to be on a
+multiprocessor: one waits for memory while the other computes, which is worth a few registers kept elsewhere."""
+
+
 @dataclass(frozen=True, slots=True)
 class DeviceKernel:
     """The text of a kernel, its name, the names of what it is called with, how the host declares these, and the threads
@@ -142,7 +147,8 @@ def emit_kernel(
     axes = {name: axis for (name, _), axis in zip(launch.block, "xyz", strict=False)}
     extents = (*(n for _, n in launch.block), 1, 1, 1)
     threads = extents[0], extents[1], extents[2]
-    head = dialect.head.format(threads=prod(threads), x=threads[0], y=threads[1], z=threads[2])
+    resident = ", 2" if prod(threads) <= MOST_RESIDENT and _keeps_sums(launch) else ""
+    head = dialect.head.format(threads=prod(threads), resident=resident, x=threads[0], y=threads[1], z=threads[2])
     begin = len(writer.lines)
     for (id, _), axis in zip(launch.grid, "xyz", strict=False):
         writer.lines.append(f"  const int {spelt[id]} = {dialect.block(axis)};")
@@ -165,6 +171,17 @@ def _tested(value: Expr) -> Expr:
             return Compare("ne", operand, Const(0.0 if type_of(operand).is_float else 0, type_of(operand)))
         case _:
             return value
+
+
+def _keeps_sums(launch: Launch) -> bool:
+    """Whether each thread adds to many elements in registers."""
+    added = {x.array for x in walk(launch.body) if isinstance(x, Reduce) and x.op == "add"}
+    own = [x.array for x in walk(launch.body) if isinstance(x, Alloc) and x.array.memory == "register"]
+    return any(x.name in added and prod(_extent(y) for y in x.shape) >= MANY_SUMS for x in own)
+
+
+def _extent(extent: Expr | None) -> int:
+    return int(extent.value) if isinstance(extent, Const) else 1
 
 
 def _within(context: EmitContext, name: str, reach: tuple[int, int]) -> EmitContext:
