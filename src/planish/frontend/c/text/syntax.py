@@ -161,18 +161,17 @@ def _parse_without_declarations(
     dropped: list[_Part] = []
     outcome = _parse_guessing_types(text, source, guesses)
     while isinstance(outcome, _Failure) and len(dropped) < _MOST_DROPPED and guesses.left >= 0:
-        part = _part_at_fault(text, outcome, parts, source, guesses.types)
+        part = _part_at_fault(text, outcome, parts, dropped, source, guesses.types)
         if part is None:
             break
         parts.remove(part)
         dropped.append(part)
-        text = _blank(text, [part])
-        outcome = _parse_guessing_types(text, source, guesses)
+        outcome = _parse_guessing_types(_blank(text, dropped), source, guesses)
     return outcome, dropped
 
 
 def _part_at_fault(
-    text: str, failure: _Failure, parts: list[_Part], source: Source, unknown: list[str]
+    text: str, failure: _Failure, parts: list[_Part], dropped: list[_Part], source: Source, unknown: list[str]
 ) -> _Part | None:
     """The declaration in which the parser stopped; where it does not say, the first one that it does not take."""
     if failure.physical:
@@ -180,7 +179,8 @@ def _part_at_fault(
     fewest, most = 0, len(parts)
     while fewest < most:
         middle = (fewest + most) // 2
-        if isinstance(_parse_once(_blank(text, parts[middle + 1 :]), source, unknown), c_ast.FileAST):
+        rest = _blank(text, [*dropped, *parts[middle + 1 :]])
+        if isinstance(_parse_once(rest, source, unknown), c_ast.FileAST):
             fewest = middle + 1
         else:
             most = middle
@@ -366,13 +366,11 @@ def _function_bodies(text: str) -> list[_Part]:
 
 
 def _blank(text: str, bodies: list[_Part]) -> str:
-    """The text with spaces in the place of the content of these bodies: lines and places stay."""
-    out, done = [], 0
-    for start, end, _ in sorted(bodies):
-        lines = text[start:end].split("\n")
-        out += [text[done:start], "\n".join(x if x.startswith("#") else " " * len(x) for x in lines)]
-        done = end
-    return "".join((*out, text[done:]))
+    """The text with the content of these bodies removed, lines kept: what stands behind them moves."""
+    for start, end, _ in sorted(bodies, reverse=True):
+        inside = "\n".join(line if line.startswith("#") else "" for line in text[start:end].split("\n"))
+        text = text[:start] + inside + text[end:]
+    return text
 
 
 def _is_taken(source: Source, flags: Sequence[str]) -> bool:

@@ -11,9 +11,11 @@ import re
 
 from planish.frontend.c.translate.state import Refused
 from planish.frontend.c.types.constants import parse_integer
-from planish.ir.expr import Binary, Cast, Compare, Const, Expr, type_of
+from planish.ir.expr import Binary, Cast, Compare, Const, Expr, Select, Unary, Var, type_of
+from planish.ir.index.polynomial import add, sub
 from planish.ir.semantics.arithmetic import rounding
-from planish.ir.types import BF16, BOOL, F32, F64, I8, I32, I64, U32, U64, Type
+from planish.ir.traverse import loads
+from planish.ir.types import BF16, BOOL, F32, F64, I8, I32, I64, INDEX, U32, U64, Type
 
 _ESCAPES = {"n": 10, "t": 9, "r": 13, "a": 7, "b": 8, "f": 12, "v": 11, "\\": 92, "'": 39, '"': 34, "?": 63}
 
@@ -54,6 +56,26 @@ def wrap(value: int, type: Type) -> int:
 def fits(value: int, type: Type) -> bool:
     """Whether an integer type holds the value as it is."""
     return wrap(value, type) == value
+
+
+def plain_index(value: Expr) -> Expr | None:
+    """The index expression that a number is, which reads no data; None where it is none. Sums with a sign stay in their
+    type, or have no meaning.
+
+    >>> from planish.ir.index.polynomial import show
+    >>> show(plain_index(Binary("sub", Cast(Var("x", INDEX), I32), Const(1, I32))))
+    'x - 1'
+    """
+    match value:
+        case Const(value=number, type=type) if type.is_int:
+            return Const(int(number), INDEX)
+        case Cast(operand=Var() | Unary() | Binary() | Select() as inner) if type_of(inner) == INDEX:
+            return None if loads(inner) else inner
+        case Binary(op="add" | "sub" as op, left=left, right=right) if type_of(value).kind == "int":
+            a, b = plain_index(left), plain_index(right)
+            return None if a is None or b is None else (add if op == "add" else sub)(a, b)
+        case _:
+            return None
 
 
 def convert(expr: Expr, type: Type) -> Expr:

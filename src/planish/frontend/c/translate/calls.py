@@ -19,7 +19,7 @@ from planish.frontend.c.analysis.callees import Frame, Frames
 from planish.frontend.c.analysis.early_return import NotSingleExit
 from planish.frontend.c.analysis.escape import called_name
 from planish.frontend.c.analysis.scope import Symbol, computed_from_data, is_integer
-from planish.frontend.c.translate.arithmetic import convert
+from planish.frontend.c.translate.arithmetic import convert, plain_index
 from planish.frontend.c.translate.assignments import start_cell
 from planish.frontend.c.translate.expressions import value_of
 from planish.frontend.c.translate.state import (
@@ -32,9 +32,9 @@ from planish.frontend.c.translate.state import (
 )
 from planish.frontend.c.translate.subscripts import address_of, fitted, index_of
 from planish.frontend.c.types.declarations import CPointer, CScalar
-from planish.ir.expr import Cast, Const, Expr, Var, type_of
+from planish.ir.expr import Cast, Const, Expr, Var
 from planish.ir.traverse import loads, walk_expr
-from planish.ir.types import INDEX, Type
+from planish.ir.types import Type
 
 Read = TypeVar("Read")
 _DEEPEST = 40
@@ -168,7 +168,7 @@ def _give(symbol: Symbol, value: Value, frame: Frame, node: c_ast.Node, cx: CTra
             return
     changed = symbol in frame.written
     if changed and is_integer(symbol) and symbol not in cx.cells:
-        index = _plain_index(value.expr)
+        index = plain_index(value.expr)
         if index is not None:
             cx.values[symbol] = KnownInteger(index)
             return
@@ -189,18 +189,7 @@ def _number(expr: Expr, type: Type) -> Expr:
 
 
 def _is_data(value: Expr) -> bool:
-    return not isinstance(value, Const) and _plain_index(value) is None
-
-
-def _plain_index(value: Expr) -> Expr | None:
-    """The index expression that a number is."""
-    match value:
-        case Const(value=number, type=type) if type.is_int:
-            return Const(int(number), INDEX)
-        case Cast(operand=inner) if type_of(inner) == INDEX and not loads(inner):
-            return inner
-        case _:
-            return None
+    return not isinstance(value, Const) and plain_index(value) is None
 
 
 def weigh(value: Expr) -> int:

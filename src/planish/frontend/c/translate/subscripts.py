@@ -19,9 +19,10 @@ from pycparser import c_ast
 from planish.frontend.c.analysis.scope import Symbol, is_integer, is_pointer
 from planish.frontend.c.idioms.modular_subscripts import choose_index, chooses_affine, may_choose, note_range, where
 from planish.frontend.c.translate.addresses import call_name, distance, is_address, moved, row
-from planish.frontend.c.translate.arithmetic import common, fits, literal, promoted
+from planish.frontend.c.translate.arithmetic import common, fits, literal, plain_index, promoted
 from planish.frontend.c.translate.divisions import cycle, divide, multiply
 from planish.frontend.c.translate.members import held_element, member_address, member_number, pointed_at
+from planish.frontend.c.translate.object_sizes import size_of
 from planish.frontend.c.translate.state import (
     Address,
     Again,
@@ -32,8 +33,8 @@ from planish.frontend.c.translate.state import (
     NotIndex,
     Refused,
 )
-from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, CUnknown, leaf_of, resolve
-from planish.ir.expr import Binary, Cast, Compare, CompareOp, Const, Expr, Unary, Var, index, type_of
+from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CUnknown, leaf_of, resolve
+from planish.ir.expr import Compare, CompareOp, Expr, index, type_of
 from planish.ir.index.polynomial import (
     add,
     constant,
@@ -47,7 +48,6 @@ from planish.ir.index.polynomial import (
     show,
     sub,
 )
-from planish.ir.traverse import loads
 from planish.ir.types import I32, INDEX, U64, Type
 
 _COMPARISON: dict[str, CompareOp] = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
@@ -154,16 +154,11 @@ def _held(symbol: Symbol, node: c_ast.Node, cx: CTranslation) -> Indexed:
 
 def _argument(value: Expr, node: c_ast.Node) -> Indexed:
     """The value that a parameter of an inlined function has."""
-    match value:
-        case Const(value=number, type=type) if type.is_int:
-            return Indexed(index(int(number)), type)
-        case Cast(operand=Var() | Unary() | Binary() as inner, type=type) if type_of(inner) == INDEX and not loads(
-            inner
-        ):
-            return Indexed(inner, type)
-        case _:
-            name = getattr(node, "name", "a number")
-            raise NotIndex(f"{name}, which is computed from data", node, "scop-data")
+    known = plain_index(value)
+    if known is None:
+        name = getattr(node, "name", "a number")
+        raise NotIndex(f"{name}, which is computed from data", node, "scop-data")
+    return Indexed(known, type_of(value))
 
 
 def fitted(value: Indexed, type: Type, node: c_ast.Node, cx: CTranslation) -> Expr:
@@ -199,35 +194,9 @@ def _unary(node: c_ast.UnaryOp, op: str, operand: c_ast.Node, cx: CTranslation) 
         case "++" | "--" | "p++" | "p--":
             return step(node, cx)
         case "sizeof":
-            return Indexed(index(_size_of(operand, cx)), U64)
+            return Indexed(index(size_of(operand, cx, place_of)), U64)
         case _:
             raise NotIndex(f"the operator {op}", node)
-
-
-def _size_of(operand: c_ast.Node, cx: CTranslation) -> int:
-    ctype: CType | None = None
-    if isinstance(operand, c_ast.Typename):
-        ctype = resolve(operand, cx.bound.typedefs)
-    elif isinstance(operand, c_ast.ID) and (symbol := cx.bound.symbol(operand)) is not None:
-        ctype = symbol.ctype
-    elif isinstance(operand, (c_ast.ArrayRef, c_ast.UnaryOp)):
-        # Nothing of it is evaluated: `sizeof *p` says of what p points to.
-        with cx.trial():
-            ctype = _pointed_to(operand, cx)
-    match ctype:
-        case CScalar(type=type):
-            return type.size
-        case CPointer():
-            return 8
-        case _:
-            raise NotIndex("sizeof of something that is not a number", operand)
-
-
-def _pointed_to(node: c_ast.ArrayRef | c_ast.UnaryOp, cx: CTranslation) -> CType | None:
-    try:
-        return place_of(node, cx).target
-    except (Refused, NotIndex):
-        return None
 
 
 def step(node: c_ast.UnaryOp, cx: CTranslation) -> Indexed:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from pycparser import c_ast
 
-from planish.frontend.c.types.constants import fold
+from planish.frontend.c.types.constants import Constants, fold
 from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, CUnknown, resolve
 from planish.frontend.c.types.records import Records
 
@@ -31,7 +31,7 @@ class RecordLayout:
 
 
 def layout_of(
-    node: c_ast.Node, records: Records, types: Mapping[str, CType], constants: Mapping[str, int]
+    node: c_ast.Node, records: Records, types: Mapping[str, CType], constants: Constants
 ) -> RecordLayout | None:
     """The layout of the structure that a declaration is of; None where it is not known. Attributes and pragmas may
     still change it: a condition in C has to ask."""
@@ -41,7 +41,7 @@ def layout_of(
         if not isinstance(member, c_ast.Decl) or member.bitsize is not None or records.is_ambiguous(member):
             return None
         ctype = resolve(member.type, types)
-        extent = _extent(ctype, records, types, constants)
+        extent = extent_of(ctype, records, types, constants)
         if extent is None:
             return None
         size, own = extent
@@ -55,17 +55,17 @@ def layout_of(
     return RecordLayout(-(-at // alignment) * alignment, alignment, members) if members else None
 
 
-def _extent(
-    ctype: CType, records: Records, types: Mapping[str, CType], constants: Mapping[str, int]
+def extent_of(
+    ctype: CType, records: Records, types: Mapping[str, CType], constants: Constants
 ) -> tuple[int, int] | None:
-    """The size and the alignment of a type."""
+    """The size and the alignment of a type; None where they are not known."""
     match ctype:
         case CScalar(type=type):
             return type.size, type.size
         case CPointer():
             return _POINTER, _POINTER
         case CArray(element=element, extent=c_ast.Node() as dimension):
-            count, inner = fold(dimension, constants, types), _extent(element, records, types, constants)
+            count, inner = fold(dimension, constants, types), extent_of(element, records, types, constants)
             return None if count is None or count < 1 or inner is None else (count * inner[0], inner[1])
         case CUnknown(record=c_ast.Node() as record):
             found = layout_of(record, records, types, constants)
