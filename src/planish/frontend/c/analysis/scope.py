@@ -101,6 +101,10 @@ class BoundNames:
         """The symbol that an ID or Decl node means."""
         return self.by_node.get(id(node))
 
+    def by_key(self) -> dict[str, Symbol]:
+        """The symbols that a nest of the function may use; what only an inlined function names is of the file."""
+        return {x.key: x for x in (*self.file.symbols.values(), *self.symbols, *self.by_node.values())}
+
     def enumerator(self, node: c_ast.ID) -> int | None:
         """The value of the enumerator that an ID node means; None where it means none, or the value is not known."""
         if id(node) in self.constants or id(node) in self.by_node:

@@ -21,7 +21,7 @@ _NARROW = 32
 
 def declared_types(kernel: Kernel, bound: BoundNames) -> tuple[tuple[str, str], ...]:
     """What C calls the types of a kernel's scalars, and of its arrays' elements."""
-    by_key = {x.key: x for x in (*bound.symbols, *bound.by_node.values())}
+    by_key = bound.by_key()
     names = [*(x.name for x in kernel.scalars), *(x.name for x in kernel.arrays)]
     types = [(x, scalar_of(by_key[x].ctype)) for x in names if x in by_key]
     return tuple((name, scalar.spelling) for name, scalar in types if scalar is not None and scalar.spelling)
@@ -29,7 +29,7 @@ def declared_types(kernel: Kernel, bound: BoundNames) -> tuple[tuple[str, str], 
 
 def size_types(finished: FinishedKernel, bound: BoundNames) -> tuple[tuple[str, str], ...]:
     """What C calls the types of those sizes of a kernel that are variables; wider ones than 32 bits bound nothing."""
-    by_key, passed = {x.key: x for x in (*bound.symbols, *bound.by_node.values())}, dict(finished.names)
+    by_key, passed = bound.by_key(), dict(finished.names)
     known = [(x, by_key[x]) for x in finished.kernel.sizes if x in by_key and passed.get(x) == by_key[x].name]
     types = [(name, scalar_of(x.ctype)) for name, x in known if x.whole is None]
     return tuple((name, x.spelling) for name, x in types if x is not None and x.spelling and x.type.bits <= _NARROW)

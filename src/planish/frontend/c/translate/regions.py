@@ -374,7 +374,7 @@ def _finish(
     (line, column), (end_line, end_column) = s.tokens.place(first.start), s.tokens.place(last.end)
     span = Span(s.source.name, line, column, end_line, end_column)
     kernel = replace(finished.kernel, span=span)
-    by_key = {x.key: x for x in (*s.bound.symbols, *s.bound.by_node.values())}
+    by_key = s.bound.by_key()
     scratch = tuple(a.name for a in kernel.arrays if a.shape and is_scratch(by_key[a.name], nodes, live, s.bound))
     computed = tuple((key, value) for key, value in s.computed if key in kernel.sizes)
     return Region(
