@@ -5,18 +5,26 @@
 >>> kernel = parse_kernel(f"kernel k(n; A: f32[n, 32], B: f32[32, n], C: f32[n]) {{ {text} }}")
 >>> print(count_accesses(kernel, kernel.body.body[0]))
 2 unit, 1 same, 1 apart
+
+A loop that each thread begins at a place of its own goes on beside its neighbours:
+
+>>> text = "launch (b: n) of (t: 32) { for j in t .. n step 32 { A[b, j] = B[j, b] } }"
+>>> kernel = parse_kernel(f"kernel k(n; A: f32[n, n], B: f32[n, n]) {{ {text} }}")
+>>> print(count_accesses(kernel, kernel.body.body[0]))
+1 unit, 1 apart
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from planish.ir.expr import Binary, Expr, index
+from planish.ir.expr import Binary, Expr, Var, index
 from planish.ir.index.polynomial import normal, polynomial
 from planish.ir.index.simplify import simplify
-from planish.ir.nest import Alloc, Assign, Kernel, Launch, Let, Reduce
-from planish.ir.traverse import expressions, loads, map_expr, substitute, variables, walk
+from planish.ir.nest import Alloc, Assign, Block, For, Kernel, Launch, Let, Reduce, Stmt
+from planish.ir.traverse import blocks_of, expressions, loads, map_expr, substitute, variables, walk
+from planish.ir.types import INDEX
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +44,9 @@ class Coalescing:
 def count_accesses(kernel: Kernel, launch: Launch) -> Coalescing:
     """The accesses of arrays of the device in a launch."""
     local = {x.array.name for x in walk(launch.body) if isinstance(x, Alloc)}
-    values = _values(launch)
     thread = launch.block[0][0] if launch.block else ""
     counts = {"unit": 0, "same": 0, "apart": 0}
-    for stmt in walk(launch.body):
+    for stmt, values in _in_terms_of_ids(launch.body, thread, {}):
         own = [(stmt.array, stmt.index)] if isinstance(stmt, Assign | Reduce) else []
         for name, at in (*own, *((y.array, y.index) for x in expressions(stmt) for y in loads(x))):
             if name not in local:
@@ -47,13 +54,24 @@ def count_accesses(kernel: Kernel, launch: Launch) -> Coalescing:
     return Coalescing(**counts)
 
 
-def _values(launch: Launch) -> Mapping[str, Expr]:
-    """What names in a launch stand for, in terms of ids."""
-    out: dict[str, Expr] = {}
-    for stmt in walk(launch.body):
-        if isinstance(stmt, Let) and not loads(stmt.value):
-            out[stmt.var] = substitute(stmt.value, out)
-    return out
+def _in_terms_of_ids(
+    block: Block, thread: str, around: Mapping[str, Expr]
+) -> Iterator[tuple[Stmt, Mapping[str, Expr]]]:
+    """Each statement, and what names stand for in it: a counter that begins at another place in each thread is so far
+    behind that place."""
+    values = dict(around)
+    for stmt in block.body:
+        yield stmt, values
+        inside: Mapping[str, Expr] = values
+        match stmt:
+            case Let(var=name, value=value) if not loads(value):
+                values[name] = substitute(value, values)
+            case For(var=name, lower=lower):
+                begin = substitute(lower, values)
+                moves = thread in variables(begin) and not loads(begin)
+                inside = {**values, name: Binary("add", begin, Var(name, INDEX)) if moves else Var(name, INDEX)}
+        for part in blocks_of(stmt):
+            yield from _in_terms_of_ids(part, thread, inside)
 
 
 def _kind(at: tuple[Expr, ...], thread: str) -> str:
