@@ -30,7 +30,7 @@ from planish.ir.nest import Kernel
 from planish.library.driver import MadeVersions, make_versions
 from planish.library.registry import DEVICE_STRATEGIES
 from planish.library.strategies.devices.time_tiles import DEVICE_TIME_TILES
-from planish.library.strategy import Strategy
+from planish.library.strategy import Context, Strategy
 from planish.options import Options
 from planish.poly.isl.affine import NotAffineError
 from planish.poly.scop.dependence import is_live_in
@@ -94,7 +94,9 @@ def _plan(function: CFunction, region: Region, options: Options, device: Device)
         prepared, scripted = follow(prepared, options.script, options.fp, options.catalogue)
         made = MadeVersions((scripted,), ())
     else:
-        made = make_versions(plan.context, [x for x in DEVICE_STRATEGIES if _is_for(x, device)])
+        strategies, untried = _strategies(plan.context, device, region)
+        made = make_versions(plan.context, strategies)
+        remarks += untried
     versions = sorted((x for x in made.versions if isinstance(x, Version)), key=lambda x: x.cost)
     for version in versions:
         try:
@@ -115,10 +117,14 @@ def _plan(function: CFunction, region: Region, options: Options, device: Device)
     return DeviceNest(function.name, region, prepared, "", None, None, (*remarks, *made.remarks))
 
 
-def _is_for(strategy: Strategy[Any], device: Device) -> bool:
-    """Whether a strategy is for a device: time tiles have barriers in branches that a block takes as a whole, at which
-    PoCL does not come to an end, and registers for a thread of an NVIDIA GPU."""
-    return strategy is not DEVICE_TIME_TILES or device.dialect == "cuda"
+def _strategies(cx: Context, device: Device, region: Region) -> tuple[list[Strategy[Any]], list[Remark]]:
+    """The strategies for a nest on a device; and what is not tried, with the reason."""
+    reason = DIALECTS[device.dialect].swept_alone
+    if not reason:
+        return list(DEVICE_STRATEGIES), []
+    left = [x for x in DEVICE_STRATEGIES if x is not DEVICE_TIME_TILES]
+    told = Remark("time-tiles", "refused", f"each sweep is a launch of its own: {reason}", region.span)
+    return left, [told] if DEVICE_TIME_TILES.match(cx) else []
 
 
 def _emit(region: Region, prepared: Prepared, kernel: Kernel, device: Device) -> DeviceText:

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from planish.core.diagnostic import Diagnostic, PlanishError, Remark
 from planish.core.names import take_name
@@ -23,7 +22,7 @@ from planish.ir.traverse import blocks_of, expressions, loads, map_block, used_n
 from planish.ir.types import Floats
 from planish.schedule.context import alone
 from planish.schedule.legality import check_parallel
-from planish.schedule.nodes import Node, exchange, label_kernel, path_to
+from planish.schedule.nodes import Node, label_kernel, path_to, put_in_place
 from planish.schedule.program import Cursor, Program, Step
 from planish.schedule.steps.bands import Reorder
 from planish.schedule.steps.control import GuardLoop
@@ -108,7 +107,7 @@ def map_kernel(
     _map_block(mapper, mapper.kernel.body)
     body = mapper.kernel.body
     for label, stmts in mapper.made.items():
-        body = exchange(body, label, partial(_in_place, tuple(map(_unlabelled, stmts))))
+        body = put_in_place(body, label, tuple(map(_unlabelled, stmts)))
     return Mapped(replace(mapper.kernel, body=body), tuple(mapper.nests), tuple(mapper.remarks), mapper.serial)
 
 
@@ -185,11 +184,6 @@ def _sum_up(mapper: _Mapper, loop: For, program: Program) -> bool:
     mapper.remarks.append(Remark("map-launch", "done", told, loop.span))
     mapper.nests.append(MappedNest(loop.span, made.steps, told, 2, True))
     return True
-
-
-def _in_place(made: tuple[Stmt, ...], _: Node) -> tuple[Stmt, ...]:
-    """What stands for a statement."""
-    return made
 
 
 def _unlabelled(stmt: Stmt) -> Stmt:

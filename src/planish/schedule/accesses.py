@@ -48,6 +48,11 @@ def rename(block: Block, array: str, name: str) -> Block:
     return redirect(block, array, lambda at: (name, at))
 
 
+def use_element(block: Block, array: str, name: str, at: Indices = ()) -> Block:
+    """The nest with one element of another array in the place of all of one."""
+    return redirect(block, array, lambda _: (name, at))
+
+
 def _reduces(loop: For, cell: str) -> bool:
     return any(name == cell for _, name in loop.facts.reductions)
 

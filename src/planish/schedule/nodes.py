@@ -110,3 +110,8 @@ def exchange(block: Block, label: int, change: Callable[[Node], Sequence[Stmt]])
         return (*siblings[:place], *change(stmt), *siblings[place + 1 :])
 
     return edit(block, label, visit)
+
+
+def put_in_place(block: Block, label: int, stmts: Sequence[Stmt]) -> Block:
+    """The block with statements in place of the one with a label."""
+    return exchange(block, label, lambda _: stmts)

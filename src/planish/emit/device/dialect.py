@@ -35,7 +35,8 @@ class DeviceDialect:
     `handle`: the type of an array of the device on the host, "" where that is a pointer. `hoisted`: shared arrays are
     declared where a kernel begins. `booleans`: a conversion to `_Bool` asks whether a value is 0. `exact` is a line
     that keeps a compiler from rounding a product and a sum once, `exact_flag` a flag of it that does. `kernels` and
-    `host` are the ends of the names of files; the latter is "" where kernels and functions of the host are in one."""
+    `host` are the ends of the names of files; the latter is "" where kernels and functions of the host are in one.
+    `swept_alone`: why each of repeated sweeps is a launch of its own, "" where time tiles are made."""
 
     name: str
     title: str
@@ -57,6 +58,7 @@ class DeviceDialect:
     exact_flag: str = ""
     kernels: str = ".cu"
     host: str = ""
+    swept_alone: str = ""
 
     def thread(self, axis: str) -> str:
         """A thread's number in its block, along x, y or z."""
@@ -90,6 +92,7 @@ HIP = DeviceDialect(
     "hip", "HIP", "static __global__ void __launch_bounds__({threads})", _IDS, "", "__restrict__", "__shared__",
     "__syncthreads();", "#pragma unroll", "#include <hip/hip_runtime.h>", _pointer_calls("hip"), "hipStream_t",
     exact="#pragma clang fp contract(off)", kernels=".hip.cpp",
+    swept_alone="time tiles are fitted to the registers of a thread of CUDA",
 )  # fmt: skip
 
 _OPENCL_HEADER = """\
@@ -112,6 +115,7 @@ OPENCL = DeviceDialect(
     ),
     "cl_command_queue", "queue", handle="cl_mem", hoisted=True, booleans=False, exact="#pragma OPENCL FP_CONTRACT OFF",
     kernels=".cl", host="_opencl.c",
+    swept_alone="time tiles have barriers in branches, with which PoCL 3.1 hangs or gives wrong results",
 )  # fmt: skip
 
 DIALECTS: Mapping[str, DeviceDialect] = {x.name: x for x in (CUDA, HIP, OPENCL)}

@@ -42,7 +42,7 @@ class UnseenArrayError(TypeError):
     """An array that cannot be passed; the text says why, behind the name of the parameter."""
 
 
-def see(value: object) -> SeenArray | None:
+def see(value: Any) -> SeenArray | None:
     """An array as a call takes it; None for what is none. Raises UnseenArrayError."""
     if isinstance(value, np.ndarray):
         return SeenArray(value, False)
@@ -55,7 +55,7 @@ def see(value: object) -> SeenArray | None:
     library = type(value).__module__.partition(".")[0]
     library = "jax" if library == "jaxlib" else library
     if library == "jax":
-        value.block_until_ready()  # type: ignore[attr-defined]
+        value.block_until_ready()
     if interface.get("mask") is not None:
         raise UnseenArrayError("has a mask, which kernels do not know")
     address, fixed = interface["data"]

@@ -13,7 +13,7 @@ from planish.ir.expr import Binary, Compare, Const, Expr, Load, index
 from planish.ir.index.simplify import simplify, simplify_block
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, LoopFacts, Reduce, Stmt
 from planish.ir.traverse import arrays_in, expressions, loads, stored_arrays, substitute_block, variables, walk
-from planish.schedule.accesses import arrays_of, redirect
+from planish.schedule.accesses import arrays_of, use_element
 from planish.schedule.legality import check_parallel
 from planish.schedule.names import check_fresh
 from planish.schedule.nodes import exchange
@@ -89,7 +89,7 @@ class SplitReduction:
         summed = Block((
             Alloc(Array(own, kind, (), memory="register")),
             Assign(own, (), neutral),
-            _part(redirect(Block((loop,)), update.array, lambda at: (own, ())), index(part), self.parts),
+            _part(use_element(Block((loop,)), update.array, own), index(part), self.parts),
             Assign(name, (index(part), *places), Load(own, (), kind)),
         ))  # fmt: skip
         summed = substitute_block(summed, {x.var: index(f"{name}_{x.var}") for x in chain})

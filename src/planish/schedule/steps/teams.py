@@ -27,7 +27,7 @@ from planish.ir.traverse import (
     walk,
 )
 from planish.ir.types import Type
-from planish.schedule.accesses import Indices, arrays_of, redirect
+from planish.schedule.accesses import Indices, arrays_of, use_element
 from planish.schedule.legality import check_parallel
 from planish.schedule.names import check_fresh
 from planish.schedule.nodes import exchange
@@ -224,7 +224,7 @@ class _Team:
         """What so many threads of each iteration run, up to where others see it."""
         inner = Block(body)
         for cell in self.cells:
-            inner = redirect(inner, cell, lambda at, cell=cell: (cell, self.ids))  # type: ignore[misc]
+            inner = use_element(inner, cell, cell, self.ids)
         if self.rows == 1:
             return For(self.name, index(0), index(count), 1, inner, LoopFacts(axis="thread_x"))
         at = Binary("add", Binary("mul", index(self.rows), index(self.block_name)), index(self.row_name))
@@ -269,7 +269,7 @@ class _Team:
                 begin = Const(float(NEUTRAL[update.op]) if kind.is_float else int(NEUTRAL[update.op]), kind)
             made.append(Alloc(Array(shared, kind, self.extents, memory="shared")))
             before += [Alloc(Array(own, kind, (), memory="register")), Assign(own, (), begin)]
-            (changed,) = redirect(Block((part,)), array, lambda at, own=own: (own, ())).body  # type: ignore[misc]
+            (changed,) = use_element(Block((part,)), array, own).body
             assert isinstance(changed, For)
             part = changed
             behind.append(Assign(shared, self.ids, Load(own, (), kind)))

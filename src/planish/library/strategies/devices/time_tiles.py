@@ -29,7 +29,7 @@ from planish.library.strategies.devices.threads import cost_of_mapped, match_ord
 from planish.library.strategy import Context, Made, Strategy, share
 from planish.schedule.auto.plan import Version, lower_schedule
 from planish.schedule.auto.policies import Policy, compute_schedule
-from planish.schedule.nodes import exchange, label_kernel
+from planish.schedule.nodes import label_kernel, put_in_place
 
 
 def _match(cx: Context) -> tuple[Policy, ...]:
@@ -62,8 +62,7 @@ def _make(cx: Context, policy: Policy) -> Iterator[Version | Remark]:
             remarks.append(Remark("time-tiles", "refused", told, loop.span))
             continue
         made.append(tiles := make_time_tiles(found, plan, taken))
-        later = replace(loop, lower=index(tiles.begin))
-        body = exchange(body, loop.label, lambda _, later=later: (later,))  # type: ignore[misc]
+        body = put_in_place(body, loop.label, (replace(loop, lower=index(tiles.begin)),))
         remarks.append(Remark("time-tiles", "done", tiles.told, loop.span))
     yield from remarks if not made else ()
     if not made:
