@@ -77,13 +77,13 @@ class NotSweepsError(Exception):
 
 
 def looks_like_sweeps(loop: For) -> bool:
-    """Whether a loop holds nothing but nests, which write the same cells in each of its iterations."""
+    """Whether a loop holds nothing but nests, which write the same cells of arrays in each of its iterations."""
     inner = loop.body.body
     stores = [x for x in walk(loop) if isinstance(x, Assign)]
     return (
         bool(inner)
         and all(isinstance(x, For) for x in inner)
-        and bool(stores)
+        and any(x.index for x in stores)
         and not any(loop.var in variables(y) for x in stores for y in x.index)
     )
 
