@@ -74,8 +74,8 @@ def emit_launches(
         lines.append(f"  if (!({_joined(guards)})) {{")
         lines += ["    return planish_declined; /* Indices of 32 bits do not reach so far. */", "  }"]
     if dialect.handle:
-        lines.append("  int planish_status = 0;")
-        lines += [f"  if (PLANISH_READY({name}, {dialect.order}) == 0) {{", "    return planish_declined;", "  }"]
+        lines.append(f"  int planish_status = PLANISH_READY({name}, {dialect.order});")
+        lines += ["  if (planish_status != 0) {", "    return planish_status;", "  }"]
     if host.locals:
         lines += [] if dialect.handle else ["  char *const planish_space = (char *)workspace;"]
         at = "0"
@@ -314,7 +314,12 @@ def header_text(stem: str, heads: Sequence[str], dialect: DeviceDialect) -> str:
     )
     declared = "".join(f"{x};\n" for x in heads)
     if dialect.handle:
-        note = note.replace("Arrays are on the device", "Arrays are buffers of the device of the queue")
+        note = (
+            "/* Arrays are buffers of the device of the queue, and do not overlap; nothing is allocated or copied.\n"
+            " * The queue runs what it gets in order. They return 0, or something else where a kernel could not be\n"
+            " * launched: an error of OpenCL (below 0; CL_INVALID_QUEUE_PROPERTIES for a queue that keeps no order),\n"
+            " * or 1 for sizes beyond 32 bits. */\n"
+        )
     top = f"#include <stddef.h>\n#include <stdint.h>\n{dialect.header}\n"
     declared = declared.replace("planish_bf16", "uint16_t")
     if re.search(r"\b_Bool\b", declared):

@@ -19,7 +19,7 @@ static __global__ void __launch_bounds__(64) zero(int n, float *__restrict__ A)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import prod
@@ -32,7 +32,7 @@ from planish.emit.c.context import EmitContext, size_ranges
 from planish.emit.c.expression import c_type, emit_expr, emit_place, literal
 from planish.emit.c.function_head import write_head
 from planish.emit.device.dialect import DeviceDialect
-from planish.emit.device.wrapping import wrapped
+from planish.emit.device.wrapping import has_data, wrapped
 from planish.emit.idioms.update_statements import update
 from planish.ir.expr import Cast, Compare, Const, Expr, Load, Var, type_of
 from planish.ir.nest import (
@@ -191,7 +191,7 @@ def _within(context: EmitContext, name: str, reach: tuple[int, int]) -> EmitCont
 @dataclass(slots=True)
 class _Writer:
     """The lines of a kernel's body, and declarations that have to stand before them. `data`: names of values that are
-    no iterators or sizes."""
+    no iterators or sizes: scalars, and what was computed of arrays and got a name."""
 
     dialect: DeviceDialect
     data: frozenset[str] = frozenset()
@@ -212,7 +212,8 @@ class _Writer:
             case For():
                 self.loop(stmt, context, indent)
             case If(condition=condition, then=then, otherwise=otherwise):
-                self.nested(f"if ({emit_expr(wrapped(condition, self.data), context)}) ", then, context, indent)
+                shown = self.shown(condition, context) if has_data(condition, self.data) else condition
+                self.nested(f"if ({emit_expr(shown, context)}) ", then, context, indent)
                 if otherwise.body:
                     self.lines.pop()
                     self.nested("} else ", otherwise, context, indent)
@@ -234,11 +235,14 @@ class _Writer:
                 return replace(context, cells=context.cells - {array.name})
             case Let(var=var, value=value):
                 type = type_of(value)
-                kind = "int" if type == INDEX else c_type(type)
-                shown = value if type == INDEX else self.shown(value, context)
+                # What arrays hold has all bits of its type; what is computed of iterators and sizes is an index.
+                data = type != INDEX or has_data(value, self.data)
+                kind = c_type(type) if data else "int"
+                shown = self.shown(value, context) if data else value
                 self.lines.append(f"{indent}const {kind} {context.names[var]} = {emit_expr(shown, context)};")
-                if type == INDEX:
+                if not data:
                     return context.with_value(var, value)
+                self.data |= {var}
             case Barrier():
                 self.lines.append(indent + self.dialect.barrier)
             case Launch():
@@ -249,7 +253,7 @@ class _Writer:
 
     def shown(self, value: Expr, context: EmitContext) -> Expr:
         """A value that is data, not a subscript."""
-        return _wide(wrapped(value, self.data), context)
+        return _wide(wrapped(value, self.data), self.data, context)
 
     def nested(self, head: str, block: Block, context: EmitContext, indent: str) -> None:
         """A block behind a head."""
@@ -291,12 +295,13 @@ def _is_short(loop: For) -> bool:
     return all(isinstance(x.upper, Const) for x in walk(loop.body) if isinstance(x, For))
 
 
-def _wide(value: Expr, context: EmitContext) -> Expr:
-    """A value in which iterators, which have 32 bits, count as the 64 bits that they stand for; not in subscripts."""
+def _wide(value: Expr, data: Set[str], context: EmitContext) -> Expr:
+    """A value in which iterators, which have 32 bits, count as the 64 bits that they stand for; not in subscripts. What
+    is in `data` has 64."""
     match value:
         case Load():
             return value
-        case Var(name=name, type=type) if type == INDEX:
+        case Var(name=name, type=type) if type == INDEX and name not in data:
             return Var(f"((int64_t){context.names.get(name, name)})", INDEX)
         case _:
-            return with_children(value, tuple(_wide(x, context) for x in children(value)))
+            return with_children(value, tuple(_wide(x, data, context) for x in children(value)))

@@ -57,7 +57,7 @@ def program_text(name: str, kernels: Sequence[DeviceKernel], text: str) -> str:
         f"static cl_kernel {name}_made[{count}];\n"
         f"static struct planish_program {name}_program = {{\n"
         f"  {name}_lines, sizeof {name}_lines / sizeof *{name}_lines, {name}_names, {name}_threads, {count},\n"
-        f"  {name}_made, NULL, NULL, NULL, 0\n}};\n\n{starters}"
+        f"  {name}_made, NULL, NULL, NULL, CL_SUCCESS\n}};\n\n{starters}"
     )
 
 
@@ -80,7 +80,10 @@ def _starter(kernel: DeviceKernel, nest: str, number: int) -> str:
         "  cl_int planish_error = 0;",
     ]
     for at, name in enumerate(names):
-        lines.append(f"  planish_error |= clSetKernelArg(planish_kernel, {at}, sizeof {name}, &{name});")
+        given_before = "if (planish_error == 0) " if at else ""
+        lines.append(
+            f"  {given_before}planish_error = clSetKernelArg(planish_kernel, {at}, sizeof {name}, &{name});"
+        )
     lines += [
         "  if (planish_error == 0) {",
         "    planish_error = clEnqueueNDRangeKernel(queue, planish_kernel, 3, NULL, planish_global, planish_local,",
@@ -120,11 +123,11 @@ struct planish_program {
   cl_program built;
   cl_context context;
   cl_device_id device;
-  int ready;
+  cl_int status;
 };
 
-/* Builds a program: 0 if the device takes it, and blocks of the threads that its kernels have. */
-static int planish_build(struct planish_program *const p)
+/* Builds a program: 0 if the device takes it, and blocks of the threads that its kernels have; else an error. */
+static cl_int planish_build(struct planish_program *const p)
 {
   static const char *const options[2] = {"-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt", "-cl-std=CL1.2"};
   cl_int status = 0;
@@ -137,24 +140,31 @@ static int planish_build(struct planish_program *const p)
     cl_ulong local = 0, has = 0;
     p->made[i] = clCreateKernel(p->built, p->names[i], &status);
     if (status != 0) break;
-    status = clGetKernelWorkGroupInfo(p->made[i], p->device, CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most, NULL) |
-             clGetKernelWorkGroupInfo(p->made[i], p->device, CL_KERNEL_LOCAL_MEM_SIZE, sizeof local, &local, NULL) |
-             clGetDeviceInfo(p->device, CL_DEVICE_LOCAL_MEM_SIZE, sizeof has, &has, NULL);
+    status = clGetKernelWorkGroupInfo(p->made[i], p->device, CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most, NULL);
+    if (status != 0) break;
+    status = clGetKernelWorkGroupInfo(p->made[i], p->device, CL_KERNEL_LOCAL_MEM_SIZE, sizeof local, &local, NULL);
+    if (status != 0) break;
+    status = clGetDeviceInfo(p->device, CL_DEVICE_LOCAL_MEM_SIZE, sizeof has, &has, NULL);
     if (status == 0 && (most < p->threads[i] || has < local)) status = CL_INVALID_WORK_GROUP_SIZE;
   }
   return status;
 }
 
-/* Whether a program is built for the device of a queue; that is tried once. Not for several threads at once. */
-static int planish_ready(struct planish_program *const p, cl_command_queue queue)
+/* 0 if a queue runs what it gets in order, and a program is built for its device, which is tried once; else an error.
+ * Not for several threads at once. */
+static cl_int planish_ready(struct planish_program *const p, cl_command_queue queue)
 {
   cl_context context = NULL;
   cl_device_id device = NULL;
-  if (clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL) != 0 ||
-      clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL) != 0) {
-    return 0;
-  }
-  if (p->context == context && p->device == device) return p->ready;
+  cl_command_queue_properties properties = 0;
+  cl_int status = clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL);
+  if (status != 0) return status;
+  if (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) return CL_INVALID_QUEUE_PROPERTIES;
+  status = clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
+  if (status != 0) return status;
+  status = clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL);
+  if (status != 0) return status;
+  if (p->context == context && p->device == device) return p->status;
   for (int i = 0; i < p->kernels; i++) {
     if (p->made[i] != NULL) clReleaseKernel(p->made[i]);
     p->made[i] = NULL;
@@ -163,8 +173,8 @@ static int planish_ready(struct planish_program *const p, cl_command_queue queue
   if (p->context != NULL) clReleaseContext(p->context);
   p->built = NULL, p->context = context, p->device = device;
   clRetainContext(context); /* so that no other one comes to have its address */
-  p->ready = planish_build(p) == 0;
-  return p->ready;
+  p->status = planish_build(p);
+  return p->status;
 }
 
 /* A queue of the first GPU, or of the first device where there is none; NULL without any. */
@@ -174,7 +184,8 @@ static inline cl_command_queue planish_queue(void)
   static int asked;
   cl_platform_id platforms[16];
   cl_uint count = 0;
-  if (asked++) return queue;
+  if (asked) return queue;
+  asked = 1;
   if (clGetPlatformIDs(16, platforms, &count) != 0) return NULL;
   for (int any = 0; any < 2 && queue == NULL; any++) {
     for (cl_uint i = 0; i < count && i < 16 && queue == NULL; i++) {
@@ -183,8 +194,9 @@ static inline cl_command_queue planish_queue(void)
       cl_context context;
       if (clGetDeviceIDs(platforms[i], any ? CL_DEVICE_TYPE_ALL : CL_DEVICE_TYPE_GPU, 1, &device, NULL) != 0) continue;
       context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
-      if (status == 0) queue = clCreateCommandQueue(context, device, 0, &status);
-      if (status != 0) queue = NULL;
+      if (status != 0) continue;
+      queue = clCreateCommandQueue(context, device, 0, &status);
+      if (status != 0) clReleaseContext(context), queue = NULL;
     }
   }
   return queue;
@@ -221,7 +233,9 @@ static inline void planish_release(cl_mem on)
 _TAIL = """\
 #define PLANISH_READY(nest, queue) planish_ready(&nest##_program, queue)
 #define PLANISH_LAUNCH(kernel, x, y, z, tx, ty, tz, queue, ...) \\
-  planish_status |= kernel##_start(queue, (size_t)(x), (size_t)(y), (size_t)(z), __VA_ARGS__)
+  planish_status = planish_status != 0 \\
+                     ? planish_status \\
+                     : kernel##_start(queue, (size_t)(x), (size_t)(y), (size_t)(z), __VA_ARGS__)
 #define planish_declined 1
 #endif
 """

@@ -26,7 +26,7 @@ def wrapped(value: Expr, data: Set[str]) -> Expr:
     if isinstance(value, Load):
         return value
     type = type_of(value)
-    if type in _UNSIGNED and _has_data(value, data):
+    if type in _UNSIGNED and has_data(value, data):
         unsigned = _UNSIGNED[type]
         match value:
             case Binary(op="add" | "sub" | "mul" as op, left=left, right=right):
@@ -38,7 +38,8 @@ def wrapped(value: Expr, data: Set[str]) -> Expr:
     return with_children(value, tuple(wrapped(x, data) for x in children(value)))
 
 
-def _has_data(value: Expr, data: Set[str]) -> bool:
+def has_data(value: Expr, data: Set[str]) -> bool:
+    """Whether a value is computed of elements of arrays, or of values named in `data`: it may be anything."""
     return any(isinstance(x, Load) or (isinstance(x, Var) and x.name in data) for x in walk_expr(value))
 
 

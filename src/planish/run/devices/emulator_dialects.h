@@ -34,5 +34,5 @@ static inline int planish_write(cl_mem on, const void *of, size_t bytes) { retur
 static inline int planish_read(void *of, cl_mem on, size_t bytes) { return memcpy(of, on.at, bytes), 0; }
 static inline void planish_release(cl_mem on) { cudaFree(on.at); }
 static inline int clFinish(cl_command_queue) { return 0; }
-#define PLANISH_READY(nest, queue) ((void)(queue), 1)
+#define PLANISH_READY(nest, queue) ((void)(queue), 0)
 #endif
