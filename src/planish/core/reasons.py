@@ -134,6 +134,11 @@ REASONS = (
         "write the loops out, or make the macro a static function",
     ),
     Reason(
+        "scop-name",
+        "a function that is called uses a variable of the file whose name means something else where the nest stands",
+        "rename the parameter or the local variable that hides it",
+    ),
+    Reason(
         "scop-pointer",
         "an address is used in a way that hides which array it is in, or where",
         "write elements with subscripts of the arrays that are passed: a[i*n + j]",

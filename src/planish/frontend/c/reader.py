@@ -151,6 +151,7 @@ def _find_items(node: c_ast.FuncDef, reading: _Reading) -> tuple[Item, dict[int,
 def _read_function(node: c_ast.FuncDef, reading: _Reading) -> CFunction:
     source, tokens, places, remarks = reading.source, reading.tokens, reading.places, reading.remarks
     forms = reading.forms
+    reading.scope.forget_members()
     bound = bind_function(node, reading.scope)
     found: dict[int, Item] = {}
     coord = node.decl.coord

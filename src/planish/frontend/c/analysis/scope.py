@@ -81,11 +81,20 @@ class FileScope:
     records: Records = field(default_factory=Records)
     exposed: frozenset[str] = frozenset()
 
+    def forget_members(self) -> None:
+        """Members of its variables are symbols of the function that uses them, with keys of that function."""
+        for symbol in self.symbols.values():
+            symbol.members.clear()
+
 
 @dataclass(slots=True)
 class BoundNames:
     """The names of one function: symbols, and values of enumerators, by the id of the ID and Decl nodes that mean them
-    (None: an enumerator of the function whose value is not known)."""
+    (None: an enumerator of the function whose value is not known).
+
+    `hidden`: variables of the file whose names mean something else where a statement begins, by the id of its node;
+    `inlined`: the function is a part of another one, which may use variables of the file that have its names.
+    """
 
     function: c_ast.FuncDef
     file: FileScope
@@ -94,6 +103,8 @@ class BoundNames:
     by_node: dict[int, Symbol] = field(default_factory=dict)
     constants: dict[int, int | None] = field(default_factory=dict)
     typedefs: dict[str, CType] = field(default_factory=dict)
+    hidden: dict[int, frozenset[str]] = field(default_factory=dict)
+    inlined: bool = False
     jumps: bool = False
     kept: list[c_ast.Node] = field(default_factory=list)
 
@@ -160,14 +171,21 @@ def _symbol(
     return Symbol(node.name, key, ctype, storage, static, "register" in words, const, shown, node.init)
 
 
+_STATEMENTS = (
+    c_ast.Compound, c_ast.For, c_ast.While, c_ast.DoWhile, c_ast.If, c_ast.Switch, c_ast.Decl, c_ast.Assignment,
+    c_ast.UnaryOp, c_ast.FuncCall,
+)  # fmt: skip
+"""What loop nests may begin with."""
 _Scopes = list[dict[str, Symbol | int | None]]
-"""What names mean, the innermost block last; None: an enumerator whose value is not known."""
+"""What names mean, the innermost block last; None: an enumerator whose value is not known, a type or a function."""
 
 
 def bind_function(function: c_ast.FuncDef, file: FileScope, symbols: list[Symbol] | None = None) -> BoundNames:
     """Bind every identifier of a function definition. Its symbols are added to `symbols`, from which their keys differ,
     where these are given: it is then a part of another function."""
-    bound = BoundNames(function, file, [] if symbols is None else symbols, typedefs=dict(file.typedefs))
+    bound = BoundNames(
+        function, file, [] if symbols is None else symbols, typedefs=dict(file.typedefs), inlined=symbols is not None
+    )
     scopes: _Scopes = [{}]
     arguments = function.decl.type.args
     for node in arguments.params if arguments is not None else []:
@@ -230,7 +248,7 @@ def _fresh(stem: str, used: set[str]) -> str:
 
 def _declare(node: c_ast.Decl, storage: Literal["parameter", "local"], bound: BoundNames, scopes: _Scopes) -> Symbol:
     used = {s.key for s in bound.symbols}
-    if storage == "local" or node.name in used:
+    if storage == "local" or node.name in used or bound.inlined:
         used |= {*bound.file.symbols}
     key = _fresh(node.name, used)
     symbol = _symbol(node, key, storage, bound.typedefs)
@@ -241,6 +259,8 @@ def _declare(node: c_ast.Decl, storage: Literal["parameter", "local"], bound: Bo
 
 
 def _bind(node: c_ast.Node, bound: BoundNames, scopes: _Scopes) -> None:
+    if isinstance(node, _STATEMENTS) and (hidden := bound.file.symbols.keys() & {x for y in scopes for x in y}):
+        bound.hidden[id(node)] = frozenset(hidden)
     match node:
         case c_ast.ID(name=name):
             inside = next((scope for scope in reversed(scopes) if name in scope), None)
@@ -257,6 +277,7 @@ def _bind(node: c_ast.Node, bound: BoundNames, scopes: _Scopes) -> None:
         case c_ast.Typedef():
             _bind(node.type, bound, scopes)
             bound.typedefs[node.name] = resolve(node.type, bound.typedefs)
+            scopes[-1][node.name] = None
         case c_ast.Enum():
             constants: dict[str, int] = {}
             visible = {**bound.file.constants, **{name: x for scope in scopes for name, x in scope.items()}}
@@ -276,6 +297,8 @@ def _bind(node: c_ast.Node, bound: BoundNames, scopes: _Scopes) -> None:
         case c_ast.Decl():
             if not isinstance(node.type, c_ast.FuncDecl):
                 _bind(node.type, bound, scopes)
+            elif node.name is not None:
+                scopes[-1][node.name] = None
         case c_ast.StructRef():
             _bind(node.name, bound, scopes)
         case c_ast.FuncCall():

@@ -22,6 +22,7 @@ from planish.frontend.c.translate.constant_tables import constant_values
 from planish.frontend.c.translate.data_subscripts import settle_subscripts
 from planish.frontend.c.translate.expressions import value_of
 from planish.frontend.c.translate.members import ancestors
+from planish.frontend.c.translate.object_sizes import listed_elements
 from planish.frontend.c.translate.state import Address, Again, CTranslation, KnownInteger, LostValue, NotIndex, Refused
 from planish.frontend.c.translate.subscripts import index_of
 from planish.frontend.c.translation_unit import HeldValue, Update
@@ -65,6 +66,7 @@ def finish(
 
     Raises Refused where values that are read later cannot be given, and Again where a variable must live in memory.
     """
+    _check_hidden(cx, nodes)
     updates = _updates(cx, entry, live, nodes)
     body = Block(tuple(cx.out))
     stored = {s.array for s in walk(body) if isinstance(s, (Assign, Reduce))}
@@ -120,6 +122,18 @@ def finish(
         kernel, names, updates, registers, quotients, variables, remarks, conditional_stores,
         tuple(sorted(set(cx.guarded) & stored)), conditions, held, views,
     )  # fmt: skip
+
+
+def _check_hidden(cx: CTranslation, nodes: list[c_ast.Node]) -> None:
+    """Raises Refused where a function that is called in the nest uses a variable of the file whose name means something
+    else in front of the nest: nothing there can spell it."""
+    hidden = cx.bound.hidden.get(id(nodes[0]), frozenset())
+    outside = {s for x in cx.used for s in (x, *ancestors(x)) if s.storage == "global" and s.whole is None}
+    found = sorted(x.name for x in outside if x.name in hidden)
+    if found:
+        kind = next("table" if isinstance(x.ctype, CArray) else "variable" for x in outside if x.name == found[0])
+        message = f"{found[0]}, a {kind} of the file whose name means something else here, is used by a function"
+        raise Refused("scop-name", f"{message} that is called", nodes[0])
 
 
 def _check_guarded(body: Block, cx: CTranslation) -> None:
@@ -186,8 +200,8 @@ def _shape(symbol: Symbol, cx: CTranslation) -> tuple[Expr | None, ...]:
                     extent = index_of(inner.extent, cx).expr
             except NotIndex:
                 extent = None
-        elif isinstance(symbol.init, c_ast.InitList) and inner is ctype:
-            extent = index(len(symbol.init.exprs))
+        elif inner is ctype and (listed := listed_elements(symbol)) is not None:
+            extent = index(listed)
         if extent is None and out:
             raise Refused("scop-array", f"an extent of {symbol.name} is not known")
         out.append(extent)

@@ -21,7 +21,7 @@ from pycparser.c_generator import CGenerator
 from planish.frontend.c.analysis.scope import Symbol
 from planish.frontend.c.translate.state import Address, CTranslation, NotIndex, Refused
 from planish.frontend.c.types.constants import walk_tree
-from planish.frontend.c.types.declarations import CArray, CPointer, CType, CUnknown, resolve
+from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, CUnknown, resolve
 from planish.frontend.c.types.layouts import extent_of
 
 ReadPlace = Callable[[c_ast.Node, CTranslation], Address]
@@ -60,13 +60,34 @@ def _type_of(operand: c_ast.Node, cx: CTranslation, place_of: ReadPlace | None) 
 
 def _counted(symbol: Symbol) -> CType:
     """The type of a variable: an array without an extent has as many elements as it is given at first."""
-    match symbol.ctype, symbol.init:
-        case CArray(element=element, extent=None), c_ast.InitList(exprs=listed):
-            if not any(isinstance(x, c_ast.NamedInitializer) for x in listed) and not isinstance(element, CArray):
-                return CArray(element, c_ast.Constant("int", str(len(listed))))
-            return symbol.ctype
+    match symbol.ctype:
+        case CArray(element=element, extent=None) if (count := listed_elements(symbol)) is not None:
+            return CArray(element, c_ast.Constant("int", str(count)))
         case _:
             return symbol.ctype
+
+
+def listed_elements(symbol: Symbol) -> int | None:
+    """How many elements an array is given at first, where each part of the list is one: an element that consists of
+    others has braces of its own, and a string is one address or one row of characters."""
+    match symbol.ctype, symbol.init:
+        case CArray(element=element), c_ast.InitList(exprs=listed):
+            return len(listed) if all(_is_element(x, element) for x in listed) else None
+        case _:
+            return None
+
+
+def _is_element(node: c_ast.Node, element: CType) -> bool:
+    string = isinstance(node, c_ast.Constant) and node.type.endswith("string")
+    match element:
+        case CScalar():
+            return not string and not isinstance(node, c_ast.InitList | c_ast.NamedInitializer)
+        case CPointer():
+            return not isinstance(node, c_ast.InitList | c_ast.NamedInitializer)
+        case CArray(element=CScalar()):
+            return string or isinstance(node, c_ast.InitList)
+        case _:
+            return isinstance(node, c_ast.InitList)
 
 
 def _holds_records(ctype: CType) -> bool:
