@@ -75,7 +75,8 @@ class CompiledFunction:
     """A function in machine code that takes NumPy arrays as they are; of a GPU, also arrays of CuPy, PyTorch and JAX.
 
     `source` is the C text that runs, `report` what was done and how it was verified, `stages` the text of each stage
-    of the compilation (read, prepare, schedule, nest, c), `interface` the parameters.
+    of the compilation (read, prepare, schedule, nest, c; of a GPU read, nest, cuda, c: nests are those of launches,
+    empty where nothing is launched), `interface` the parameters.
     """
 
     def __init__(

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from planish.build.device_checks import DeviceBuild, build_for_device
+from planish.build.devices import DeviceNest
 from planish.build.read import read_file
 from planish.compiled import CompiledFunction, PendingFunction, PythonCallee, Report
 from planish.core.cache import Cache, key
@@ -27,7 +28,7 @@ from planish.core.span import Source
 from planish.device_library import build_device_code, build_emulated
 from planish.ir.text.printer import print_kernel
 from planish.options import Options
-from planish.report.account import account_for, completed, parse_account, print_account
+from planish.report.account import FileAccount, account_for, completed, parse_account, print_account
 from planish.report.store import build_address
 from planish.run.calls.device_function import DeviceCode, DeviceFunction, EmulatedFunction
 from planish.run.devices.driver import find_driver, need_driver
@@ -112,6 +113,7 @@ def _build(unit: PendingFunction, options: Options, device: Device, emulate: boo
     source = Source(f"{Path(unit.file.source.name).stem}.c", unit.file.source.text)
     built, file = build_for_device(source, options, device), read_file(source, replace(options, target="generic"))
     function, signature = file.function(unit.function.name), unit.interface.signature
+    launched = [x for x in built.nests if x.function == function.name and x.region.start in built.used]
     head: dict[str, Any] = {"names": [], "why": ""}
     if emulate:
         library, fresh = build_emulated(built, file, function, signature, options)
@@ -121,16 +123,33 @@ def _build(unit: PendingFunction, options: Options, device: Device, emulate: boo
         fresh, code = made.fresh, made.code
         blobs, how = [code.host, code.resident, code.kernels], f"for {device.architecture}"
         head |= {"names": list(code.names), "why": code.why}
-    account = completed(account_for(built.file, options), unit.function)
+    account = _account(built, unit, launched, options)
     head |= {
-        "account": print_account(account), "compile": f"{built.file.command}, kernels {how}",
+        "account": print_account(account), "compile": f"{built.file.command}{f', kernels {how}' if launched else ''}",
         "sizes": [len(x) for x in blobs],
         "source": built.device_text or built.file.text, "stages": _stages(built, unit), "fresh": sorted(fresh),
     }  # fmt: skip
     return json.dumps(head).encode() + b"\n" + b"".join(blobs)
 
 
+def _account(
+    built: DeviceBuild, unit: PendingFunction, launched: Sequence[DeviceNest], options: Options
+) -> FileAccount:  # fmt: skip
+    """The account of the function: its version is that of its nests, and it stays as written for what was told of
+    those that are not launched."""
+    own = [x for x in built.nests if x.function == unit.function.name and x.text is None]
+    refused = tuple(y for x in own for y in x.remarks if y.kind == "refused")
+    made = tuple(
+        replace(x, remarks=(*refused, *x.remarks)) if x.function.name == unit.function.name else x
+        for x in built.file.functions
+    )
+    account = completed(account_for(replace(built.file, functions=made), options), unit.function)
+    # The label of a check names the order in which the emulator ran, not what is run.
+    version = "; ".join(dict.fromkeys(x.version for x in launched))
+    return replace(account, functions=tuple(replace(x, version=version) for x in account.functions))
+
+
 def _stages(built: DeviceBuild, unit: PendingFunction) -> Mapping[str, str]:
-    """The text of each stage: the nests of launches, the kernels, the drop-in that calls them."""
+    """The text of each stage: what was read, the nests of launches, the kernels, the drop-in that calls them."""
     nests = [print_kernel(x.kernel) for x in built.nests if x.function == unit.function.name and x.kernel is not None]
     return {"read": unit.file.source.text, "nest": "\n".join(nests), "cuda": built.device_text, "c": built.file.text}

@@ -32,7 +32,7 @@ int cuCtxPushCurrent_v2(void *given) { return fake_current = given, 0; }
 int cuCtxPopCurrent_v2(void **out) { return *out = fake_current, fake_current = nullptr, 0; }
 int cuPointerGetAttribute(int *out, int, uint64_t) { return *out = 0, 0; }
 int cuGetErrorName(int, const char **out) { return *out = "CUDA_ERROR_FAKE", 0; }
-int cuModuleLoadData(void **out, const void *) { return *out = nullptr, 0; }
+int cuModuleLoadData(void **out, const void *code) { return *out = nullptr, *(const char *)code ? 0 : 200; }
 int cuModuleGetFunction(void **out, void *, const char *name)
 {
   for (FakeKernel *x = fake_kernels; x->name; x++) {

@@ -69,6 +69,12 @@ SHOWN = """void shown(int n, float *x) {
   while (x[n - 1] > 5) x[n - 1] -= 5;
 }
 """
+SERIAL = """void serial(int n, float *x)
+{
+  for (int i = 1; i < n; i++)
+    x[i] = x[i - 1] * x[i] + 1;
+}
+"""
 
 
 @dataclass
@@ -118,7 +124,7 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], 
         return known[text]
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(device_library, "compile_kernels", lambda *given: b"")
+        patched.setattr(device_library, "compile_kernels", lambda *given: b"code")
         patched.setattr(device_checks, "usage_of", lambda *given: {})
         yield make
 
@@ -247,6 +253,34 @@ def test_arrays_that_are_used_outside_of_nests_go_through_the_host(fake: Callabl
         shown.call(5, OnDevice(x))
     assert x.tolist() == [0, 2, 4, 6, 3]
     assert shown.counted("launches") == 1
+
+
+def test_a_function_without_kernels_runs_on_the_processor(fake: Callable[[str], Fake]) -> None:
+    serial = fake(SERIAL)
+    x = np.array([2, 3, 4, 5], np.float32)
+    y = x.copy()
+    with pytest.warns(PlanishDeviceWarning) as told:
+        serial.call(4, x)
+        serial.call(4, OnDevice(y))
+        serial.call(4, OnDevice(np.ones(4, np.float32)))
+    assert x.tolist() == y.tolist() == [2, 7, 29, 146]
+    assert (serial.counted("launches"), serial.counted("copies"), serial.counted("held")) == (0, 0, 0)
+    assert [str(x.message) for x in told] == [
+        "serial: it runs on the processor: no nest of it became a kernel",
+        "serial: arrays of the GPU are copied to the host and back at every such call: no nest of it became a kernel",
+    ]
+
+
+def test_reports_say_why_nothing_is_launched_and_what_is() -> None:
+    serial = planish.compile(SERIAL, target="cuda-sm90", emulate=True)
+    told = str(serial.report)
+    assert not serial.report.transformed and "kernels" not in told
+    assert "depend on each other: it stays on the host" in told and "no loop nest was found" not in told
+    axpy = planish.compile(AXPY, target="cuda-sm90", emulate=True)
+    assert axpy.report.account.version == "device-threads, original"
+    assert str(axpy.report).splitlines()[0] == "axpy: version device-threads, original"
+    assert "kernels in the emulator" in axpy.report.compile
+    assert set(axpy.stages) == {"read", "nest", "cuda", "c"}
 
 
 def test_a_launch_that_fails_is_an_error_on_the_device_and_a_remark_on_the_host(fake: Callable[[str], Fake]) -> None:

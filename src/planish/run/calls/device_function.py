@@ -33,7 +33,7 @@ class PlanishDeviceWarning(RuntimeWarning):
 class DeviceCode:
     """A function as it is built: a library for arrays of the host, whose nests are copied to the device and back; one
     whose nests decline what cannot be launched, where all its arrays may stay on the device; the code of the kernels
-    with their names; and `why` the second one is empty."""
+    with their names, empty where nothing is launched; and `why` the second one is empty."""
 
     host: bytes
     resident: bytes
@@ -89,6 +89,11 @@ class DeviceFunction:
         views = _views(self.interface, raw)
         values = _bound(self.interface, raw, views, self._seen)
         on_device = [x for x in views.values() if x.on_device]
+        if not on_device and not self.code.names:
+            self._tell(f"it runs on the processor: {self.code.why}")
+            result = self._host.call_bound(values)
+            _tell(self.interface, raw)
+            return result
         if not on_device:
             with self._driver.within(context := self._context(self._driver.current() or 0)):
                 self._tell("arrays of the host are copied to the GPU and back at every call")

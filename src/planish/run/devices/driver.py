@@ -177,9 +177,12 @@ class Driver:
             self.call("cuCtxPopCurrent_v2", ctypes.byref(current))
 
     def load(self, context: DeviceContext, code: bytes, names: Sequence[str]) -> ctypes.Array[ctypes.c_void_p]:
-        """The kernels of those names in code for the device, which stays loaded; PlanishError E0853."""
+        """The kernels of those names in code for the device, which stays loaded; PlanishError E0853. Without names
+        there is no code, and nothing is loaded."""
         module = ctypes.c_void_p()
         out = (ctypes.c_void_p * max(1, len(names)))()
+        if not names:
+            return out
         with self.within(context):
             self.call("cuModuleLoadData", ctypes.byref(module), code)
             for number, name in enumerate(names):
