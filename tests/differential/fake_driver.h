@@ -1,5 +1,6 @@
 /* A driver of CUDA whose device is the processor: kernels run in the emulator, memory of the device is the host's.
- * Behind emulator.h and kernels; FAKE_KERNELS(X) lists these. `fake_fails` is the status of the next launches,
+ * Behind emulator.h and kernels; FAKE_KERNELS(X) lists these. `fake_fails` is the status of the next launches, the copy back
+ * that is `fake_lost` copies ahead fails,
  * `fake_launches`, `fake_copies` and `fake_held` count launches, copies, and arrays that were not given back. */
 #include <initializer_list>
 #include <utility>
@@ -18,7 +19,7 @@ struct FakeKernel { const char *name; void (*run)(void **); };
 static FakeKernel fake_kernels[] = {FAKE_KERNELS(FAKE_ENTRY){nullptr, nullptr}};
 
 extern "C" {
-int fake_fails, fake_launches, fake_copies, fake_held, fake_pools = 1, fake_devices = 1;
+int fake_fails, fake_lost, fake_launches, fake_copies, fake_held, fake_pools = 1, fake_devices = 1;
 void *fake_current, *fake_stream;
 
 int cuInit(unsigned) { return 0; }
@@ -57,6 +58,7 @@ int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *)
 }
 int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *)
 {
+  if (fake_lost && --fake_lost == 0) return 700;
   return fake_copies++, memcpy(to, (void *)from, bytes), 0;
 }
 int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t bytes) { return memcpy((void *)to, from, bytes), 0; }

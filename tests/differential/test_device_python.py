@@ -160,7 +160,7 @@ def fake(build: Callable[[str], Built]) -> Callable[[str], Fake]:
         loaded = ctypes.CDLL(str(made.driver))
         function = DeviceFunction(made.library.code, made.interface, Driver(loaded))
         out = Fake(lambda *given, **named: function(given, named), loaded)
-        for name in ("fails", "launches", "copies", "held"):
+        for name in ("fails", "lost", "launches", "copies", "held"):
             out.counter(name).value = 0
         out.counter("pools").value = 1
         return out
@@ -293,6 +293,16 @@ def test_a_launch_that_fails_is_an_error_on_the_device_and_a_remark_on_the_host(
         axpy.call(2.0, x, y)
     np.testing.assert_array_equal(y, 1 + 2 * x)
     assert axpy.counted("held") == 0
+
+
+@pytest.mark.parametrize("lost", [1, 2])
+def test_results_that_do_not_come_back_are_an_error(lost: int, fake: Callable[[str], Fake]) -> None:
+    # The original would run on what is copied back already.
+    heat, steps = fake(HEAT), np.ones((12, 12), np.float32)
+    heat.counter("lost").value = lost
+    with pytest.raises(planish.PlanishError, match="E0853.*not copied back: CUDA_ERROR_FAKE.*changed in part"):
+        heat.call(3, steps, steps.copy())
+    assert heat.counted("held") == 0
 
 
 def test_what_does_not_fit_is_refused_before_anything_is_touched(fake: Callable[[str], Fake]) -> None:

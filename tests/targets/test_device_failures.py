@@ -10,7 +10,7 @@ import pytest
 from planish.build.device_checks import build_for_device
 from planish.core.span import Source
 from planish.options import Options
-from planish.run.devices.emulator import find_emulating_compiler
+from planish.run.devices.emulator import HEADERS, find_emulating_compiler
 from planish.run.devices.opencl import find_opencl
 from planish.run.processes.process import Finished, Limits, run_process
 from planish.run.toolchains.toolchain import find_compilers
@@ -99,10 +99,10 @@ int main(void)
   other = clCreateCommandQueue(context, device, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &status);
   if (status != 0) return 77;
   planish_allocate(&a, 400), planish_allocate(&b, 400), planish_allocate(&c, 400);
-  printf("%d", @_launch(100, a, b, c, ordered));
-  printf(" %d", @_launch(100, a, b, c, other));
-  printf(" %d", @_launch(100, a, b, c, ordered));
-  printf(" %d", @_launch(1l << 40, a, b, c, ordered));
+  printf("%d", @_launch(100, b, a, c, ordered));
+  printf(" %d", @_launch(100, b, a, c, other));
+  printf(" %d", @_launch(100, b, a, c, ordered));
+  printf(" %d", @_launch(1l << 40, b, a, c, ordered));
   return 0;
 }
 """
@@ -127,8 +127,8 @@ int main(void)
   b[0] = c[0] = 7;
   planish_allocate(&on_a, 400), planish_allocate(&on_b, 400), planish_allocate(&on_c, 400);
   %s
-  for (int i = 0; i < 2; i++) printf("%%d ", @_launch(100, on_a, on_b, on_c, planish_queue()));
-  printf("%%d %%d %%d", @(100, a, b, c) != 0, b[0], c[0]);
+  for (int i = 0; i < 2; i++) printf("%%d ", @_launch(100, on_b, on_a, on_c, planish_queue()));
+  printf("%%d %%d %%d", @(100, b, a, c) != 0, b[0], c[0]);
   return 0;
 }
 """
@@ -148,3 +148,55 @@ def test_refused_programs_give_the_error_of_the_device(fault: str, error: str, t
     main = REFUSED % fault
     ran = opencl_program(TWICE, "planish_twice_1", main, tmp_path)
     assert (ran.code, ran.stdout) == (0, f"{error} {error} 1 7 7"), ran
+
+
+FAILING = """
+static int counted, failing_at, last_error;
+static int counted_call() { return ++counted == failing_at ? last_error = 2 : 0; }
+static int told() { int out = last_error; return last_error = 0, out; }
+#define cudaMalloc(...) (counted_call() ? 2 : cudaMalloc(__VA_ARGS__))
+#define cudaMemcpy(...) (counted_call() ? 2 : cudaMemcpy(__VA_ARGS__))
+#define cudaGetLastError told
+"""
+FAILING_MAIN = """
+int main(int count, char **given)
+{
+  int a[100], b[100], c[100], right = 1;
+  for (int i = 0; i < 100; i++) a[i] = i, b[i] = c[i] = 7;
+  failing_at = atoi(given[1]);
+  const int copied = @(100, b, a, c);
+  for (int i = 0; i < 100; i++) right = right && b[i] == (copied ? 7 : i + 1) && c[i] == (copied ? 7 : 2 * i);
+  failing_at = 0;
+  printf("%d %d %d", copied != 0, right, @_launch(100, b, a, c, nullptr));
+  return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def failing(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Programs of CUDA and HIP, of whose allocations and copies one fails: that of the number that is given."""
+    folder, made, compiler = tmp_path_factory.mktemp("failing"), {}, find_emulating_compiler()
+    assert compiler is not None
+    (folder / "failing.h").write_text(FAILING)
+    for target in ("cuda-sm90", "hip-gfx942"):
+        built = build_for_device(Source("f.c", TWICE), Options(fp="strict"), load_device(target), orders=(0,))
+        source, made[target] = folder / f"{target}.cpp", folder / target
+        source.write_text(built.device_text + FAILING_MAIN.replace("@", "planish_twice_1"))
+        included = [y for x in (*HEADERS, folder / "failing.h") for y in ("-include", str(x))]
+        done = run_process(
+            [compiler, "-std=c++17", "-w", "-fwrapv", *included, str(source), "-o", str(made[target])], Limits(60.0)
+        )
+        assert done.code == 0, done.stderr
+    return made
+
+
+@pytest.mark.parametrize("target", ["cuda-sm90", "hip-gfx942"])
+def test_failures_leave_arrays_and_later_launches_alone(target: str, failing: dict[str, Path]) -> None:
+    said = [run_process([str(failing[target]), str(x)], Limits(10.0)) for x in range(11)]
+    # Three allocations and a copy of what is needed there come before two copies back.
+    calls = [x.stdout for x in said].index("0 1 0", 1) - 1
+    assert calls >= 6 and said[0].stdout == "0 1 0", said
+    assert all(x.stdout == "1 1 0" for x in said[1 : calls - 1]), said
+    for x in said[calls - 1 : calls + 1]:
+        assert x.code == -6 and "could not be copied back" in x.stderr, x

@@ -13,13 +13,15 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True)
 class HostCalls:
     """What the host calls, as forms: {on} is an array of the device, {of} the caller's, {bytes} so many; all but
-    `release` are 0 where they succeed. `first` is the order of launches of a function that copies, `status` what a
+    `release` and `forget` are 0 where they succeed. `forget` drops an error that later calls would report again; it is
+    "" where each call has its own. `first` is the order of launches of a function that copies, `status` what a
     launching function returns."""
 
     allocate: str
     into: str
     back: str
     release: str
+    forget: str
     finish: str
     first: str
     status: str
@@ -60,6 +62,10 @@ class DeviceDialect:
     host: str = ""
     swept_alone: str = ""
 
+    def buffer(self, name: str) -> str:
+        """The declaration of bytes on the device, as the host has them."""
+        return f"{self.handle} {name}" if self.handle else f"void *{name}"
+
     def thread(self, axis: str) -> str:
         """A thread's number in its block, along x, y or z."""
         return self.ids["thread"].format(axis=axis, number="xyz".index(axis))
@@ -75,7 +81,8 @@ def _pointer_calls(api: str) -> HostCalls:
         f"{api}Malloc((void **)&{{on}}, {{bytes}})",
         f"{api}Memcpy({{on}}, {{of}}, {{bytes}}, {api}MemcpyHostToDevice)",
         f"{api}Memcpy({{of}}, {{on}}, {{bytes}}, {api}MemcpyDeviceToHost)",
-        f"{api}Free({{on}})", f"{api}DeviceSynchronize()", "0", f"(int){api}GetLastError()",
+        f"{api}Free({{on}})", f"(void){api}GetLastError()", f"{api}DeviceSynchronize()", "0",
+        f"(int){api}GetLastError()",
     )  # fmt: skip
 
 
@@ -111,7 +118,7 @@ OPENCL = DeviceDialect(
     "__local", "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);", "#pragma unroll", _OPENCL_HEADER,
     HostCalls(
         "planish_allocate(&{on}, {bytes})", "planish_write({on}, {of}, {bytes})", "planish_read({of}, {on}, {bytes})",
-        "planish_release({on})", "clFinish(planish_queue())", "planish_queue()", "planish_status",
+        "planish_release({on})", "", "clFinish(planish_queue())", "planish_queue()", "planish_status",
     ),
     "cl_command_queue", "queue", handle="cl_mem", hoisted=True, booleans=False, exact="#pragma OPENCL FP_CONTRACT OFF",
     kernels=".cl", host="_opencl.c",

@@ -1,7 +1,8 @@
 """The host functions of launches: one that starts them on arrays of the device, one that copies the caller's arrays.
 
-Both return 0, or something else where they did nothing that the caller sees: sizes that 32 bits do not hold, or no
-memory on the device.
+Both return 0, or something else: sizes that 32 bits do not hold, no memory on the device, or another error of it. The
+one that copies has then changed nothing that the caller sees, so that the original can run in its place; where arrays
+cannot be copied back, of which some may have been, it ends the program.
 
 >>> from planish.emit.device.dialect import CUDA
 >>> from planish.ir.text.parser import parse_kernel
@@ -64,7 +65,7 @@ def emit_launches(
     parameters += [f"{c_type(x.type)} {spelt[x.name]}" for x in kernel.scalars]
     arrays = [f"{'' if x.name in stored else 'const '}{c_type(x.type)} *{spelt[x.name]}" for x in kernel.arrays]
     on_device = [f"{dialect.handle} {spelt[x.name]}" for x in kernel.arrays] if dialect.handle else arrays
-    extra = [f"{dialect.handle or 'void *'} workspace".replace("* ", "*")] if host.locals else []
+    extra = [dialect.buffer("workspace")] if host.locals else []
     head = f"int {name}_launch({', '.join([*parameters, *on_device, *extra, f'{dialect.stream} {dialect.order}'])})"
     guards = [f"planish_fits({spelt[x]})" for x in kernel.sizes]
     guards += [f"planish_spans({bytes[x.name]}, {x.type.size})" for x in kernel.arrays]
@@ -113,23 +114,24 @@ def _copied(
         kind = f"{dialect.handle} " if dialect.handle else f"{c_type(x.type)} *"
         lines.append(f"  {kind}on_{spelt[x.name]} = NULL;")
     arguments = [spelt[x] for x in (*kernel.sizes, *(s.name for s in kernel.scalars))]
-    lines += [f"  {f'{dialect.handle} ' if dialect.handle else 'void *'}workspace = NULL;"] if host.locals else []
+    lines += [f"  {dialect.buffer('workspace')} = NULL;"] if host.locals else []
     tests = [f"{calls.allocate.format(**x)} != 0" for x in named.values()]
     if host.locals:
         needed = f"{name}_workspace({', '.join(arguments)})"
-        # What points at nothing yet needs no cast.
-        tests.append(f"{calls.allocate.format(on='workspace', bytes=needed)} != 0".replace("(void **)&w", "&w"))
+        tests.append(f"{calls.allocate.format(on='workspace', bytes=needed)} != 0")
     tests += [f"{calls.into.format(**named[x.name])} != 0" for x in kernel.arrays if x.name in copies.into]
     passed = [*arguments, *(x["on"] for x in named.values()), *(["workspace"] if host.locals else []), calls.first]
     tests += [f"{name}_launch({', '.join(passed)}) != 0", f"{calls.finish} != 0"]
     lines.append("  planish_status = " + " ||\n      ".join(tests) + ";")
     back = [named[x.name] for x in kernel.arrays if x.name in copies.out]
     if back:
-        lines.append("  if (planish_status == 0) {")
-        lines += [f"    planish_status |= {calls.back.format(**x)} != 0;" for x in back]
-        lines.append("  }")
+        failed = " ||\n       ".join(f"{calls.back.format(**x)} != 0" for x in back)
+        lines += [f"  if (planish_status == 0 &&\n      ({failed})) {{", "    planish_stop();", "  }"]
     lines += [f"  {calls.release.format(**x)};" for x in named.values()]
     lines += [f"  {calls.release.format(on='workspace')};"] if host.locals else []
+    if calls.forget:
+        # Else the next launch that goes well would give it.
+        lines += ["  if (planish_status != 0) {", f"    {calls.forget};", "  }"]
     return "\n".join([*lines, "  return planish_status;", "}", ""])
 
 
@@ -227,7 +229,6 @@ class _Host:
             self.lines.append(f"{inner}}}")
         self.lines.append(f"{indent}}}")
 
-
     def passed(self, name: str) -> str:
         """An array or a scalar as it is passed to a kernel: an array of the workspace where handles have no places by
         where it begins there."""
@@ -251,6 +252,10 @@ def prologue(dialect: DeviceDialect) -> str:
 
 
 _HELPERS = {
+    "planish_stop": "#include <stdio.h>\n#include <stdlib.h>\n"
+    "/* Some arrays may be copied back, and others not: the original cannot run in place of kernels any more. */\n"
+    "static inline void planish_stop(void)\n"
+    '{\n  fputs("planish: arrays could not be copied back from the device\\n", stderr);\n  abort();\n}',
     "planish_fits": "/* Whether 32 bits hold a size, with room for the ends of tiles. */\n"
     "static inline int planish_fits(ptrdiff_t n) { return n > -(1 << 30) && n < 1 << 30; }",
     "planish_spans": "/* Whether 32 bits hold the numbers of elements of so many bytes. */\n"

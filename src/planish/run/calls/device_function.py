@@ -139,10 +139,12 @@ class DeviceFunction:
         result, call = self._enter(library, values, context, order, arrays)
         if call.error or call.declined:
             said = self._driver.error_name(call.error) if call.error else "a nest declined what it had accepted"
-            function = self.interface.signature.function
-            message = f"{function}: the kernels did not run: {said}; arrays may have changed in part"
-            raise PlanishError(Diagnostic("E0853", message))
+            raise self._changed(f"the kernels did not run: {said}")
         return result
+
+    def _changed(self, said: str) -> PlanishError:
+        function = self.interface.signature.function
+        return PlanishError(Diagnostic("E0853", f"{function}: {said}; arrays may have changed in part"))
 
     def _enter(
         self, library: NativeFunction, values: Mapping[str, Any], context: DeviceContext, order: int,
@@ -159,8 +161,11 @@ class DeviceFunction:
         return library.call_bound(values), call
 
     def _on_host(self, values: Mapping[str, Any], context: DeviceContext, order: int) -> Any:
-        """With arrays of the host: nests that decline, or fail before they changed anything, run on the processor."""
+        """With arrays of the host: nests that decline, or fail before they changed anything, run on the processor.
+        PlanishError E0853 where they fail when something may have changed."""
         result, call = self._enter(self._host, values, context, order, ())
+        if call.changed:
+            raise self._changed(f"results were not copied back: {self._driver.error_name(call.error)}")
         if call.error:
             self._tell(f"nests ran on the processor: the driver said {self._driver.error_name(call.error)}")
         elif call.declined:

@@ -41,7 +41,7 @@ class LaunchCall(ctypes.Structure):
         ("driver", ctypes.POINTER(DriverCalls)), ("pool", ctypes.c_void_p), ("stream", ctypes.c_void_p),
         ("kernels", ctypes.POINTER(ctypes.c_void_p)), ("ranges", ctypes.POINTER(ctypes.c_uint64)),
         ("count", ctypes.c_int32), ("asking", ctypes.c_int32), ("declined", ctypes.c_int32),
-        ("error", ctypes.c_int32),
+        ("error", ctypes.c_int32), ("changed", ctypes.c_int32),
     ]  # fmt: skip
 
 

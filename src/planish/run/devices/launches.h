@@ -33,6 +33,7 @@ struct planish_call {
   void *const *kernels;
   const uint64_t *ranges; /* first and end of each array on the device */
   int32_t count, asking, declined, error;
+  int32_t changed; /* An error came when arrays of the host were being written: they may have changed in part. */
 };
 }
 
@@ -74,21 +75,22 @@ struct Held {
   }
 };
 
-/* Copies back what was copied, where all went well. */
+/* Copies back what was copied, where all went well: that is known before anything of the host changes. */
 static inline int finish(int status, std::initializer_list<Held *> every)
 {
-  bool copied = false;
+  bool copied = false, back = false;
+  for (Held *x : every) copied = copied || (x->own && x->of != nullptr);
+  if (copied && ready()) failed(call->driver->wait(call->stream));
   for (Held *x : every) {
-    if (!x->own) continue;
-    copied = copied || x->of != nullptr;
-    if (x->out && status == 0 && ready()) {
-      failed(call->driver->back(x->of, (uint64_t)x->place, x->bytes, call->stream));
-    }
+    if (!x->own || !x->out || status != 0 || !ready()) continue;
+    back = true;
+    failed(call->driver->back(x->of, (uint64_t)x->place, x->bytes, call->stream));
   }
   for (Held *x : every) {
     if (x->own) failed(call->driver->release((uint64_t)x->place, call->stream));
   }
   if (copied) failed(call->driver->wait(call->stream));
+  if (back && !ready()) call->changed = 1;
   return status != 0 || !ready();
 }
 
