@@ -1,6 +1,6 @@
 /* A driver of CUDA whose device is the processor: kernels run in the emulator, memory of the device is the host's.
- * Behind emulator.h and kernels; FAKE_KERNELS(X) lists these. `fake_fails` is the status of the next launches, the copy back
- * that is `fake_lost` copies ahead fails,
+ * Behind emulator.h and kernels; FAKE_KERNELS(X) lists these. `fake_fails` is the status of the next launches;
+ * of the next copies back that of the number `fake_lost` fails, where this is not 0;
  * `fake_launches`, `fake_copies` and `fake_held` count launches, copies, and arrays that were not given back. */
 #include <initializer_list>
 #include <utility>

@@ -15,6 +15,7 @@ from planish.core.span import Source
 from planish.emit.device.dialect import DIALECTS
 from planish.emit.device.files import device_files
 from planish.emit.device.host_text import header_text
+from planish.ir.types import Floats
 from planish.options import Options
 from planish.run.devices.emulator import find_emulating_compiler
 from planish.run.devices.opencl import compile_for_opencl, find_opencl
@@ -146,6 +147,25 @@ def test_opencl_says_what_a_kernel_needs() -> None:
     assert "ull" not in widths and "#define _Bool uchar" in widths and "!= 0" in widths
     assert "#define sqrtf sqrt" in build("roots", "opencl").device_text
     assert "planish_in_" in parts and "cl_mem workspace" in build("parts", "opencl").host_text
+
+
+@pytest.mark.parametrize(
+    ("target", "fp", "flag"),
+    [("cuda-sm90", "strict", "-fmad=false"), ("cuda-sm90", "reassociate", ""), ("hip-gfx942", "strict", "")],
+)
+def test_usage_is_that_of_the_flags_that_are_told(
+    target: str, fp: Floats, flag: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[str] = []
+    monkeypatch.setattr(device_checks, "usage_of", lambda *x: given.append(x[3]) or {})
+    text = "void f(int n, const float *x, float *y) { for (int i = 0; i < n; i++) y[i] += 2 * x[i]; }"
+    build_for_device(Source("f.c", text), Options(fp=fp), load_device(target), orders=(0,))
+    assert given == [flag]
+
+
+def test_host_functions_that_are_not_checked_are_no_check(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="return their status"):
+        compile_for_opencl("int f(void) { return 0; }", tmp_path)
 
 
 def test_hip_keeps_products_and_sums_apart_where_bits_count() -> None:

@@ -116,7 +116,8 @@ def build_for_device(
     kept = [x for x in nests if x.function in good]
     files = _files(kept, device, exact) if kept else DeviceFiles("")
     ran = [x.selection.verdict for x in made if x.selection is not None]
-    usage = usage_of(files.kernels, device.dialect, device.architecture) if kept else {}
+    flag = DIALECTS[device.dialect].exact_flag if exact else ""
+    usage = usage_of(files.kernels, device.dialect, device.architecture, flag) if kept else {}
     return DeviceBuild(
         plan.nests, frozenset(x.region.start for x in kept), file, files.kernels, files.host, _heads(kept),
         len(runs) * sum(x.cases_run for x in ran if x is not None), usage, tuple(y for x in made for y in x.remarks),

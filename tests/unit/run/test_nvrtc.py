@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ import planish
 from planish.run.devices.arrays import SeenArray, UnseenArrayError, see, stream_of
 from planish.run.devices.driver import find_driver
 from planish.run.devices.nvcc import find_nvcc
-from planish.run.devices.nvrtc import HEADERS, compile_kernels, find_nvrtc
+from planish.run.devices.nvrtc import HEADERS, _read, compile_kernels, find_nvrtc
 
 TEXT = """#include <math.h>
 #include <stdint.h>
@@ -28,6 +30,14 @@ def test_kernels_are_compiled_and_errors_are_told() -> None:
     assert compile_kernels(TEXT, "sm_90", exact=True) != code
     with pytest.raises(planish.PlanishError, match="E0803"):
         compile_kernels(TEXT.replace("sqrtf(", "no_such("), "sm_90", exact=False)
+
+
+@pytest.mark.parametrize("errors", [(5, 0), (0, 7)])
+def test_code_that_cannot_be_read_is_an_error(errors: tuple[int, int]) -> None:
+    function = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+    size_of, read = (function(lambda *given, x=x: x) for x in errors)
+    with pytest.raises(planish.PlanishError, match=f"E0803.*error {max(errors)}"):
+        _read(size_of, read, ctypes.c_void_p())
 
 
 @pytest.mark.skipif(find_nvrtc() is None, reason="NVRTC is not here: pip install 'planish[cuda]'")

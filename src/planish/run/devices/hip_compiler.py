@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -43,7 +43,7 @@ def find_hip_compiler() -> Compiler | None:
     return None
 
 
-def compile_hip(text: str, architecture: str) -> Mapping[str, KernelUsage]:
+def compile_hip(text: str, architecture: str, flags: Sequence[str] = ()) -> Mapping[str, KernelUsage]:
     """What kernels take, by their names; nothing of kernels that call functions of ROCm's library. Raises PlanishError
     E0801 where there is no compiler, E0803 where it refuses the text."""
     compiler = find_hip_compiler()
@@ -57,8 +57,8 @@ def compile_hip(text: str, architecture: str) -> Mapping[str, KernelUsage]:
         source = folder / "kernels.hip.cpp"
         # Launches are not compiled, and kernels that nothing launches have to be seen from outside.
         source.write_text(text.replace("static __global__", "__global__"))
-        target = f"--offload-arch={architecture}"
-        finished = run_process([str(compiler.path), *_FLAGS, target, str(source), "-o", str(folder / "k.s")], _LIMITS)
+        command = [str(compiler.path), *_FLAGS, *flags, f"--offload-arch={architecture}", str(source)]
+        finished = run_process([*command, "-o", str(folder / "k.s")], _LIMITS)
     said = f"{finished.stdout}\n{finished.stderr}"
     if finished.code != 0:
         raise PlanishError(Diagnostic("E0803", f"{compiler.name} refused the kernels:\n{said.strip()}"))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,7 +39,7 @@ def find_nvcc() -> str | None:
     return shutil.which("nvcc")
 
 
-def compile_cubin(text: str, architecture: str) -> Mapping[str, KernelUsage]:
+def compile_cubin(text: str, architecture: str, flags: Sequence[str] = ()) -> Mapping[str, KernelUsage]:
     """What kernels take, by their names. Raises PlanishError E0801 where there is no nvcc, E0803 where it refuses the
     text."""
     nvcc = find_nvcc()
@@ -49,7 +49,7 @@ def compile_cubin(text: str, architecture: str) -> Mapping[str, KernelUsage]:
         folder = Path(name)
         source = folder / "kernels.cu"
         source.write_text(text)
-        command = [nvcc, "-O3", f"-arch={architecture}", "-cubin", "-Xptxas", "-v", "-w", str(source), "-o"]
+        command = [nvcc, "-O3", *flags, f"-arch={architecture}", "-cubin", "-Xptxas", "-v", "-w", str(source), "-o"]
         finished = run_process([*command, str(folder / "kernels.cubin")], _LIMITS)
     said = f"{finished.stdout}\n{finished.stderr}"
     if finished.code != 0:

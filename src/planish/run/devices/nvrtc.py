@@ -101,10 +101,12 @@ def _compile_by_library(library: ctypes.CDLL, text: str, options: Sequence[str])
 
 def _read(size_of: ctypes._NamedFuncPointer, read: ctypes._NamedFuncPointer, program: ctypes.c_void_p) -> bytes:
     size = ctypes.c_size_t()
-    if size_of(program, ctypes.byref(size)) != 0:
-        return b""
+    error = size_of(program, ctypes.byref(size))
     out = ctypes.create_string_buffer(max(1, size.value))
-    read(program, out)
+    if error == 0:
+        error = read(program, out)
+    if error != 0:
+        raise PlanishError(Diagnostic("E0803", f"NVRTC does not give what it made of the kernels (error {error})"))
     return out.raw[: size.value]
 
 

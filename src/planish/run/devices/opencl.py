@@ -67,7 +67,8 @@ def compile_for_opencl(text: str, folder: Path) -> Path:
     if compiler is None:
         raise PlanishError(Diagnostic("E0801", "no C compiler found on the path"))
     source, out = folder / "kernels_opencl.c", folder / "kernels_opencl.o"
-    checked = _DONE.sub("  if (planish_status != 0) abort();\n  return planish_status;", text)
+    checked, stops = _DONE.subn("  if (planish_status != 0) abort();\n  return planish_status;", text)
+    assert stops, "functions of the host return their status"
     source.write_text(f"#include <stdlib.h>\n{checked}")
     made = run_process([str(compiler.path), "-O1", "-w", "-fPIC", "-c", str(source), "-o", str(out)], _LIMITS)
     if made.code != 0 or not out.exists():

@@ -17,9 +17,11 @@ def has_compiler(dialect: str) -> bool:
     return (dialect == "cuda" and find_nvcc() is not None) or (dialect == "hip" and find_hip_compiler() is not None)
 
 
-def usage_of(text: str, dialect: str, architecture: str) -> Mapping[str, KernelUsage]:
-    """The usage of each kernel by its name; nothing where no compiler is here. Raises PlanishError E0803 where one
-    refuses the text."""
+def usage_of(text: str, dialect: str, architecture: str, exact_flag: str = "") -> Mapping[str, KernelUsage]:
+    """The usage of each kernel by its name, compiled with a flag if one is given; nothing where no compiler is here.
+    Raises PlanishError E0803 where one refuses the text."""
     if not has_compiler(dialect):
         return {}
-    return compile_cubin(text, architecture) if dialect == "cuda" else compile_hip(text, architecture)
+    flags = (exact_flag,) if exact_flag else ()
+    compile_kernels = compile_cubin if dialect == "cuda" else compile_hip
+    return compile_kernels(text, architecture, flags)
