@@ -87,6 +87,25 @@ void cross(int a, int b, int c, const int x[a][b][c], int y[c][a][b])
       for (int k = 0; k < c; k++)
         y[k][i][j] = x[i][j][k] > 3 ? x[i][j][k] : -x[i][j][k];
 }""",
+    "columns": """
+void columns(int n, int m, const int a[n][m], int s[m], short q[m], unsigned char parts[m])
+{
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++)
+      s[j] += a[i][j];
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++)
+      q[j] += a[i][j] * s[j];
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++)
+      parts[j] ^= a[i][j];
+}""",
+    "tables": """
+void tables(int n, const int v[64], const short w[4][16], const int *a, int *restrict b)
+{
+  for (int i = 0; i < n; i++)
+    b[i] = v[a[i] & 63] - w[i & 3][a[i] & 15];
+}""",
 }
 
 
@@ -105,7 +124,7 @@ def planned(name: str) -> DevicePlan:
 @pytest.mark.parametrize("name", SOURCES)
 def test_kernels_compute_the_same_in_every_order(name: str) -> None:
     # Sums by trees are in another order.
-    orders = (2,) if name in ("sums", "product") else (0, 1, 2)
+    orders = (2,) if name in ("sums", "product", "columns", "tables") else (0, 1, 2)
     built = build(name, "reassociate" if name == "sums" else "strict", orders)
     assert built.used and not built.wrong and built.calls >= 10, built.remarks
     assert "__global__" in built.device_text and built.heads

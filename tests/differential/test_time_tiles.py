@@ -71,6 +71,24 @@ def test_time_tiles_compute_the_same_bits(name: str) -> None:
     assert built.nests[0].version.startswith("device-time-tiles")
 
 
+MIXED = {
+    "double and float": ("double", "float", "{0}[i][j] = 0.25f * ({1}[i - 1][j] + {1}[i + 1][j] - {1}[i][j - 1]);"),
+    "int and short": ("int", "short", "{0}[i][j] = {1}[i - 1][j] / 3 + {1}[i + 1][j] - {1}[i][j + 1];"),
+    "float and int": ("float", "int", "{0}[i][j] = {1}[i][j - 1] / 3 + {1}[i][j] / 4 - {1}[i][j + 1] / 3;"),
+}
+
+
+@emulated
+@pytest.mark.parametrize("name", MIXED)
+def test_sweeps_of_several_types_are_launched_alone(name: str) -> None:
+    one, other, cell = MIXED[name]
+    head = f"int n, int steps, {one} a[n][n], {other} b[n][n]"
+    source = Source("f.c", two_sweeps(head, PLANE, cell.format("b", "a"), cell.format("a", "b")))
+    built = build_for_device(source, Options(fp="strict"), load_device("cuda-sm90"), orders=(2,))
+    assert built.used and not built.wrong, built.remarks
+    assert built.nests[0].version.startswith("device-threads")
+
+
 FAULTS: dict[str, Callable[[str], str]] = {
     "no barrier": lambda x: x.replace("__syncthreads();", "", 1),
     "a narrower rim": lambda x: x.replace("thread_x >= 3", "thread_x >= 2", 1),
@@ -101,12 +119,15 @@ NEAR_MISSES = {
     "B[i] = A[t] } for i in 1 .. n { A[i] = B[i]": "depends on `t`",
     "B[i] = A[i] } for i in t .. n { A[i] = B[i]": "its bounds change",
     "B[i] = A[i] } for i in 1 .. n { B[i] = A[i + 1]": "several sweeps write one array",
+    "B[i] = A[i] + C[i64(A[i + 1])] } for i in 1 .. n { A[i] = B[i]": "`C` are read from what sweeps make",
+    "D[i] = f64(A[i]) } for i in 1 .. n { A[i] = f32(D[i])": "several types",
+    "S[i] = i16(L[i - 1]) } for i in 1 .. n { L[i] = i32(S[i])": "several types",
 }
 
 
 @pytest.mark.parametrize("body", NEAR_MISSES)
 def test_other_loops_are_no_sweeps(body: str) -> None:
-    arrays = ", ".join(f"{x}: f32[n]" for x in "ABC")
+    arrays = ", ".join(f"{x}: f32[n]" for x in "ABC") + ", D: f64[n], S: i16[n], L: i32[n]"
     kernel = parse_kernel(f"kernel k(n, s; {arrays}) {{ for t in 0 .. s {{ for i in 1 .. n {{ {body} }} }} }}")
     loop = kernel.body.body[0]
     assert isinstance(loop, For)

@@ -15,11 +15,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from planish.core.diagnostic import Diagnostic, PlanishError, Remark
-from planish.core.names import take_name
+from planish.core.names import free_name, take_name
 from planish.core.span import Span
 from planish.ir.nest import Alloc, Assign, Block, For, If, Kernel, Reduce, Stmt
 from planish.ir.traverse import blocks_of, expressions, loads, map_block, used_names, variables, walk
 from planish.ir.types import Floats
+from planish.poly.canonical.privatise import rename_arrays
 from planish.schedule.context import alone
 from planish.schedule.legality import check_parallel
 from planish.schedule.nodes import Node, label_kernel, path_to, put_in_place
@@ -102,7 +103,7 @@ def map_kernel(
 ) -> Mapped:  # fmt: skip
     """The kernel with all its nests mapped that have independent loops; the first of the techniques that is for a nest
     is used, then of the `plain` ones, which are not special, else each thread runs one iteration. Each nest is mapped
-    steps on it alone."""
+    by steps on it alone."""
     mapper = _Mapper(label_kernel(kernel), fp, techniques, plain)
     _map_block(mapper, mapper.kernel.body)
     body = mapper.kernel.body
@@ -147,7 +148,7 @@ def _map_loop(mapper: _Mapper, loop: For) -> None:
             continue
         if made is not None:
             mapped, told = made
-            mapper.made[loop.label] = mapped.kernel.body.body
+            mapper.made[loop.label] = _in_kernel(mapper, program, mapped).body
             mapper.remarks.append(Remark("map-launch", "done", told, loop.span))
             special = technique in mapper.techniques
             loops = min(3, len(chain.loops) + special)
@@ -171,19 +172,37 @@ def _interchanged(program: Program, loop: For) -> tuple[Program, Chain | None]:
 
 def _sum_up(mapper: _Mapper, loop: For, program: Program) -> bool:
     """Whether a loop that adds to one element is made in a tree of threads and blocks."""
-    name = take_name("partial", set(used_names(mapper.kernel)) | mapper.names)
     again = any(isinstance(x, For) for x in path_to(mapper.kernel.body, loop.label)[:-1])
     blocks, threads = OFTEN if again else ONCE
+    name = free_name("partial", used_names(program.kernel))
     try:
         made = program.apply(TreeReduction(loop.var, name, blocks, threads))
     except PlanishError:
         return False
-    mapper.names.add(name)
-    mapper.made[loop.label] = made.kernel.body.body
+    mapper.made[loop.label] = _in_kernel(mapper, program, made).body
     told = f"`{loop.var}` is summed up by threads, by blocks, and over all blocks"
     mapper.remarks.append(Remark("map-launch", "done", told, loop.span))
     mapper.nests.append(MappedNest(loop.span, made.steps, told, 2, True))
     return True
+
+
+def _in_kernel(mapper: _Mapper, nest: Program, mapped: Program) -> Block:
+    """What was made of a nest, where the arrays in memory that it got have names that nothing else in the kernel has:
+    all launches have one workspace."""
+    own = set(used_names(nest.kernel))
+    added = [x.array for x in walk(mapped.kernel.body) if isinstance(x, Alloc) and x.array.name not in own]
+    others = set(used_names(mapper.kernel)) | mapper.names
+    taken = others | set(used_names(mapped.kernel))
+    shared = [x.name for x in added if x.memory == "dram"]
+    names = {x: take_name(x, taken) for x in shared if x in others}
+    mapper.names |= {names.get(x, x) for x in shared}
+
+    def rename(stmt: Stmt) -> Stmt:
+        if isinstance(stmt, Alloc) and stmt.array.name in names:
+            return replace(stmt, array=replace(stmt.array, name=names[stmt.array.name]))
+        return stmt
+
+    return map_block(rename, rename_arrays(mapped.kernel.body, names))
 
 
 def _unlabelled(stmt: Stmt) -> Stmt:

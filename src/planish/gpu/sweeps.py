@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from planish.ir.expr import Binary, Expr, Load, Var, index
+from planish.ir.expr import Binary, Expr, Load, Var, index, type_of
 from planish.ir.index.polynomial import constant, normal
 from planish.ir.index.simplify import simplify
 from planish.ir.nest import Assign, For, Kernel
 from planish.ir.traverse import expressions, loads, variables, walk
-from planish.ir.types import INDEX
+from planish.ir.types import INDEX, Type
 
 Offset = tuple[int, ...]
 
@@ -116,7 +116,15 @@ def find_sweeps(loop: For) -> RepeatedSweeps:
         made.append(_sweep(loops, store, written[number - 1], frozenset(written), loop.var))
     if len({len(x.lower) for x in made}) > 1:
         raise NotSweepsError("sweeps go over arrays of several dimensions")
+    if len({y for x in made for y in _types(x)}) > 1:
+        raise NotSweepsError("sweeps make elements of several types")
     return RepeatedSweeps(loop, tuple(made))
+
+
+def _types(sweep: GridSweep) -> frozenset[Type]:
+    """The types of what a sweep makes, and of what it reads of the sweep before."""
+    read = (x.type for x in loads(sweep.value) if x.array == sweep.source)
+    return frozenset((type_of(sweep.value), *read))
 
 
 def _nest(outer: For, time: str) -> tuple[tuple[For, ...], Assign]:
@@ -155,6 +163,9 @@ def _sweep(loops: tuple[For, ...], store: Assign, source: str, written: frozense
     bare = GridSweep(store.array, source, tuple(lower), tuple(upper), frozenset(), store.value, places)
     offsets: set[Offset] = set()
     for load in loads(store.value):
+        # The cells of a rim that no sweep makes hold any values: as subscripts, they would be places anywhere.
+        if any(x.array in written for at in load.index for x in loads(at)):
+            raise NotSweepsError(f"subscripts of `{load.array}` are read from what sweeps make")
         if load.array not in written:
             continue
         if load.array != source:

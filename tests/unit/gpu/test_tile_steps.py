@@ -34,6 +34,9 @@ DIGITS = """kernel d(n; M: f32[4, 24, n]) {
   for i in 0 .. 4 { for j in 0 .. 24 { for p in 0 .. n { M[i, j, p] += 1.0:f32 } } } }"""
 
 
+EMPTY = "kernel e(A: f32[9]) {{ A[8] = 5.0:f32 for i in 0 .. {} {{ for j in 0 .. {} {{ A[i + j + 2] = 1.0:f32 }} }} }}"
+
+
 def values_of(kernel: Kernel, size: int) -> dict[str, int | np.ndarray]:
     sizes = {name: max(0, size - d) for d, name in enumerate(kernel.sizes)}
     generator = np.random.default_rng(size)
@@ -60,6 +63,7 @@ STEPS: tuple[tuple[str, tuple[Step, ...]], ...] = (
     (GUARDED, (DropGuard("if _: _ #2"),)),
     (NEST, (SinkGuard("if _: _"),)),
     (DIGITS, (Coalesce("i", 2, "t"),)),
+    *((EMPTY.format(*x), (Coalesce("i", 2, "t"),)) for x in ((-1, -1), (-2, 3), (3, -2), (0, 4), (4, 0))),
 )
 
 

@@ -26,17 +26,18 @@ def reached_elements(scop: Scop, array: Array) -> Expr:
     if not array.shape:
         return index(1)
     reached: isl.Set | None = None
-    for access in (x for statement in scop.statements for x in statement.accesses if x.array == array.name):
-        if access.inexact:
-            return _whole_rows(scop, array)
+    accesses = [x for statement in scop.statements for x in statement.accesses if x.array == array.name]
+    for access in accesses:
         cells = access.relation.range().intersect_params(scop.context)
         reached = cells if reached is None else reached.union(cells)
     if reached is None or reached.is_empty():
         return index(0)
-    # The greatest subscripts, the first ones first, are those of the last element in memory.
-    last = reached.lexmax()
-    places = [piecewise_expr(last.dim_max(d), ()) for d in range(len(array.shape))]
-    count = _linear(array, places)
+    if any(x.inexact for x in accesses):
+        count = _whole_rows(scop, array)
+    else:
+        # The greatest subscripts, the first ones first, are those of the last element in memory.
+        last = reached.lexmax()
+        count = _linear(array, [piecewise_expr(last.dim_max(d), ()) for d in range(len(array.shape))])
     some = set_condition(isl.Set.from_params(reached.params().gist(scop.context)), ())
     return count if some == TRUE else Select(some, count, index(0))
 

@@ -244,7 +244,10 @@ class Coalesce:
             message = f"there are no {self.loops} loops from 0 to constants directly inside of each other"
             raise PlanishError(Diagnostic("E0604", message, help="split and reorder loops first"))
         check_fresh(program.kernel, self.name, free=band[0].var)
-        extents = [x for x in counts if x is not None]
+        # A loop to less than 0 has no iteration.
+        extents = [max(0, x) for x in counts if x is not None]
+        if 0 in extents:
+            return Change(replace(program.kernel, body=exchange(program.kernel.body, band[0].label, lambda _: ())))
         values: dict[str, Expr] = {}
         for place, loop in enumerate(band):
             number: Expr = Binary("floordiv", index(self.name), index(prod(extents[place + 1 :])))

@@ -12,7 +12,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from planish.core.diagnostic import Remark
@@ -39,10 +38,6 @@ def _match(cx: Context) -> tuple[Policy, ...]:
 
 
 def _apply(cx: Context, policy: Policy) -> Made:
-    return _make(cx, policy)
-
-
-def _make(cx: Context, policy: Policy) -> Iterator[Version | Remark]:
     prepared = cx.prepared
     schedule = compute_schedule(prepared.scop, prepared.dependences, prepared.dependences.order, policy)
     if schedule is None:
@@ -85,6 +80,9 @@ def _make(cx: Context, policy: Policy) -> Iterator[Version | Remark]:
 def _with_tiles(kernel: Kernel, made: list[TimeTiles]) -> Block:
     """The launches of tiles before the loops that they leave the rest to."""
     before = {index(x.begin): x.before for x in made}
+    rests = [x.lower for x in walk(kernel.body) if isinstance(x, For) and x.lower in before]
+    # Tiles without their loop would be lost, and with two made twice.
+    assert len(rests) == len(made) == len(set(rests)), "each loop is left as one that begins behind its tiles"
 
     def visit(stmt: Stmt) -> Stmt | tuple[Stmt, ...]:
         return (*before[stmt.lower], stmt) if isinstance(stmt, For) and stmt.lower in before else stmt
