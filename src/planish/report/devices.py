@@ -18,11 +18,13 @@ from planish.build.devices import DeviceNest
 from planish.core.diagnostic import Remark
 from planish.core.span import Source
 from planish.emit.device.dialect import DIALECTS
+from planish.frontend.c.translation_unit import CFunction
 from planish.gpu.coalescing import Coalescing, count_accesses
 from planish.ir.expr import Const
 from planish.ir.nest import Alloc, Array, Launch
 from planish.ir.text.printer import print_expr
 from planish.ir.traverse import walk
+from planish.report.account import is_about
 from planish.run.devices.nvcc import KernelUsage
 from planish.target.device import Device
 
@@ -88,6 +90,12 @@ def describe_nests(nests: Sequence[DeviceNest], source: Source, every: bool) -> 
             yield f"{nest.function}, {where}: stays on the host"
         shown = [x for x in nest.remarks if every or not nest.version or x.id in ("map-launch", "map-serial")]
         yield from _rendered(shown, source)
+
+
+def describe_unread(functions: Sequence[CFunction], remarks: Sequence[Remark], source: Source) -> Iterator[str]:
+    """What the front end says of functions in which it reads no nest, and of what belongs to no function."""
+    unread = [x for x in functions if not x.regions]
+    yield from _rendered([r for r in remarks if r.span is None or any(is_about(r, x) for x in unread)], source)
 
 
 def _rendered(remarks: Sequence[Remark], source: Source) -> Iterator[str]:

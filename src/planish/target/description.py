@@ -96,12 +96,13 @@ def _unknown(name: str, kind: Kind) -> Diagnostic:
     for other in ("vliw", "gpu"):
         if kind == "c" and name in described_names(other):
             return Diagnostic("E0701", f"'{name}' is {_SAID[other]}, for which there is no C", help=_HELP[kind])
-    near = difflib.get_close_matches(name, names, 1, 0.5)
+    gpus, others = (described_names("gpu"), described_names("vliw")) if kind == "c" else ((), ())
+    near = difflib.get_close_matches(name, (*names, *gpus, *others), 1, 0.5)
     guess = f"did you mean '{near[0]}'? " if near else ""
     known = {"c": "known targets", "vliw": "known VLIW machines", "gpu": "known GPUs"}[kind]
-    return Diagnostic(
-        "E0701", f"unknown target '{name}'", help=f"{guess}{known}: {', '.join(names)}; or the path of a .toml file"
-    )
+    listed = f"{', '.join(names)}; GPUs: {', '.join(gpus)}" if gpus else ", ".join(names)
+    help = f"{guess}{known}: {listed}; or the path of a .toml file"
+    return Diagnostic("E0701", f"unknown target '{name}'", help=help)
 
 
 def _target(root: TomlTable) -> Target:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.frontend.c.reader import read_c
 
@@ -32,3 +33,30 @@ def test_declarations_that_are_left_out_leave_others_where_they_are() -> None:
 def test_formats_of_fixed_widths_are_known() -> None:
     text = "#include <inttypes.h>\n#include <stdio.h>\nvoid g(int64_t x) { printf(\"%\" PRId64 \"\\n\", x); }\n"
     assert len(read_c(Source("f.c", text + NEST)).function("f").regions) == 1
+
+
+OLD = "void g{}(n, a) int n; int *a; {{ for (int i = 0; i < n; i++) a[i] += i; }}\n"
+IMPLICIT = "int h(a, n) register int *a; register n; { int s = 0; for (int i = 0; i < n; i++) s += a[i]; return s; }\n"
+
+
+@pytest.mark.parametrize("count", [1, 4, 15])
+def test_a_parameter_without_a_type_costs_its_definition_alone(count: int) -> None:
+    old = [OLD.format(n) for n in range(count)]
+    file = read_c(Source("f.c", "".join((*old[: count // 2], IMPLICIT, *old[count // 2 :], NEST))))
+    assert [len(x.regions) for x in file.functions] == [1] * (count + 1)
+    told = [x for x in file.remarks if x.id == "scop-syntax"]
+    assert [x.span.line for x in told if x.span] == [count // 2 + 1]
+    assert not [x for x in file.remarks if x.id == "c-type"], "its names are no types"
+
+
+def test_a_fault_is_told_where_the_parser_found_it() -> None:
+    many = "".join(IMPLICIT.replace("h(", f"h{n}(") for n in range(40))
+    with pytest.raises(PlanishError) as failure:
+        read_c(Source("f.c", f"int z;\n{OLD.format(1)}{many}\nint last;\n"))
+    assert (failure.value.diagnostic.code, failure.value.diagnostic.span.line) == ("E0201", 3)
+
+
+def test_promoted_parameters_are_told_as_such() -> None:
+    text = "void f(n, a) short n; int *a; { for (int i = 0; i < n; i++) a[i] = i; }\n"
+    assert "promoted" in read_c(Source("f.c", text)).function("f").uncallable
+    assert not read_c(Source("f.c", text.replace("short", "int"))).function("f").uncallable

@@ -21,7 +21,7 @@ from planish.emit.device.dialect import DIALECTS
 from planish.emit.device.host_text import header_text
 from planish.ir.types import Floats
 from planish.options import Options
-from planish.report.devices import describe_checks, describe_nests, devices_table, report_kernels
+from planish.report.devices import describe_checks, describe_nests, describe_unread, devices_table, report_kernels
 from planish.report.tables import make_console
 from planish.target.device import Device, load_device
 from planish.version import VERSION
@@ -81,6 +81,9 @@ def _report(source: Source, built: DeviceBuild, device: Device, files: Sequence[
         console.print()
     for line in describe_nests(built.nests, source, every=False):
         console.print(line, markup=False, soft_wrap=True)
+    functions = [x.function for x in built.file.functions]
+    for line in describe_unread(functions, built.file.remarks, source):
+        console.print(line, markup=False, soft_wrap=True)
     for remark in built.remarks:
         console.print(remark.render(source), markup=False, soft_wrap=True)
     for name in built.wrong:
@@ -93,4 +96,5 @@ def _report(source: Source, built: DeviceBuild, device: Device, files: Sequence[
 def explain_on_device(source: Source, options: Options, target: str) -> str:
     """How each nest is mapped, by which steps, and what was refused on the way; nothing is run."""
     plan = plan_devices(source, options, load_device(target))
-    return "\n".join((*describe_nests(plan.nests, source, every=True), ""))
+    unread = describe_unread(plan.functions, plan.file.remarks, source)
+    return "\n".join((*describe_nests(plan.nests, source, every=True), *unread, ""))

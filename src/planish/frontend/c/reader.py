@@ -230,7 +230,7 @@ def _uncallable(node: c_ast.FuncDef, bound: BoundNames) -> str:
     """Why a function cannot be called from outside, or ""."""
     arguments = node.decl.type.args.params if node.decl.type.args is not None else []
     if is_promoted(node, bound.typedefs):
-        return "its parameters are declared behind the parentheses, as in C before 1989"
+        return "its `short`, `char` or `float` parameters are promoted, as in C before 1989"
     named = (x for x in arguments if isinstance(x, c_ast.Typename))
     if any(not isinstance(x.type.type, c_ast.IdentifierType) or x.type.type.names != ["void"] for x in named):
         return "a parameter has no name"

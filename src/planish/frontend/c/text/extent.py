@@ -70,14 +70,14 @@ def find_body(kept: Sequence[Lexeme], name: str, line: int) -> int:
             after = balanced(kept, after) if kept[after].text == "(" else after + 1
         if after < len(kept) and kept[after].text == "{":
             return after
-        if (after := _behind_declarations(kept, behind)) > behind:
+        if (after := behind_declarations(kept, behind)) > behind:
             return after
     raise UnreadableText(f"the body of {name} is not in the text as written")
 
 
-def _behind_declarations(kept: Sequence[Lexeme], at: int) -> int:
-    """The position of the brace behind declarations of parameters, as C before 1989 has them; `at` where it is not such
-    a function."""
+def behind_declarations(kept: Sequence[Lexeme], at: int) -> int:
+    """The position of the brace behind declarations of parameters, as C before 1989 has them, which begin at `at`; `at`
+    where it is not such a function. Raises UnreadableText where a bracket is not closed."""
     after = at
     while after < len(kept) and (kept[after].text.isidentifier() or kept[after].text in ("*", "(", "[", ",", ";")):
         after = balanced(kept, after) if kept[after].text in ("(", "[") else after + 1

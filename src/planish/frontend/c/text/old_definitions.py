@@ -19,7 +19,8 @@ from planish.ir.types import F32
 
 
 def declare_parameters(tree: c_ast.FileAST) -> None:
-    """Put the declarations of parameters where a prototype has them. One that is not declared is an int."""
+    """Put the declarations of parameters where a prototype has them. One that is not declared is an int.
+    `param_decls` stays, as the mark of such definitions."""
     for node in tree.ext:
         if isinstance(node, c_ast.FuncDef) and node.decl.type.args is not None:
             later = {x.name: x for x in node.param_decls or []}

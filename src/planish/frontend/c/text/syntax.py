@@ -20,6 +20,7 @@ from pycparser.c_parser import CParser, ParseError
 from planish.core.diagnostic import Diagnostic, PlanishError, Remark
 from planish.core.recursion_limit import MOST_NESTED, deep
 from planish.core.span import Source, Span
+from planish.frontend.c.text.extent import UnreadableText, behind_declarations
 from planish.frontend.c.text.lexer import CToken, tokenize
 from planish.frontend.c.types.declarations import OWN_TYPES
 
@@ -52,10 +53,12 @@ _WORDS = frozenset(
 
 @dataclass(slots=True)
 class _Guesses:
-    """Names that are taken for types, and how many characters may still be parsed to find more."""
+    """Names that are taken for types, and how many characters may still be parsed to find more; `placed`: only those
+    after which the parser comes further, not those after which it does not say where it stopped."""
 
     types: list[str]
     left: int = _MOST_PARSED
+    placed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +110,10 @@ def parse_c(text: str, source: Source, flags: Sequence[str] = ()) -> Tree:
         failed = []
     rest, dropped = _parse_without_declarations(_blank(text, failed), source, guesses)
     if isinstance(rest, _Failure) or not any(isinstance(x, c_ast.FuncDef) for x in rest.ext):
+        if outcome.physical == 0:
+            # A guess at a type may lead to a fault without a place: what the parser says without it has one.
+            told = [_parse_once(text, source, x) for x in (unknown, [])]
+            outcome = next((x for x in told if isinstance(x, _Failure) and x.physical), outcome)
         if outcome.physical == 0 and bodies:
             file, line = line_map(text)[bodies[0][2] - 1]
             outcome = replace(outcome, span=Span(file, line, 1, line, 2))
@@ -156,7 +163,21 @@ def _tell_left_out(what: str, part: _Part, lines: list[tuple[str, int]]) -> Rema
 def _parse_without_declarations(
     text: str, source: Source, guesses: _Guesses
 ) -> tuple[c_ast.FileAST | _Failure, list[_Part]]:
-    """The tree without those declarations and functions that the parser does not take, and these."""
+    """The tree without those declarations and functions that the parser does not take, and these: as few as can be."""
+    outcome, dropped = _drop_declarations(text, source, guesses)
+    if not dropped or guesses.left < 0:
+        return outcome, dropped
+    # A name that was wrongly taken for a type costs all functions that have a variable of this name.
+    other = _Guesses([], guesses.left, placed=True)
+    again, fewer = _drop_declarations(text, source, other)
+    guesses.left = other.left
+    if isinstance(again, _Failure) or (isinstance(outcome, c_ast.FileAST) and len(fewer) >= len(dropped)):
+        return outcome, dropped
+    guesses.types[:] = other.types
+    return again, fewer
+
+
+def _drop_declarations(text: str, source: Source, guesses: _Guesses) -> tuple[c_ast.FileAST | _Failure, list[_Part]]:
     parts = _declarations(text)
     dropped: list[_Part] = []
     outcome = _parse_guessing_types(text, source, guesses)
@@ -167,6 +188,12 @@ def _parse_without_declarations(
         parts.remove(part)
         dropped.append(part)
         outcome = _parse_guessing_types(_blank(text, dropped), source, guesses)
+    if dropped and guesses.types and isinstance(outcome, c_ast.FileAST):
+        # What was taken for a type on the way to what is left out now may be none.
+        plain = _parse_once(_blank(text, dropped), source, [])
+        if isinstance(plain, c_ast.FileAST):
+            guesses.types.clear()
+            return plain, dropped
     return outcome, dropped
 
 
@@ -191,19 +218,31 @@ def _declarations(text: str) -> list[_Part]:
     """Start, end and physical line of each declaration and function at file scope."""
     out: list[_Part] = []
     first: CToken | None = None
-    depth, body, previous = 0, False, ""
-    for token in tokenize(text).tokens:
+    depth, body, previous, opened = 0, False, "", 0
+    tokens = tokenize(text).tokens
+    for n, token in enumerate(tokens):
+        if depth == 0 and previous == ")" and n > opened and (brace := _body_behind(tokens, n)) > n:
+            # The declarations of parameters in front of it are a part of the function.
+            body, opened = True, brace
         first = first or token
         if token.text in ("(", "[", "{"):
             body = body or (depth == 0 and token.text == "{" and (previous == ")" or first is token))
             depth += 1
         elif token.text in (")", "]", "}"):
             depth -= 1
-        if depth == 0 and (token.text == ";" or (body and token.text == "}")):
+        if depth == 0 and n >= opened and (token.text == ";" or (body and token.text == "}")):
             out.append((first.start, token.end, first.line))
             first, body = None, False
         previous = token.text
     return out
+
+
+def _body_behind(tokens: Sequence[CToken], at: int) -> int:
+    """The position of the brace of a definition as before 1989, whose parameters are declared at `at`; else `at`."""
+    try:
+        return behind_declarations(tokens, at)
+    except UnreadableText:
+        return at
 
 
 def _parse_guessing_types(text: str, source: Source, guesses: _Guesses) -> c_ast.FileAST | _Failure:
@@ -225,7 +264,7 @@ def _parse_guessing_types(text: str, source: Source, guesses: _Guesses) -> c_ast
             unknown.extend(found)
             tried = []
             continue
-        if tried and outcome.position > reached:
+        if tried and outcome.position > reached and (outcome.physical or not guesses.placed):
             unknown.append(tried[-1])
             tried = []
         if not tried:
