@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from planish.build.device_checks import build_for_device
+from planish.build.devices import plan_devices
 from planish.core.span import Source
 from planish.options import Options
 from planish.run.devices.emulator import HEADERS, find_emulating_compiler
@@ -200,3 +201,17 @@ def test_failures_leave_arrays_and_later_launches_alone(target: str, failing: di
     assert all(x.stdout == "1 1 0" for x in said[1 : calls - 1]), said
     for x in said[calls - 1 : calls + 1]:
         assert x.code == -6 and "could not be copied back" in x.stderr, x
+
+
+@pytest.mark.parametrize(("factor", "guard"), [(1000003, ""), (3, "planish_fits(9 * n)"), (1, "planish_fits(n)")])
+def test_bounds_that_32_bits_do_not_hold_stay_on_the_host(factor: int, guard: str) -> None:
+    text = """void f(int n, int m, const long *restrict x, long *restrict y) {
+      for (int i = 0; i < n; i++)
+        for (int j = 0; j < m; j++)
+          if (i * @L > m) y[i * m + j] = x[i * m + j];
+    }"""
+    source = Source("f.c", text.replace("@", str(factor)))
+    plan = plan_devices(source, Options(), load_device("cuda-sm90"))
+    texts = [x.text.launch for x in plan.nests if x.text is not None]
+    assert len(texts) == bool(guard) and all(guard in x for x in texts), plan.nests
+    assert guard or any("32 bits" in y.message for x in plan.nests for y in x.remarks)

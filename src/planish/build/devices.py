@@ -24,6 +24,7 @@ from planish.emit.device.host_text import Copies, DeviceText, emit_launches
 from planish.emit.dropin.patched_file import emit_guard
 from planish.emit.dropin.replacement import NoExtentError, name_of
 from planish.frontend.c.translation_unit import CFile, CFunction, Region
+from planish.gpu.index_width import index_factor
 from planish.gpu.spmd import UnmappedError, make_launches
 from planish.ir.expr import Binary, index
 from planish.ir.nest import Kernel
@@ -130,8 +131,13 @@ def _strategies(cx: Context, device: Device, region: Region) -> tuple[list[Strat
 def _emit(region: Region, prepared: Prepared, kernel: Kernel, device: Device) -> DeviceText:
     arrays = [(x, reached_elements(prepared.scop, x)) for x in kernel.arrays]
     bytes = {x.name: emit_guard(Binary("mul", index(x.type.size), count)) for x, count in arrays}
-    name = name_of(region)
-    return emit_launches(kernel, name, bytes, DIALECTS[device.dialect], copies_of(prepared.scop), name)
+    name, factor = name_of(region), index_factor(prepared.scop.kernel)
+    if factor is None:
+        raise UnmappedError("its bounds are beyond indices of 32 bits")
+    # A bound may multiply what another has multiplied.
+    return emit_launches(
+        kernel, name, bytes, DIALECTS[device.dialect], copies_of(prepared.scop), name, factor**2
+    )  # fmt: skip
 
 
 def copies_of(scop: Scop) -> Copies:

@@ -53,10 +53,10 @@ class Copies:
 
 def emit_launches(
     kernel: Kernel, name: str, bytes: Mapping[str, str], dialect: DeviceDialect, copies: Copies | None = None,
-    entry: str = "",
+    entry: str = "", factor: int = 1,
 ) -> DeviceText:  # fmt: skip
     """The functions NAME_launch and ENTRY (or NAME_copied) of a kernel whose nests are launches; `bytes` are C
-    expressions of how much of each array is reached."""
+    expressions of how much of each array is reached; 32 bits have to hold sizes `factor` times over."""
     host = _Host(kernel, name, dialect)
     host.block(kernel.body, "  ")
     spelt, stored = host.spelt, stored_arrays(kernel.body)
@@ -67,7 +67,8 @@ def emit_launches(
     on_device = [f"{dialect.handle} {spelt[x.name]}" for x in kernel.arrays] if dialect.handle else arrays
     extra = [dialect.buffer("workspace")] if host.locals else []
     head = f"int {name}_launch({', '.join([*parameters, *on_device, *extra, f'{dialect.stream} {dialect.order}'])})"
-    guards = [f"planish_fits({spelt[x]})" for x in kernel.sizes]
+    times = f"{factor} * " if factor > 1 else ""
+    guards = [f"planish_fits({times}{spelt[x]})" for x in kernel.sizes]
     guards += [f"planish_spans({bytes[x.name]}, {x.type.size})" for x in kernel.arrays]
     sized = f"size_t {name}_workspace({', '.join(parameters) or 'void'})"
     lines = [head, "{"]
