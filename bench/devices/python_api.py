@@ -27,41 +27,9 @@ import numpy as np
 import torch
 
 import planish
+from bench.devices.python_texts import AXPY, AXPY_APART, CONV, DOT, HEAT_APART
 from planish.core.cache import Cache
 
-CONV = """void conv(int h, int w, int ld, const float *in, const float k[3][3], float *restrict out)
-{
-  for (int y = 0; y < h - 2; y++)
-    for (int x = 0; x < w - 2; x++) {
-      float sum = 0;
-      for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++)
-          sum += in[(y + i) * ld + x + j] * k[i][j];
-      out[y * (w - 2) + x] = sum;
-    }
-}
-"""
-AXPY = "void axpy(int n, float a, const float *x, float *restrict y) { for (int i = 0; i < n; i++) y[i] += a * x[i]; }"
-HEAT = """void heat(int steps, int n, float a[restrict n][n], float b[restrict n][n])
-{
-  for (int t = 0; t < steps; t++) {
-    for (int i = 1; i < n - 1; i++)
-      for (int j = 1; j < n - 1; j++)
-        b[i][j] = 0.25f * (a[i - 1][j] + a[i + 1][j] + a[i][j - 1] + a[i][j + 1]);
-    for (int i = 1; i < n - 1; i++)
-      for (int j = 1; j < n - 1; j++)
-        a[i][j] = b[i][j];
-  }
-}
-"""
-DOT = """double dot(int n, const double *x, const double *y)
-{
-  double sum = 0;
-  for (int i = 0; i < n; i++)
-    sum += x[i] * y[i];
-  return sum;
-}
-"""
 ROUNDS, CALLS = 30, 50
 
 Made = dict[str, Any]
@@ -166,7 +134,7 @@ def weights_gradient(ctx: Any, gradient: Any) -> Any:
 def axpy(cache: Cache) -> Made:
     """A sum that is written in place, with a number; arrays that overlap, where the original has to run."""
     made: Made = {}
-    function = compiled(AXPY.replace("restrict ", ""), cache, made)
+    function = compiled(AXPY, cache, made)
     x, y = torch.rand(100_003, device="cuda"), torch.rand(100_003, device="cuda")
     want = y.double() + 2.5 * x.double()
     function(2.5, x, y)
@@ -197,7 +165,7 @@ def axpy(cache: Cache) -> Made:
 def heat(cache: Cache) -> Made:
     """Launches in a loop of the host, over arrays with declared extents."""
     made: Made = {}
-    function = compiled(HEAT, cache, made)
+    function = compiled(HEAT_APART, cache, made)
     a = torch.rand(515, 515, device="cuda")
     b, want = a.clone(), a.double()
     for _ in range(10):
@@ -228,7 +196,7 @@ def dot(cache: Cache) -> Made:
 def refusals(cache: Cache) -> Made:
     """What does not fit is refused, in words of the library."""
     made: Made = {}
-    function = planish.compile(AXPY, target="cuda", cache=cache)
+    function = planish.compile(AXPY_APART, target="cuda", cache=cache)
     x, y = torch.rand(10, device="cuda"), torch.rand(10, device="cuda")
     for name, call in {
         "type": lambda: function(1.0, x.double(), y), "length": lambda: function(11, 1.0, x, y),

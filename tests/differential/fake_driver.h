@@ -21,6 +21,7 @@ static FakeKernel fake_kernels[] = {FAKE_KERNELS(FAKE_ENTRY){nullptr, nullptr}};
 extern "C" {
 int fake_fails, fake_lost, fake_launches, fake_copies, fake_held, fake_pools = 1, fake_devices = 1;
 void *fake_current, *fake_stream;
+uint64_t fake_kept;
 
 int cuInit(unsigned) { return 0; }
 int cuDeviceGetCount(int *out) { return *out = fake_devices, 0; }
@@ -42,7 +43,7 @@ int cuModuleGetFunction(void **out, void *, const char *name)
   return 500;
 }
 int cuMemPoolCreate(void **out, const void *) { return *out = (void *)4096, 0; }
-int cuMemPoolSetAttribute(void *, int, void *) { return 0; }
+int cuMemPoolSetAttribute(void *, int what, void *to) { return what == 4 ? fake_kept = *(uint64_t *)to, 0 : 1; }
 int cuMemAlloc_v2(uint64_t *out, size_t bytes)
 {
   void *made;

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import planish
+from bench.devices.python_texts import AXPY, CONV, DOT, HEAT
 from planish import device_library
 from planish.build import device_checks
 from planish.build.device_checks import build_for_device
@@ -22,48 +23,16 @@ from planish.device_library import DeviceLibrary
 from planish.emit.device.dialect import DIALECTS
 from planish.emit.device.resident import kernels_text
 from planish.options import Options
+from planish.run.calls import binding, device_function, torch_operator
 from planish.run.calls.arguments import CallInterface, interface_of_c
 from planish.run.calls.device_function import DeviceFunction, PlanishDeviceWarning
-from planish.run.devices.driver import Driver
+from planish.run.devices.driver import KEPT_BYTES, Driver
 from planish.run.devices.emulator import HEADERS, find_emulating_compiler
 from planish.run.processes.process import Limits, run_process
 from planish.target.device import load_device
 
 pytestmark = pytest.mark.skipif(find_emulating_compiler() is None, reason="no compiler of C++ is here")
 
-CONV = """void conv(int h, int w, int ld, const float *in, const float k[3][3], float *restrict out)
-{
-  for (int y = 0; y < h - 2; y++)
-    for (int x = 0; x < w - 2; x++) {
-      float sum = 0;
-      for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++)
-          sum += in[(y + i) * ld + x + j] * k[i][j];
-      out[y * (w - 2) + x] = sum;
-    }
-}
-"""
-AXPY = "void axpy(int n, float a, const float *x, float *y) { for (int i = 0; i < n; i++) y[i] += a * x[i]; }"
-DOT = """double dot(int n, const double *x, const double *y)
-{
-  double sum = 0;
-  for (int i = 0; i < n; i++)
-    sum += x[i] * y[i];
-  return sum;
-}
-"""
-HEAT = """void heat(int steps, int n, float a[n][n], float b[n][n])
-{
-  for (int t = 0; t < steps; t++) {
-    for (int i = 1; i < n - 1; i++)
-      for (int j = 1; j < n - 1; j++)
-        b[i][j] = 0.25f * (a[i - 1][j] + a[i + 1][j] + a[i][j - 1] + a[i][j + 1]);
-    for (int i = 1; i < n - 1; i++)
-      for (int j = 1; j < n - 1; j++)
-        a[i][j] = b[i][j];
-  }
-}
-"""
 SHOWN = """void shown(int n, float *x) {
   for (int i = 0; i < n; i++) x[i] = 2 * x[i];
   while (x[n - 1] > 5) x[n - 1] -= 5;
@@ -211,6 +180,49 @@ def test_one_array_of_the_host_beside_others(fake: Callable[[str], Fake]) -> Non
     conv.call(9, 9, 9, OnDevice(image), k, OnDevice(out))
     np.testing.assert_array_equal(out, convolved(image, k, 9))
     assert (conv.counted("launches"), conv.counted("copies"), conv.counted("held")) == (1, 1, 0)
+
+
+def test_the_pool_keeps_a_bounded_amount(fake: Callable[[str], Fake]) -> None:
+    dot = fake(DOT)
+    dot.call(OnDevice(np.ones(3)), OnDevice(np.ones(3)))
+    assert ctypes.c_uint64.in_dll(dot.library, "fake_kept").value == KEPT_BYTES <= 1 << 30
+
+
+def test_later_calls_are_checked_once(fake: Callable[[str], Fake], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls of the same shapes: sizes are inferred once, arguments and bounds are made once for each call."""
+    counted = {"_complete": 0, "bounds_of": 0, "LaunchCall": 0}
+    for module, name in ((binding, "_complete"), (device_function, "bounds_of"), (device_function, "LaunchCall")):
+        monkeypatch.setattr(module, name, counting(getattr(module, name), name, counted))
+    axpy, emulated = fake(AXPY), planish.compile(AXPY, target="cuda-sm90", emulate=True)
+    x, y = np.ones(4, np.float32), np.ones(4, np.float32)
+    for _ in range(3):
+        axpy.call(2.0, OnDevice(x), OnDevice(y))
+    assert counted == {"_complete": 1, "bounds_of": 6, "LaunchCall": 3} and y.tolist() == [7] * 4
+    for _ in range(3):
+        emulated(2.0, x, y)
+    assert counted["_complete"] == 2 and y.tolist() == [13] * 4
+
+
+def test_an_operator_describes_itself_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is not here")
+    counted = {"without": 0, "_complete": 0}
+    for module, name in ((torch_operator, "without"), (binding, "_complete")):
+        monkeypatch.setattr(module, name, counting(getattr(module, name), name, counted))
+    conv = planish.compile(CONV, target="cuda-sm90", emulate=True)
+    operator = conv.as_torch_op("planish_test::conv")
+    image, k = torch.rand(9, 9), torch.rand(3, 3)
+    for _ in range(3):
+        np.testing.assert_array_equal(operator(image, k), convolved(image.numpy(), k.numpy(), 9))
+    # Sizes follow once for the operator and once for the function.
+    assert counted == {"without": 1, "_complete": 2}
+
+
+def counting(function: Callable[..., Any], name: str, counted: dict[str, int]) -> Callable[..., Any]:
+    def call(*given: Any, **named: Any) -> Any:
+        counted[name] += 1
+        return function(*given, **named)
+
+    return call
 
 
 def test_a_value_comes_back(fake: Callable[[str], Fake]) -> None:

@@ -4,6 +4,7 @@ They have the names and parameters of the functions that a drop-in calls, and ar
 asks the driver of the device.
 
 >>> from planish.emit.device.dialect import CUDA
+>>> from planish.emit.device.host_text import emit_launches
 >>> from planish.ir.text.parser import parse_kernel
 >>> text = "launch (b: (n + 63) // 64) of (t: 64) { let i = 64 * b + t if i < n { A[i] = 0.0:f32 } }"
 >>> kernel = parse_kernel(f"kernel k(n; A: f32[n]) {{ {text} }}")
@@ -25,12 +26,10 @@ from dataclasses import replace
 from planish.emit.c.c_names import spell_names
 from planish.emit.c.expression import c_type
 from planish.emit.device.dialect import DeviceDialect
-from planish.emit.device.host_text import Copies, DeviceText, emit_launches, file_text
+from planish.emit.device.host_text import Copies, DeviceText, file_text
 from planish.emit.device.kernel_text import TAKEN
 from planish.ir.nest import Kernel
 from planish.ir.traverse import stored_arrays, used_names
-
-__all__ = ["emit_launches", "emit_resident", "kernels_text", "launches_text"]
 
 
 def emit_resident(kernel: Kernel, name: str, bytes: Mapping[str, str], copies: Copies, text: DeviceText) -> str:

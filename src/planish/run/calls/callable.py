@@ -10,6 +10,7 @@ import ctypes
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,14 @@ from planish.run.calls.loaded_library import kept_environment
 from planish.run.sizes.random_arguments import from_memory, memory_dtype, to_memory
 
 _RESULT_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PackedArguments:
+    """The addresses of a call's arguments, and what lies there."""
+
+    vector: ctypes.Array[ctypes.c_void_p]
+    held: tuple[Any, ...]
 
 
 class NativeFunction:
@@ -49,14 +58,22 @@ class NativeFunction:
 
     def call_bound(self, values: Mapping[str, Any]) -> Any:
         """The function's value with arguments that `bind` has checked."""
+        return self.call_packed(self.pack(values))
+
+    def pack(self, values: Mapping[str, Any]) -> PackedArguments:
+        """Arguments that `bind` has checked, as the entry of a library of this interface takes them."""
         signature = self.interface.signature
         held = [
             values[p.name] if p.kind == "array" else to_memory(np.array([values[p.name]]), p.type)
             for p in signature.parameters
         ]
-        vector = (ctypes.c_void_p * max(1, len(held)))(*(x.ctypes.data for x in held))
+        return PackedArguments((ctypes.c_void_p * max(1, len(held)))(*(x.ctypes.data for x in held)), tuple(held))
+
+    def call_packed(self, arguments: PackedArguments) -> Any:
+        """The function's value with arguments that `pack` made; they can be passed again."""
+        signature = self.interface.signature
         result = np.zeros(_RESULT_BYTES, np.uint8)
-        self._run(vector, ctypes.c_void_p(result.ctypes.data))
+        self._run(arguments.vector, ctypes.c_void_p(result.ctypes.data))
         return None if signature.result is None else _value(result, signature.result)
 
     def _run(self, vector: Any, result: ctypes.c_void_p) -> None:

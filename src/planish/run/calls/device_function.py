@@ -20,9 +20,11 @@ import numpy as np
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.run.calls.arguments import CallInterface
 from planish.run.calls.binding import Seen, assign, bind_named
-from planish.run.calls.callable import NativeFunction
+from planish.run.calls.callable import NativeFunction, PackedArguments
 from planish.run.devices.arrays import SeenArray, UnseenArrayError, in_words_of, see, stream_of, tell_written
 from planish.run.devices.driver import DeviceContext, Driver, LaunchCall
+
+_DECLINED = "these sizes or arrays cannot be launched (more than 32 bits of elements, arrays that overlap)"
 
 
 class PlanishDeviceWarning(RuntimeWarning):
@@ -46,10 +48,11 @@ class EmulatedFunction:
     """A function whose kernels run on this processor, in an emulator; it takes arrays of NumPy and tensors of PyTorch
     that are on the host."""
 
-    __slots__ = ("_native", "interface")
+    __slots__ = ("_native", "_seen", "interface")
 
     def __init__(self, library: bytes, interface: CallInterface) -> None:
         self._native, self.interface = NativeFunction(library, interface), interface
+        self._seen: Seen = {}
 
     def __call__(self, given: Sequence[object], named: Mapping[str, object]) -> Any:
         """As `DeviceFunction`; `stream` is taken, and changes nothing."""
@@ -59,7 +62,7 @@ class EmulatedFunction:
             if x.on_device:
                 where = f"{self.interface.signature.function}: `{name}`"
                 raise TypeError(f"{where} is on a GPU, but with emulate=True kernels run on the processor")
-        result = self._native.call_bound(_bound(self.interface, raw, views, {}))
+        result = self._native.call_bound(_bound(self.interface, raw, views, self._seen))
         _tell(self.interface, raw)
         return result
 
@@ -105,11 +108,12 @@ class DeviceFunction:
         with self._driver.within(context):
             if self._resident is None:
                 result = self._through_host(values, views, context, order, self.code.why)
-            elif not self._enter(self._resident, values, context, order, on_device, asking=True)[1].declined:
-                result = self._run(self._resident, values, context, order, on_device)
             else:
-                why = "these sizes or arrays cannot be launched (more than 32 bits of elements, arrays that overlap)"
-                result = self._through_host(values, views, context, order, why)
+                call, packed = self._launch_call(context, order, on_device), self._resident.pack(values)
+                if self._accepts(self._resident, packed, call):
+                    result = self._run(self._resident, packed, call)
+                else:
+                    result = self._through_host(values, views, context, order, _DECLINED)
         _tell(self.interface, raw)
         return result
 
@@ -132,11 +136,24 @@ class DeviceFunction:
             self._kernels[ordinal] = self._driver.load(context, self.code.kernels, self.code.names)
         return context
 
-    def _run(
-        self, library: NativeFunction, values: Mapping[str, Any], context: DeviceContext, order: int,
-        arrays: Iterable[SeenArray],
-    ) -> Any:  # fmt: skip
-        result, call = self._enter(library, values, context, order, arrays)
+    def _launch_call(self, context: DeviceContext, order: int, arrays: Iterable[SeenArray]) -> LaunchCall:
+        """What launches of one call need to know."""
+        places = [y for x in arrays for y in bounds_of(x.view)]
+        ranges = (ctypes.c_uint64 * max(1, len(places)))(*places)
+        return LaunchCall(
+            ctypes.pointer(context.calls), context.pool, order, self._kernels[context.ordinal], ranges,
+            len(places) // 2, 0, 0, 0, 0,
+        )  # fmt: skip
+
+    def _accepts(self, library: NativeFunction, arguments: PackedArguments, call: LaunchCall) -> bool:
+        """Whether every nest can be launched; nothing is touched."""
+        call.asking = 1
+        self._enter(library, arguments, call)
+        declined, call.asking, call.declined, call.error, call.changed = call.declined, 0, 0, 0, 0
+        return not declined
+
+    def _run(self, library: NativeFunction, arguments: PackedArguments, call: LaunchCall) -> Any:
+        result = self._enter(library, arguments, call)
         if call.error or call.declined:
             said = self._driver.error_name(call.error) if call.error else "a nest declined what it had accepted"
             raise self._changed(f"the kernels did not run: {said}")
@@ -146,24 +163,16 @@ class DeviceFunction:
         function = self.interface.signature.function
         return PlanishError(Diagnostic("E0853", f"{function}: {said}; arrays may have changed in part"))
 
-    def _enter(
-        self, library: NativeFunction, values: Mapping[str, Any], context: DeviceContext, order: int,
-        arrays: Iterable[SeenArray], asking: bool = False,
-    ) -> tuple[Any, LaunchCall]:  # fmt: skip
-        """The call itself, and what came of it."""
-        places = [y for x in arrays if x.on_device for y in bounds_of(x.view)]
-        ranges = (ctypes.c_uint64 * max(1, len(places)))(*places)
-        call = LaunchCall(
-            ctypes.pointer(context.calls), context.pool, order, self._kernels[context.ordinal], ranges,
-            len(places) // 2, asking, 0, 0,
-        )  # fmt: skip
+    def _enter(self, library: NativeFunction, arguments: PackedArguments, call: LaunchCall) -> Any:
+        """The function's value; `call` tells what came of the launches."""
         library.library.planish_begin(ctypes.byref(call))
-        return library.call_bound(values), call
+        return library.call_packed(arguments)
 
     def _on_host(self, values: Mapping[str, Any], context: DeviceContext, order: int) -> Any:
         """With arrays of the host: nests that decline, or fail before they changed anything, run on the processor.
         PlanishError E0853 where they fail when something may have changed."""
-        result, call = self._enter(self._host, values, context, order, ())
+        call = self._launch_call(context, order, ())
+        result = self._enter(self._host, self._host.pack(values), call)
         if call.changed:
             raise self._changed(f"results were not copied back: {self._driver.error_name(call.error)}")
         if call.error:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import keyword
 import sys
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
@@ -21,7 +21,7 @@ from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.index.evaluate import evaluate
 from planish.ir.types import Type
 from planish.run.calls.arguments import Argument, CallInterface, without
-from planish.run.calls.binding import Sizes, array_dtype, bind_named, span_of
+from planish.run.calls.binding import Seen, Sizes, array_dtype, bind_named, span_of
 from planish.run.devices.arrays import describe_tensor, see
 
 ShapeOf = Callable[[Sizes], Sequence[int]]
@@ -44,7 +44,7 @@ def make_operator(
     torch: Any = sys.modules.get("torch")
     if torch is None:
         raise PlanishError(Diagnostic("E0854", f"`{name}` is to be an operator of PyTorch, which is not imported"))
-    operator = _Operator(torch, function, interface, frozenset(fresh), dict(shapes or {}))
+    operator = _describe(torch, function, interface, frozenset(fresh), dict(shapes or {}))
     if not operator.results and interface.signature.result is None:
         raise ValueError(f"{name}: `{interface.signature.function}` writes nothing and returns nothing")
     made = torch.library.custom_op(name, operator.run, mutates_args=(), schema=operator.schema())
@@ -54,31 +54,34 @@ def make_operator(
     return made
 
 
+def _describe(
+    torch: Any, function: Callable[..., Any], interface: CallInterface, fresh: frozenset[str],
+    shapes: Mapping[str, ShapeOf],
+) -> _Operator:  # fmt: skip
+    """The operator with what each of its calls needs."""
+    asked = without(interface, fresh)
+    results = tuple(x for x in interface.arguments if x.kind == "array" and x.written)
+    own = [x for x in asked.arguments if not x.hidden]
+    late = {x.name for x in own if x.name in asked.inferable or x.default is not None}
+    parameters = (*(x for x in own if x.name not in late), *(x for x in own if x.name in late))
+    shown = frozenset(x.name for x in interface.arguments if not x.hidden)
+    return _Operator(torch, function, interface, shapes, asked, results, parameters, shown)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Operator:
+    """`asked` is the interface of the operator's own arguments, `parameters` are these in its order, `results` the
+    arrays that it returns, `shown` names the function's parameters, `seen` the calls that were found good."""
+
     torch: Any
     function: Callable[..., Any]
     interface: CallInterface
-    fresh: frozenset[str]
     shapes: Mapping[str, ShapeOf]
-
-    @property
-    def asked(self) -> CallInterface:
-        """The interface of the operator's own arguments."""
-        return without(self.interface, self.fresh)
-
-    @property
-    def results(self) -> tuple[Argument, ...]:
-        """The arrays that it returns."""
-        return tuple(x for x in self.interface.arguments if x.kind == "array" and x.written)
-
-    @property
-    def parameters(self) -> tuple[Argument, ...]:
-        """Those of the operator, in its order."""
-        asked = self.asked
-        shown = [x for x in asked.arguments if not x.hidden]
-        late = {x.name for x in shown if x.name in asked.inferable or x.default is not None}
-        return (*(x for x in shown if x.name not in late), *(x for x in shown if x.name in late))
+    asked: CallInterface
+    results: tuple[Argument, ...]
+    parameters: tuple[Argument, ...]
+    shown: frozenset[str]
+    seen: Seen = field(default_factory=dict)
 
     def schema(self) -> str:
         """Its signature, as PyTorch reads it."""
@@ -106,11 +109,10 @@ class _Operator:
         for name, x in raw.items():
             seen = see(x)
             views[name] = x if seen is None else seen.view
-        sizes = _whole(bind_named(self.asked, views))
+        sizes = _whole(bind_named(self.asked, views, self.seen))
         device = next((x.device for x in raw.values() if isinstance(x, self.torch.Tensor)), "cpu")
         made = {x.name: self.start(x, raw.get(x.name), sizes, device) for x in self.results}
-        shown = {x.name for x in self.interface.arguments if not x.hidden}
-        told = {k: v for k, v in sizes.items() if k in shown}
+        told = {k: v for k, v in sizes.items() if k in self.shown}
         value = self.function(**{_named(k): v for k, v in {**told, **raw, **made}.items()})
         return self.returned(tuple(made.values()), value, device)
 

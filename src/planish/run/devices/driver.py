@@ -20,6 +20,8 @@ from planish.core.diagnostic import Diagnostic, PlanishError
 
 _MAJOR, _MINOR, _POOLS = 75, 76, 115  # CU_DEVICE_ATTRIBUTE_…
 _KEEP = 4  # CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
+KEPT_BYTES = 256 << 20
+"""Memory of a device that its pool keeps for later calls when nothing uses it."""
 _ORDINAL = 9  # CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
 
 _ALLOCATE = ctypes.CFUNCTYPE(
@@ -142,9 +144,8 @@ class Driver:
         launch, into, back, wait = (ctypes.cast(getattr(self.library, x), ctypes.c_void_p).value for x in names)
         if self._attribute(_POOLS, ordinal):
             self.call("cuMemPoolCreate", ctypes.byref(pool), ctypes.byref(_PoolProperties(1, 0, 1, ordinal)))
-            # What is given back is not returned to the system: the next call takes it again.
-            most = ctypes.c_uint64((1 << 64) - 1)
-            self.call("cuMemPoolSetAttribute", pool, _KEEP, ctypes.byref(most))
+            # So much of what is given back is not returned to the system: the next call takes it again.
+            self.call("cuMemPoolSetAttribute", pool, _KEEP, ctypes.byref(ctypes.c_uint64(KEPT_BYTES)))
             allocate = ctypes.cast(self.library.cuMemAllocFromPoolAsync, ctypes.c_void_p).value
             release = ctypes.cast(self.library.cuMemFreeAsync, ctypes.c_void_p).value
             calls = DriverCalls(launch, allocate, release, into, back, wait)
