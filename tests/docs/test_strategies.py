@@ -5,11 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from planish.core.former_names import FORMER_VERSIONS
-from planish.library.registry import STRATEGIES
+from planish.library.registry import DEVICE_STRATEGIES, STRATEGIES
+from planish.library.strategy import Strategy
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "strategies.md"
 _HEAD = """# Strategies
@@ -30,6 +32,15 @@ of its loops; what is done to it further stands behind commas (`maxfuse, nontemp
 | strategy | what it does | module |
 | --- | --- | --- |
 """
+_DEVICES = """
+## For GPUs
+
+Tried in this order for `--target cuda-…`, `hip-…` and `opencl`; the version whose nests map best is taken, without a
+clock. [gpu.md](gpu.md) says what becomes a kernel.
+
+| strategy | what it does | module |
+| --- | --- | --- |
+"""
 _FORMER = """
 ## Former names
 
@@ -42,15 +53,20 @@ Understood for one release, with a note; numbers of rows stood behind ` by `.
 
 def page() -> Iterator[str]:
     yield _HEAD
-    for x in STRATEGIES:
-        module = inspect.getmodule(x.match)
-        assert module is not None
-        yield f"| `{x.name}` | {x.note} | `{module.__name__.removeprefix('planish.')}` |\n"
-    for x in (y for y in STRATEGIES if y.variants):
+    yield from map(_row, STRATEGIES)
+    yield _DEVICES
+    yield from map(_row, DEVICE_STRATEGIES)
+    for x in (y for y in (*STRATEGIES, *DEVICE_STRATEGIES) if y.variants):
         yield f"\n## Versions of `{x.name}`\n\n| version | what it does |\n| --- | --- |\n"
         yield from (f"| `{name}` | {what} |\n" for name, what in x.variants.items())
     yield _FORMER
     yield from (f"| `{former}` | `{name}` |\n" for former, name in FORMER_VERSIONS.items())
+
+
+def _row(strategy: Strategy[Any]) -> str:
+    module = inspect.getmodule(strategy.apply)
+    assert module is not None
+    return f"| `{strategy.name}` | {strategy.note} | `{module.__name__.removeprefix('planish.')}` |\n"
 
 
 def test_the_page_is_the_registry(request: pytest.FixtureRequest) -> None:
@@ -61,4 +77,5 @@ def test_the_page_is_the_registry(request: pytest.FixtureRequest) -> None:
 
 
 def test_each_strategy_has_a_name_and_a_module_of_its_own() -> None:
-    assert len({x.name for x in STRATEGIES}) == len({inspect.getmodule(x.match) for x in STRATEGIES}) == len(STRATEGIES)
+    known = (*STRATEGIES, *DEVICE_STRATEGIES)
+    assert len({x.name for x in known}) == len({inspect.getmodule(x.apply) for x in known}) == len(known)

@@ -13,7 +13,7 @@ from typing import Any
 from rich.table import Table
 
 from planish.core.former_names import current_code, current_version, tell_former
-from planish.library.registry import STRATEGIES, find_strategy
+from planish.library.registry import DEVICE_STRATEGIES, STRATEGIES, find_strategy
 from planish.library.strategy import Strategy
 
 
@@ -22,7 +22,7 @@ def strategies_table() -> Table:
     table = Table(box=None, pad_edge=False, header_style="")
     for column in ("strategy", "rewrites", "what it does"):
         table.add_column(column, overflow="fold")
-    for x in STRATEGIES:
+    for x in (*STRATEGIES, *DEVICE_STRATEGIES):
         table.add_row(x.name, _rewrites(x), x.note)
     return table
 
@@ -37,7 +37,7 @@ def explain_strategy(name: str) -> str:
 
 
 def _lines(strategy: Strategy[Any]) -> Iterator[str]:
-    module = inspect.getmodule(strategy.match)
+    module = inspect.getmodule(strategy.apply)
     assert module is not None
     yield f"{strategy.name}: {strategy.note}"
     yield (module.__doc__ or "").splitlines()[0]
@@ -49,4 +49,6 @@ def _lines(strategy: Strategy[Any]) -> Iterator[str]:
 def _rewrites(strategy: Strategy[Any]) -> str:
     if strategy.loop:
         return "the loop around a nest"
+    if strategy in DEVICE_STRATEGIES:
+        return "a nest, for GPUs"
     return "a nest, by calls of kernels" if strategy.kernels else "a nest"
