@@ -300,6 +300,17 @@ def _atax(torch: Any, a: Any, x: Any) -> Any:
     return a.t() @ (a @ x)
 
 
+def _rms_norm(torch: Any, gain: Any, x: Any) -> Any:
+    return gain * (x * torch.rsqrt((x * x).mean(1, keepdim=True) + 1e-6))
+
+
+def _log_softmax_in_place(torch: Any, v: Values) -> Values:
+    out = v["z"].clone()
+    if v["cols"]:
+        out[:, : v["cols"]] = out[:, : v["cols"]].log_softmax(1)
+    return {"z": out}
+
+
 def _rows(name: str, f: Callable[..., Any], out: str, passes: int, bars: Mapping[str, float]) -> Program:
     """A program on the rows of a matrix: one tensor in, one out."""
     vector = out == "sums"
@@ -401,6 +412,20 @@ PROGRAMS: tuple[Program, ...] = (
     _rows("row_sums", lambda t, a: a.sum(1), "sums", 1, {"compile": 0.9}),
     _rows("softmax", lambda t, x: x.softmax(1), "y", 2, {"compile": 0.9}),
     _rows("layer_norm", _layer_norm, "y", 2, {"compile": 0.9}),
+    Program(
+        "log_softmax", "rows", lambda n, s: {"rows": n, "cols": n + 5 * s, "ld": n + 9 * s},
+        {"z": Tensor(("rows", "ld"), "inout")}, _bytes(2, "rows", "cols"), "GB/s", _log_softmax_in_place,
+        (_eager(lambda t, z: z.log_softmax(1), "z"), _compiled("log_softmax", lambda t, z: z.log_softmax(1), "z")),
+        (Measure(8192, {"compile": 0.9}), Measure(1024, {"compile": 0.9})), tolerance=1e-4,
+    ),
+    Program(
+        "rms_norm", "rows", _square,
+        {x: Tensor(s, r, "float64") for x, s, r in (
+            ("gain", ("m",), "in"), ("in", ("n", "m"), "in"), ("out", ("n", "m"), "out"))},
+        _bytes(4, "n", "m"), "GB/s", lambda t, v: {"out": _rms_norm(t, v["gain"], v["in"])},
+        (_eager(_rms_norm, "gain", "in"), _compiled("rms_norm", _rms_norm, "gain", "in")),
+        (Measure(4096, {"compile": 0.9}),), tolerance=1e-12,
+    ),
     Program(
         "atax", "rows", lambda n, s: {"m": n, "n": n + 5 * s},
         {"a": Tensor(("m", "n")), "x": Tensor(("n",)), "y": Tensor(("n",), "out"), "tmp": Tensor(("m",), "out")},

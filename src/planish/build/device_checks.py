@@ -27,6 +27,7 @@ from planish.emit.device.dialect import DIALECTS
 from planish.emit.device.files import DeviceFiles, device_files
 from planish.emit.dropin.replacement import Replacement, call_instead, name_of
 from planish.frontend.c.translation_unit import CFile, CFunction
+from planish.gpu.dispatch import thresholds
 from planish.gpu.sweeps import repetitions
 from planish.ir.traverse import stored_arrays
 from planish.options import Options
@@ -51,6 +52,8 @@ LABEL = "kernels"
 LARGER = (64, 147, 290, 1100)
 """Sizes of calls besides those of every check."""
 LARGER_SEED = 4000
+FEW = 3
+"""The other sizes where one is large, and by how much that is beyond what a host function asks for."""
 REPEATED = 12
 """How often repeated sweeps run in calls with these sizes."""
 MOST_INSTANCES = 30_000_000
@@ -147,7 +150,10 @@ def _checked(
     called = call_nests(function, [RegionPlan(x.region, x.prepared, (), ()) for x in nests], make, text)
     if isinstance(called, FunctionResult):
         return called
-    cases = (*check_cases(function, called.known, job.options.sizes), *_larger(function, called.known))
+    cases = (
+        *check_cases(function, called.known, job.options.sizes), *_larger(function, called.known),
+        *_of_each_version(function, called.known, nests),
+    )  # fmt: skip
     regions, remarks = {x.start: x for x in function.regions}, list(called.remarks)
     found: Selection | None = None
     for run in runs:
@@ -173,6 +179,19 @@ def _larger(function: CFunction, known: tuple[KnownSizes, ...]) -> Iterator[Call
         sizes = sizes_near(known, wanted, {})
         if sizes is not None and instances_of(known, sizes) <= MOST_INSTANCES:
             yield make_case(function, known, sizes, seed=LARGER_SEED + number)
+
+
+def _of_each_version(
+    function: CFunction, known: tuple[KnownSizes, ...], nests: Sequence[DeviceNest]
+) -> Iterator[CallCase]:  # fmt: skip
+    """Calls for kernels that are launched only where a size is greater than those of other calls."""
+    met = {x for nest in nests if nest.kernel is not None for x in thresholds(nest.kernel)}
+    for number, (name, value) in enumerate(sorted(met)):
+        for k in (x for x in known if name in x.sizes and value >= min(LARGER)):
+            wanted = {**wanted_sizes(size_names(known), FEW), k.sizes[name]: value + FEW}
+            sizes = sizes_near(known, wanted, {})
+            if sizes is not None and instances_of(known, sizes) <= MOST_INSTANCES:
+                yield make_case(function, known, sizes, seed=LARGER_SEED + len(LARGER) + number)
 
 
 def _replacement(nest: DeviceNest, file: CFile) -> Replacement:

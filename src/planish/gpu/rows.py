@@ -11,17 +11,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 
+from planish.core.diagnostic import PlanishError
 from planish.core.names import take_name
-from planish.gpu.mapping import Chain, boxed, cursor, numbered
-from planish.ir.expr import Binary, Const
+from planish.gpu.mapping import Chain, boxed, numbered
+from planish.ir.expr import Binary, Const, Expr
 from planish.ir.index.simplify import simplify
 from planish.ir.nest import Block, For, If
 from planish.ir.text.printer import print_expr
-from planish.ir.traverse import blocks_of, used_names, variables, walk
-from planish.schedule.program import Program
+from planish.ir.traverse import arrays_in, blocks_of, used_names, variables, walk
+from planish.schedule.accesses import arrays_of
+from planish.schedule.program import Cursor, Program
 from planish.schedule.steps.control import Specialise
 from planish.schedule.steps.devices import MapBlocks
+from planish.schedule.steps.promote_row import PromoteRow, StagedRow, find_row
 from planish.schedule.steps.teams import MapTeam, spread_loop
 from planish.schedule.strides import accesses_of, coalescing
 
@@ -31,6 +36,19 @@ LONG = 1024
 """A row with more elements is long."""
 FEW = 16
 """So few elements are left to one thread."""
+KEPT, MOST_KEPT = 32, 96
+"""The words of a row that a thread keeps in registers at most, and those of all rows together."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowTeam:
+    """So many threads for each row, `rows` of these in a block, for rows of `most` elements at most (0: of any length);
+    `kept`: each thread keeps so many elements of them."""
+
+    threads: int
+    rows: int = 1
+    most: int = 0
+    kept: int = 0
 
 
 def map_rows(program: Program, chain: Chain) -> tuple[Program, str] | None:
@@ -44,32 +62,71 @@ def map_rows(program: Program, chain: Chain) -> tuple[Program, str] | None:
     assert isinstance(loop, For)
     if loop.body.body and isinstance(loop.body.body[0], If) and len(chain.loops) > 1:
         return None
-    name = take_name("lane", set(used_names(program.kernel)))
-    longest, around = rows[0][-1], {x.var for x in chain.loops}
-    length = simplify(Binary("sub", longest.upper, longest.lower))
-    told = f"each `{loop.var}` by {TEAM} threads"
+    walked, around = _walked(program, loop), {x.var for x in chain.loops}
+    length = simplify(Binary("sub", rows[0][-1].upper, rows[0][-1].lower))
+    for row in [*walked.values()][:1]:
+        length = simplify(Binary("sub", row.upper, row.lower))
+    size = max((arrays_of(program.kernel)[x].type.size for x in walked), default=0)
+    teams = _teams(length, size) if not variables(length) & around else (RowTeam(TEAM),)
     outer = [x.var for x in chain.loops[:-1]]
-    if isinstance(length, Const) or variables(length) & around:
-        short = isinstance(length, Const) and int(length.value) <= LONG
-        made = (MapTeam(loop.var, name, WARP, TEAM // WARP) if short else MapTeam(loop.var, name, TEAM),)
-        told = f"each `{loop.var}` by {WARP if short else TEAM} threads"
-        program = program.apply(*made, *_blocks(program, outer))
-        return program, told
-    first = cursor(program, chain.loops[0])
-    program = program.apply(Specialise(first, f"{print_expr(length)} > {LONG}"))
-    program = program.apply(MapTeam(numbered(program, loop.var, 0), name, TEAM))
-    other = take_name("lane", set(used_names(program.kernel)))
-    # The name of the first version is that of blocks, the second one has rows in them.
-    program = program.apply(MapTeam(numbered(program, loop.var, 1), other, WARP, TEAM // WARP))
-    for number in (0, 1):
+    # Versions stand in the text from that for the longest rows on.
+    for number, shorter in enumerate(teams[1:]):
+        longer = f"{print_expr(length)} > {shorter.most}"
+        program = program.apply(Specialise(numbered(program, chain.loops[0].var, number), longer))
+    kept: tuple[str, ...] = ()
+    # Each leaves as many loops of that name before it as there are versions before its own.
+    for number, team in reversed(list(enumerate(teams))):
+        program, own = _by_team(program, numbered(program, loop.var, number), team)
+        kept = kept or own
         for var, axis in zip(reversed(outer), ("y", "z"), strict=False):
             program = program.apply(MapBlocks(numbered(program, var, number), "y" if axis == "y" else "z"))
-    return program, f"{told}; by {WARP} where rows have at most {LONG} elements"
+    told = f"each `{loop.var}` by {teams[0].threads} threads"
+    if len(teams) > 1:
+        told += f"; by {teams[-1].threads} where rows have at most {teams[-1].most} elements"
+    if kept:
+        most = max(x.most for x in teams if x.kept)
+        told += f"; {', '.join(f'`{x}`' for x in kept)} in registers"
+        told += f" where rows have at most {most}" if not teams[0].kept else ""
+    return program, told
 
 
-def _blocks(program: Program, outer: list[str]) -> list[MapBlocks]:
-    axes = zip(reversed(outer), ("y", "z"), strict=False)
-    return [MapBlocks(var, "y" if axis == "y" else "z") for var, axis in axes]
+def _teams(length: Expr, size: int) -> tuple[RowTeam, ...]:
+    """The teams for rows of a length, those for long rows first; `size`: the bytes of an element that is used again."""
+    own = 4 * KEPT // size if size else 0
+    if isinstance(length, Const):
+        count = int(length.value)
+        threads, rows = (WARP, TEAM // WARP) if count <= (WARP * own or LONG) else (TEAM, 1)
+        each = (count + threads - 1) // threads
+        return (RowTeam(threads, rows, count, each if each <= own else 0),)
+    if not own:
+        return RowTeam(TEAM), RowTeam(WARP, TEAM // WARP, LONG)
+    return RowTeam(TEAM), RowTeam(TEAM, 1, TEAM * own, own), RowTeam(WARP, TEAM // WARP, WARP * own, own)
+
+
+def _walked(program: Program, loop: For) -> dict[str, StagedRow]:
+    """The arrays of whose rows some elements are used by several loops, and these rows."""
+    found = ((x, find_row(program, loop, x)) for x in dict.fromkeys(arrays_in(loop)))
+    return {x: row for x, row in found if row is not None and row.walks > 1}
+
+
+def _by_team(program: Program, at: Cursor, team: RowTeam) -> tuple[Program, tuple[str, ...]]:
+    """The program with a loop by a team, and the arrays whose rows are kept in registers."""
+    mapped = MapTeam(at, take_name("lane", set(used_names(program.kernel))), team.threads, team.rows)
+    if not team.kept:
+        return program.apply(mapped), ()
+    made, kept, words = program, list[str](), 0
+    for array in _walked(program, program.loop(at)):
+        words += team.kept * arrays_of(program.kernel)[array].type.size // 4
+        if words > MOST_KEPT:
+            break
+        name = take_name(f"row_{array}", set(used_names(made.kernel)))
+        with suppress(PlanishError):
+            made = made.apply(PromoteRow(made.cursor(at), array, name, team.threads * team.kept))
+            kept.append(array)
+    with suppress(PlanishError):
+        name = take_name("lane", set(used_names(made.kernel)))
+        return made.apply(MapTeam(made.cursor(at), name, team.threads, team.rows)), tuple(kept)
+    return program.apply(mapped), ()
 
 
 def _rows(block: Block) -> Iterator[tuple[For, ...]]:

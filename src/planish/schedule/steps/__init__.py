@@ -21,6 +21,7 @@ from planish.schedule.steps.kernels import Assume, PartialEval, Rename, RenameLo
 from planish.schedule.steps.loops import Coalesce, Fission, Fuse, Peel, Reverse, Shift, Split, Unroll
 from planish.schedule.steps.padding import Widen
 from planish.schedule.steps.prefetch import Prefetch
+from planish.schedule.steps.promote_row import PromoteRow
 from planish.schedule.steps.promote_tile import PromoteTile
 from planish.schedule.steps.split_reduction import SplitReduction
 from planish.schedule.steps.storage import FoldDim, PadDim, ReorderDims, ReuseBuffer, SetLayout, SetMemory, SplitDim
@@ -41,9 +42,9 @@ STEPS: Mapping[str, type[Step]] = {
     for step in (
         Assume, BindExpr, BoundingBox, Coalesce, DropGuard, FactorOut, Fission, FoldDim, FoldFactor, Fuse, GuardLoop,
         Hoist, Inline, LiftAlloc, MapBlocks, MapTeam, MapThreads, PadDim, Parallelise, PartialEval, Peel, Prefetch,
-        PromoteRegisters, PromoteShared, PromoteTile, Rename, RenameLoop, Reorder, ReorderDims, Replace, ReuseBuffer,
-        Reverse, SetLayout, SetMemory, SetPrecision, Shift, Simplify, Sink, SinkGuard, Skew, Specialise, Split,
-        SplitDim, SplitReduction, StageMem, Swap, TreeReduction, Unroll, Vectorise, Widen,
+        PromoteRegisters, PromoteRow, PromoteShared, PromoteTile, Rename, RenameLoop, Reorder, ReorderDims, Replace,
+        ReuseBuffer, Reverse, SetLayout, SetMemory, SetPrecision, Shift, Simplify, Sink, SinkGuard, Skew, Specialise,
+        Split, SplitDim, SplitReduction, StageMem, Swap, TreeReduction, Unroll, Vectorise, Widen,
     )
 }  # fmt: skip
 """Every step by its name in scripts."""

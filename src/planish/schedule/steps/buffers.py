@@ -216,7 +216,7 @@ def _is_chosen(block: Block, array: str) -> bool:
     """Whether an array is read in a branch of a choice, and so not always."""
     for stmt in walk(block):
         if isinstance(stmt, Assign | Reduce | Let):
-            sure = _certain_loads(stmt.value)
+            sure = certain_loads(stmt.value)
             if any(load.array == array and load not in sure for load in loads(stmt.value)):
                 return True
     return False
@@ -282,7 +282,7 @@ class BindExpr:
         """E0606 where the statement does not read the array."""
         node = program.path(self.at)[-1]
         check_fresh(program.kernel, self.name)
-        found = _certain_loads(node.value) if isinstance(node, Assign | Reduce) else []
+        found = certain_loads(node.value) if isinstance(node, Assign | Reduce) else []
         load = next((x for x in found if x.array == self.array), None)
         if load is None or not isinstance(node, Assign | Reduce):
             message = f"the statement does not read `{self.array}` in any case"
@@ -297,16 +297,16 @@ class BindExpr:
         return Change(replace(program.kernel, body=exchange(program.kernel.body, node.label, lambda x: made)))
 
 
-def _certain_loads(expr: Expr) -> list[Load]:
+def certain_loads(expr: Expr) -> list[Load]:
     """The loads that are made whenever an expression is evaluated: not those in a branch of a choice."""
     match expr:
         case Select(condition=condition):
-            return _certain_loads(condition)
+            return certain_loads(condition)
         case Binary(op="and" | "or", left=left) if type_of(expr) == BOOL:
-            return _certain_loads(left)
+            return certain_loads(left)
         case _:
             own = [expr] if isinstance(expr, Load) else []
-            return [*own, *(x for part in children(expr) for x in _certain_loads(part))]
+            return [*own, *(x for part in children(expr) for x in certain_loads(part))]
 
 
 @dataclass(frozen=True, slots=True)

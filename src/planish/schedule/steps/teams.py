@@ -33,7 +33,7 @@ from planish.schedule.names import check_fresh
 from planish.schedule.nodes import exchange
 from planish.schedule.program import Change, Cursor, Program, Target
 from planish.schedule.steps.devices import MOST_THREADS
-from planish.schedule.strides import coalescing
+from planish.schedule.strides import accesses_of, coalescing
 
 LANES = 32
 """So many partial sums are left to be added by each thread for itself."""
@@ -49,7 +49,8 @@ class MapTeam:
     """Run each iteration of a loop by so many threads of a block together, of `rows` iterations in one block. Loops in
     it are spread over the threads, as far as their iterations are independent but for what they add to one element:
     that is added up by each thread, and then over all threads, in an order that is the same in every run. Each thread
-    has the scalars of the iteration for itself.
+    has the scalars of the iteration for itself, and its part of each buffer of registers that loops go along, as
+    `promote_row` makes them.
 
     >>> from planish.schedule.example import show_step
     >>> text = "for i in 0 .. n { alloc s: i64[] s[] = 0 for j in 0 .. m { s[] += M[i, j] } A[i] = s[] }"
@@ -175,6 +176,7 @@ class _Team:
     taken: set[str]
     extrema: set[str]
     cells: dict[str, Type] = field(default_factory=dict)
+    strips: dict[str, int] = field(default_factory=dict)
     row_name: str = ""
     block_name: str = ""
 
@@ -193,6 +195,8 @@ class _Team:
             case Alloc(array=array) if not array.shape and array.memory != "table":
                 self.cells[array.name] = array.type
                 return [replace(stmt, array=replace(array, shape=self.extents, memory="register"))]
+            case Alloc(array=Array(memory="register")):
+                return [self.strip(stmt)]
             case Alloc() if self.rows == 1:
                 return [stmt]
             case For():
@@ -203,12 +207,22 @@ class _Team:
                 parts = [Block(tuple(self.block(x))) for x in blocks_of(stmt)]
                 return [replace(stmt, then=parts[0], otherwise=parts[1], label=0)]
             case Assign() | Reduce() | If():
+                if self.strips.keys() & set(arrays_in(stmt)):
+                    raise _unfit("elements of a buffer that threads share out are used outside of loops", stmt.span)
                 own = stored_arrays(stmt) & self.cells.keys()
                 if own and own != stored_arrays(stmt):
                     raise _unfit("a condition chooses both of scalars and of elements", stmt.span)
                 return [self.phase(self.threads if own else 1, stmt)]
             case _:
                 raise _unfit("a name or an array is made in the iteration", getattr(stmt, "span", None))
+
+    def strip(self, stmt: Alloc) -> Stmt:
+        """A buffer along which loops go, of which each thread has every so many-th element."""
+        extents = [int(x.value) if isinstance(x, Const) else 0 for x in stmt.array.shape]
+        if len(extents) != 1 or extents[0] < 1 or extents[0] % self.threads:
+            raise _unfit(f"the elements of `{stmt.array.name}` are not divided by {self.threads} threads", stmt.span)
+        self.strips[stmt.array.name] = count = extents[0] // self.threads
+        return replace(stmt, array=replace(stmt.array, shape=(*self.extents, index(count))))
 
     @property
     def extents(self) -> tuple[Expr, ...]:
@@ -245,8 +259,7 @@ class _Team:
             check_parallel(self.program.kernel, self.program.path(each.label), sums.keys())
         if any(x in self.cells for x in stored_arrays(loop) - sums.keys()):
             raise _unfit(f"`{loop.var}` leaves values in scalars", loop.span)
-        lower = simplify(Binary("add", inner.lower, index(self.name)))
-        part = replace(inner, lower=lower, step=self.threads, label=0, facts=LoopFacts())
+        part = self.own_part(inner)
         for each in reversed(chain[:-1]):
             part = replace(each, body=Block((part,)), label=0, facts=LoopFacts())
         if not sums:
@@ -278,6 +291,32 @@ class _Team:
         if any(array not in self.cells for array in sums):
             out = self.guarded(chain, out)
         return [*made, *out]
+
+    def own_part(self, loop: For) -> For:
+        """What one thread runs of a loop. Where it goes along buffers that are shared out, that are the iterations on
+        the thread's own elements, so many that their places are constants when they are unrolled."""
+        kept = self.strips.keys() & set(arrays_in(loop))
+        if not kept:
+            lower = simplify(Binary("add", loop.lower, index(self.name)))
+            return replace(loop, lower=lower, step=self.threads, label=0, facts=LoopFacts())
+        found = [at for stmt in walk(loop) for name, at in accesses_of(stmt) if name in kept]
+        shifts = {simplify(Binary("sub", at[0], index(loop.var))) for at in found}
+        (shift,) = shifts if len(shifts) == 1 else (index(loop.var),)
+        inside = {x.var for x in walk(loop) if isinstance(x, For)}
+        if variables(shift) & inside or loads(shift) or len({self.strips[x] for x in kept}) > 1:
+            raise _unfit(f"`{loop.var}` does not go along buffers from one element to the next", loop.span)
+        k = take_name(f"{self.name}_e", self.taken)
+        place = Binary("add", Binary("mul", index(self.threads), index(k)), index(self.name))
+        body = loop.body
+        for name in kept:
+            body = use_element(body, name, name, (*self.ids, index(k)))
+        value = simplify(Binary("sub", place, shift))
+        test: Expr = Compare("lt", value, loop.upper)
+        if simplify(Binary("add", loop.lower, shift)) != index(0):
+            test = Binary("and", Compare("ge", value, loop.lower), test)
+        guarded = If(test, substitute_block(body, {loop.var: value}))
+        count = self.strips[next(iter(kept))]
+        return For(k, index(0), index(count), 1, Block((guarded,)), LoopFacts(unroll=count))
 
     def sums(self, loop: For) -> dict[str, Reduce]:
         """The elements that a loop adds to, and does not use otherwise, each with one of its updates."""
