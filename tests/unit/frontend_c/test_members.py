@@ -105,6 +105,16 @@ ROWS = "typedef struct { int w, h; float *row; float line[64]; unsigned bits : 4
             {("a", "&where->w")},
         ),
         (
+            "void f(image **p, char *a) { for (int i = 0; i < (*p)->w; i++) a[i] = 1; }",
+            {"(*p)->w", "a"},
+            {("a", "&(*p)"), ("a", "&(*p)->w")},
+        ),
+        (
+            "void f(image **p, int k, float *a) { for (int i = 0; i < 9; i++) p[k + 1]->row[i] = a[i]; }",
+            {"p[k + 1]->row", "a"},
+            set(),
+        ),
+        (
             "static void g(const image *p, float *a) { for (int i = 0; i < p->h; i++) a[i] = p->row[i]; } "
             "void f(image *q, float *a) { for (int k = 0; k < 9; k++) g(q, a + 9 * k); }",
             {"q->h", "q->row", "a"},
@@ -125,7 +135,7 @@ def test_a_member_behind_an_address_is_read_where_the_nest_begins(
     [
         "void f(image *p, float *a) { for (int i = 0; i < p->w; i++) { a[i] = 1; p->w = i; } }",
         "void f(image *p, float *a) { for (int i = 0; i < p->bits; i++) a[i] = 1; }",
-        "void f(image **p, float *a) { for (int i = 0; i < (*p)->w; i++) a[i] = 1; }",
+        "void f(image **p, image *q) { for (int i = 0; i < (*p)->w; i++) p[i] = q; }",
         "union u { int n; float x; }; void f(union u *p, int *a) { for (int i = 0; i < p->n; i++) a[i] = 1; }",
         "void f(volatile image *p, float *a) { for (int i = 0; i < p->w; i++) a[i] = 1; }",
         "struct none; void f(struct none *p, float *a) { for (int i = 0; i < p->w; i++) a[i] = 1; }",

@@ -24,15 +24,19 @@ from planish.ir.types import Type
 class MemberCell:
     """A value within something larger: `path` is its place there ("position.x"; "" for the whole).
 
-    `count` elements of `type` lie there (1 for a number), or, where `address`, a pointer to elements does. `bitfield`:
-    it has no address, and may hold less than its type.
+    `count` elements of `type` lie there (1 for a number), or, where `address`, a pointer to elements does; of `rows`,
+    so many pointers do (`SOME_ROWS`: the address of an array of such). `bitfield`: it has no address, and may hold less
+    than its type.
     """
+
+    SOME_ROWS: ClassVar[int] = -1
 
     path: str
     type: Type
     count: int = 1
     address: bool = False
     bitfield: bool = False
+    rows: int = 0
 
 
 @dataclass(frozen=True, slots=True)

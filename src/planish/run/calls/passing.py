@@ -17,7 +17,7 @@ from typing import assert_never
 
 from planish.frontend.c.translation_unit import Callback, CFunction, CParameter, MemberCell, RecordParameter
 from planish.ir.expr import index
-from planish.ir.types import I64, U8
+from planish.ir.types import I64, U8, Type
 from planish.run.calls.signature import CHANGED, Parameter, Passing, Signature
 from planish.run.toolchains.c_type_names import c_name
 
@@ -77,8 +77,15 @@ def outcomes_of(function: CFunction) -> tuple[CParameter, ...]:
 
 
 def _leaf(name: str, cell: MemberCell) -> CParameter:
+    if cell.rows:
+        return CParameter(name, cell.type, True, (index(rows_of(cell)),), "", "rows")
     array = cell.address or cell.count > 1
     return CParameter(name, cell.type, array, (None,) if cell.address else (index(cell.count),) if array else (), "")
+
+
+def rows_of(cell: MemberCell) -> int:
+    """How many rows there are where addresses of rows are."""
+    return ROWS if cell.rows == MemberCell.SOME_ROWS else cell.rows
 
 
 def _returned(record: RecordParameter) -> tuple[MemberCell, ...]:
@@ -185,14 +192,8 @@ class _Maker:
                 self.prelude.append(f"static {p.form.define(stub)}")
                 return f"(void *){stub}"
             case "rows":
-                step = f"sizeof({c_name(p.type or U8)})"
-                length = f"*(long *)planish_a[{self.number[p.name + ROW]}]"
                 self.before.append(f"char *{held}[{ROWS}];")
-                # The last row comes first, so that rows that follow each other do not lie so.
-                place_ = f"(char *)planish_a[{number}] + ({ROWS - 1} - planish_i) * {length} * {step}"
-                self.before.append(
-                    f"for (long planish_i = 0; planish_i < {ROWS}; planish_i++) {held}[planish_i] = {place_};"
-                )
+                self._fill_rows(held, p.name, p.type or U8, ROWS)
                 return f"(void *){held}"
             case "stream":
                 self.prelude.append(f"static FILE *{self._own(held)};\n")
@@ -220,6 +221,23 @@ class _Maker:
             self.before.append(f"{loop} __builtin_memcpy({one}, {other}, {size});")
             self.after.append(f"{loop} __builtin_memcpy({other}, {one}, {size});")
 
+    def _fill_rows(self, held: str, name: str, type: Type, count: int) -> None:
+        """Set an array of addresses, `char *`, to those of rows."""
+        length = f"*(long *)planish_a[{self.number[name + ROW]}]"
+        # The last row comes first, so that rows that follow each other do not lie so.
+        first, step = f"(char *)planish_a[{self.number[name]}]", f"{length} * sizeof({c_name(type)})"
+        place = f"{first} + ({count - 1} - planish_i) * {step}"
+        self.before.append(f"for (long planish_i = 0; planish_i < {count}; planish_i++) {held}[planish_i] = {place};")
+
+    def _put_rows(self, text: str, name: str, cell: MemberCell) -> None:
+        held = self._own(f"planish_rows_{self.number[name]}")
+        count = rows_of(cell)
+        self.prelude.append(f"static char *{held}[{count}];\n")
+        self._fill_rows(held, name, cell.type, count)
+        source = f"&(char *){{(char *){held}}}" if cell.rows == MemberCell.SOME_ROWS else held
+        size = "sizeof(char *)" if cell.rows == MemberCell.SOME_ROWS else f"sizeof {held}"
+        self.before.append(f"__builtin_memcpy((void *)&{text}, {source}, {size});")
+
     def _own(self, name: str) -> str:
         """A name at file scope."""
         return f"{name}_of_{self.function.name}"
@@ -240,7 +258,9 @@ class _Maker:
 
     def _put(self, text: str, name: str, cell: MemberCell) -> None:
         number, size = self.number[name], _size(cell)
-        if cell.address:
+        if cell.rows:
+            self._put_rows(text, name, cell)
+        elif cell.address:
             pointer = f"__builtin_memcpy((void *)&{text}, &planish_a[{number}], sizeof planish_a[{number}]);"
             self.before.append(pointer)
         elif cell.bitfield:

@@ -351,7 +351,7 @@ def make_case(
             continue
         extents = _extents(p, sizes)
         if p.form == "rows":
-            elements[p.name] = ROWS * rowed[p.name]
+            elements[p.name] = prod(_extents(p, {}) or (ROWS,)) * rowed[p.name]
         elif extents is not None and not p.text:
             elements[p.name] = prod(extents)
         elif extents is not None:

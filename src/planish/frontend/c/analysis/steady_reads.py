@@ -39,6 +39,15 @@ def steady_reads(nodes: Iterable[c_ast.Node], bound: BoundNames) -> frozenset[in
     return frozenset(id(x) for x in parts if _reads(x) and _is_steady(x, unsteady, bound))
 
 
+def steady_addresses(nodes: Iterable[c_ast.Node], bound: BoundNames) -> frozenset[int]:
+    """The ids of the nodes whose elements no name in them changes if they are addresses, which no nest stores."""
+    parts = [x for node in nodes for x in walk_tree(node)]
+    changed: set[Symbol | None] = {bound.symbol(x) for x in parts if isinstance(x, c_ast.Decl)}
+    for node in nodes:
+        changed |= written(node, bound)
+    return frozenset(id(x) for x in parts if _reads(x) and _is_steady(x, changed, bound, members=True))
+
+
 def _stored_through(target: c_ast.Node, bound: BoundNames) -> set[Symbol | None]:
     """The arrays and addresses to whose elements an lvalue may belong, by its names."""
     while isinstance(target, c_ast.ArrayRef | c_ast.StructRef):
@@ -51,12 +60,17 @@ def _reads(node: c_ast.Node) -> bool:
     return isinstance(node, c_ast.ArrayRef) or (isinstance(node, c_ast.UnaryOp) and node.op == "*")
 
 
-def _is_steady(node: c_ast.Node, unsteady: set[Symbol | None], bound: BoundNames) -> bool:
+def _is_steady(node: c_ast.Node, unsteady: set[Symbol | None], bound: BoundNames, members: bool = False) -> bool:
+    """Whether none of the variables in an expression is unsteady; `members`: structures may be a part of it."""
     for part in walk_tree(node):
         match part:
+            case c_ast.ID() if members and bound.symbol(part) is None and id(part) not in bound.constants:
+                pass  # the name of a member
             case c_ast.ID() if id(part) not in bound.constants and bound.enumerator(part) is None:
                 if bound.symbol(part) is None or bound.symbol(part) in unsteady:
                     return False
+            case c_ast.StructRef() if members:
+                pass
             case c_ast.FuncCall() | c_ast.Assignment() | c_ast.StructRef() | c_ast.Cast():
                 return False
             case c_ast.UnaryOp(op=op) if op in _STEPS:

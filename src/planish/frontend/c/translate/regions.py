@@ -19,7 +19,7 @@ from planish.frontend.c.analysis.inlined_regions import calls_functions, why_not
 from planish.frontend.c.analysis.liveness import Live
 from planish.frontend.c.analysis.pointer_facts import pointer_facts
 from planish.frontend.c.analysis.scope import BoundNames, Symbol, computed_from_data, is_pointer, written
-from planish.frontend.c.analysis.steady_reads import steady_reads
+from planish.frontend.c.analysis.steady_reads import steady_addresses, steady_reads
 from planish.frontend.c.idioms.bit_reversal import find_reversal
 from planish.frontend.c.idioms.data_dependent_rows import find_ranges
 from planish.frontend.c.idioms.radix_stages import find_stages
@@ -157,11 +157,26 @@ def _search_run(nodes: list[c_ast.Node], s: Search) -> None:
             at += stop
             continue
         if at + stop < len(nodes):
-            if refusal is not None:
+            if refusal is not None and not _taken_alone(nodes[at:], stop, s):
                 _refuse(nodes[at + stop], refusal, s)
             at += stop + 1
         else:
             return
+
+
+def _taken_alone(nodes: list[c_ast.Node], place: int, s: Search) -> bool:
+    """Make a region of the loop at a place if statements behind it change what it reads and does not change itself."""
+    loop = nodes[place]
+    if not isinstance(loop, _LOOPS) or id(loop) not in s.items:
+        return False
+    behind = {x for node in nodes[place + 1 :] for x in written(node, s.bound)}
+    named = {s.bound.symbol(x) for x in walk_tree(loop)}
+    if not named & behind - written(loop, s.bound):
+        return False
+    outcome = _finish([loop], nodes[:place], s)
+    if isinstance(outcome, Region):
+        s.found.append(outcome)
+    return isinstance(outcome, Region)
 
 
 def _refuse(node: c_ast.Node, refusal: Refused, s: Search) -> None:
@@ -416,7 +431,7 @@ def _read(
     may be chosen by data; between which values variables are that choose them is found out in a reading before the one
     that counts.
     """
-    steady = steady_reads(nodes, s.bound)
+    steady, addresses = steady_reads(nodes, s.bound), steady_addresses(nodes, s.bound)
     cells = computed_from_data(nodes, s.bound, steady=steady)
     flat: frozenset[Symbol] = frozenset()
     folds: dict[int, tuple[Expr, ...]] = {}
@@ -428,7 +443,7 @@ def _read(
         cx = CTranslation(
             s.bound, s.fp, frozenset(changed), s.span_of, cells, flat, folds, searches=searches, live=s.live,
             choosing=choosing, inline=partial(inline_call, frames=s.frames), execute=execute,
-            data_subscript=data_subscript, steady=steady,
+            data_subscript=data_subscript, steady=steady, addresses=addresses,
         )  # fmt: skip
         position = 0
         try:

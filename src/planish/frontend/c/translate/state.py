@@ -153,7 +153,8 @@ class CTranslation:
     `gathers`: what is read may be chosen by data: `data_subscript` reads such a subscript, `gathered` says
     of each why it is no index, and `loose` of each array with one that is not affine;
     `facts`: comparisons of integers that the function asserts, where the statements begin;
-    `steady`: ids of nodes that read elements which no name changes; `holds`: these may be read where the nest begins;
+    `steady`: ids of nodes that read elements which no name changes, and `addresses` of those that may read addresses;
+    `holds`: these may be read where the nest begins;
     `conditions`: how many conditions decide whether this place is reached, besides loops and `guards`; `reached`: the
     addresses behind which something is read for certain, where the loops are `entered`, and `doubtful`: those behind
     which that may depend on conditions; `layouts`: conditions in C of where members
@@ -199,6 +200,7 @@ class CTranslation:
     certain: tuple[Load, ...] = ()
     conditional_stores: set[str] = field(default_factory=set)
     steady: frozenset[int] = frozenset()
+    addresses: frozenset[int] = frozenset()
     holds: bool = False
     guarded: dict[str, c_ast.Node] = field(default_factory=dict)
     dry: int = 0

@@ -18,7 +18,8 @@ from pycparser import c_ast
 
 from planish.frontend.c.analysis.scope import Symbol, is_integer, is_pointer
 from planish.frontend.c.idioms.modular_subscripts import choose_index, chooses_affine, may_choose, note_range, where
-from planish.frontend.c.translate.addresses import call_name, distance, is_address, moved, row
+from planish.frontend.c.idioms.row_pointers import follow
+from planish.frontend.c.translate.addresses import call_name, distance, is_address, moved
 from planish.frontend.c.translate.arithmetic import common, fits, literal, plain_index, promoted
 from planish.frontend.c.translate.divisions import cycle, divide, multiply
 from planish.frontend.c.translate.members import held_element, member_address, member_number, pointed_at
@@ -351,11 +352,11 @@ def address_of(node: c_ast.Node, cx: CTranslation) -> Address:
                 case KnownInteger() | KnownNumber():
                     raise Refused("scop-pointer", f"{node.name} is not a pointer", node)
         case c_ast.ArrayRef(name=name, subscript=subscript):
-            return row(element_of(node, name, subscript, cx), node)
+            return follow(element_of(node, name, subscript, cx), node, cx)
         case c_ast.UnaryOp(op="&", expr=operand):
             return place_of(operand, cx)
         case c_ast.UnaryOp(op="*", expr=operand):
-            return row(address_of(operand, cx), node)
+            return follow(address_of(operand, cx), node, cx)
         case c_ast.UnaryOp(op="++" | "--" | "p++" | "p--" as op, expr=c_ast.ID() as operand):
             symbol = cx.bound.symbol(operand)
             before = address_of(operand, cx)

@@ -85,6 +85,22 @@ class Forms:
             case _:
                 return None
 
+    def _rows(self, path: str, node: c_ast.Node) -> MemberCell | None:
+        """The addresses of rows of numbers that a member holds, or leads to; None for what else."""
+        ctype, count = resolve(node, self._known), 1
+        while isinstance(ctype, CArray):
+            extent = None if ctype.extent is None else fold(ctype.extent, self._constants, self._known)
+            if extent is None:
+                return None
+            ctype, count = ctype.element, count * extent
+        match ctype:
+            case CPointer(target=CScalar(type=type_)) if 1 < count <= _MOST_ELEMENTS:
+                return MemberCell(path, type_, 1, True, rows=count)
+            case CPointer(target=CPointer(target=CScalar(type=type_))) if count == 1:
+                return MemberCell(path, type_, 1, True, rows=MemberCell.SOME_ROWS)
+            case _:
+                return None
+
     def open_array(self, node: c_ast.Node) -> Type | None:
         """The type of the elements of an array of unknown length."""
         ctype = resolve(node, self._known)
@@ -179,7 +195,7 @@ class Forms:
                 # One that is `const` cannot be set: it has no address, and C takes no assignment.
                 if number is not None and not fixed and member.name is not None:
                     yield MemberCell(path, number.type, bitfield=True)
-            elif member.name is not None and (cell := self.cell(path, member)) is not None:
+            elif member.name is not None and (cell := self.cell(path, member) or self._rows(path, member)) is not None:
                 yield cell
             elif isinstance(inner := self._records.plain(member.type), c_ast.Struct) and inner.decls and depth:
                 # The members of one without a name are this one's own.
