@@ -96,19 +96,48 @@ void f(int n, int *a) { for (int i = 0; i < n; i++) a[i] = g(i) * 0; for (int i 
 @pytest.mark.parametrize(
     ("first", "line"),
     [
-        ("static const int T[8] = { [2] = 5, [4 ... 6] = 7 };", 1),
-        ("int unread(int n) { __asm__ volatile(\"nop\"); return n; }", 1),
         ("#include <stdarg.h>\nint unread(int n, ...) { va_list a; va_start(a, n); return va_arg(a, int); }", 2),
         ("#include <stdalign.h>\nint unread(int n) { alignas(64) int t[16]; t[0] = n; return t[0]; }", 2),
         ("int unread(int n) { void *p[] = { &&a, &&b }; goto *p[n & 1]; a: return 1; b: return 2; }", 1),
-        ("int unread(int n)\n{\n    typeof(n) k = n ?: 7;\n    return k;\n}", 2),
-        ("__float128 unread(__float128 x)\n{\n    return x;\n}", 1),
+        ("int k;\nint unread(int n) { return __builtin_types_compatible_p(int, long); }", 2),
     ],
 )
 def test_what_only_compilers_read_is_left_out(first: str, line: int) -> None:
     file = read(f"{first}\nvoid f(int n, int *a) {{ for (int i = 0; i < n; i++) a[i] = 2; }}\n")
     assert len(file.function("f").regions) == 1
     assert [r.span.line for r in file.remarks if r.id == "scop-syntax" and r.span] == [line]
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        "static const int T[8] = { [2] = 5, [4 ... 6] = 7 };",
+        "int unread(int n) { __asm__ volatile(\"nop\" : \"=r\"(n) : [m] \"m\"(n) : \"memory\"); return n; }",
+        "int unread(int n)\n{\n    typeof(n) k = n ?: 7;\n    return k;\n}",
+        "__float128 unread(__float128 x)\n{\n    return x;\n}",
+        "int unread(int n) { switch (n) { case 2 ... 5: return 1; case 'a' ... 'z': return 3; } return 0; }",
+        "extern int unread(int) __asm__(\"other\");",
+    ],
+)
+def test_what_only_compilers_read_is_read(first: str) -> None:
+    file = read(f"{first}\nvoid f(int n, int *a) {{ for (int i = 0; i < n; i++) a[i] = 2; }}\n")
+    assert len(file.function("f").regions) == 1
+    assert not [r for r in file.remarks if r.id == "scop-syntax"]
+
+
+@pytest.mark.parametrize(
+    ("before", "statement"),
+    [
+        ("static void g(int *p) { __asm__ volatile(\"incl %0\" : \"+m\"(*p)); }", "g(a + i);"),
+        ("static void g(int *p) { void *q[] = { &&b }; goto *q[0]; b: *p = 1; }", "g(a + i);"),
+        ("", "__asm__ volatile(\"incl %0\" : \"+m\"(a[i]));"),
+        ("", "__asm__ volatile(\"\" ::: \"memory\");"),
+        ("static int k; static void g(void) { __asm__(\"\" : \"=r\"(k)); }", "g();"),
+    ],
+)
+def test_what_is_unread_keeps_loops_that_run_it(before: str, statement: str) -> None:
+    file = read(f"{before}\nvoid f(int n, int *a) {{ for (int i = 0; i < n; i++) {{ a[i] = 2; {statement} }} }}\n")
+    assert not file.function("f").regions
 
 
 def test_lines_that_are_said_to_come_from_elsewhere_are_read() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from planish.core.diagnostic import PlanishError
@@ -49,11 +51,31 @@ def test_a_parameter_without_a_type_costs_its_definition_alone(count: int) -> No
     assert not [x for x in file.remarks if x.id == "c-type"], "its names are no types"
 
 
-def test_a_fault_is_told_where_the_parser_found_it() -> None:
+def test_faults_are_told_where_the_parser_found_them() -> None:
     many = "".join(IMPLICIT.replace("h(", f"h{n}(") for n in range(40))
-    with pytest.raises(PlanishError) as failure:
-        read_c(Source("f.c", f"int z;\n{OLD.format(1)}{many}\nint last;\n"))
-    assert (failure.value.diagnostic.code, failure.value.diagnostic.span.line) == ("E0201", 3)
+    file = read_c(Source("f.c", f"int z;\n{OLD.format(1)}{many}\nint last;\n"))
+    assert [len(x.regions) for x in file.functions] == [1]
+    assert [x.span.line for x in file.remarks if x.id == "scop-syntax" and x.span] == [*range(3, 43)]
+
+
+@pytest.mark.parametrize(
+    "before", ["BENCH_DOC(\"name\", x)\n", "struct PACKED tight { char c; };\n", "ALIGN(8) int t[4];\n"]
+)
+def test_words_of_a_missing_header_cost_what_they_stand_in(before: str) -> None:
+    file = read_c(Source("f.c", f"#include \"lost.h\"\n{before}{NEST}"))
+    assert len(file.function("f").regions) == 1
+    with pytest.raises(PlanishError):
+        read_c(Source("f.c", f"{before}{NEST}"))
+
+
+def test_headers_cost_what_is_named_alone(tmp_path: Path) -> None:
+    names = ", ".join(f"k{n} = {n}" for n in range(6))
+    lists = f"static const int table[] = {{ {', '.join(['1'] * 9000)} }};\n"
+    types = f"enum {{ {names} }};\nstruct s {{ int n; }};\ntypedef struct s *p;\n"
+    (tmp_path / "h.h").write_text(types + lists, "utf-8")
+    text = "#include \"h.h\"\nvoid f(p q, int *a) { for (int i = k1; i < q->n; i++) a[i] = table[i]; }\n"
+    file = read_c(Source(str(tmp_path / "f.c"), text))
+    assert len(file.function("f").regions) == 1
 
 
 def test_promoted_parameters_are_told_as_such() -> None:

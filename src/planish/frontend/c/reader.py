@@ -64,7 +64,7 @@ def _read(source: Source, defines: Sequence[str], include_dirs: Sequence[Path], 
     ready = preprocess(source, defines, include_dirs)
     places = (Path(source.name).resolve().parent, *include_dirs)
     flags = [*(f"-I{x}" for x in places), *(f"-D{x}" for x in defines)]
-    tree = parse_c(ready.text, source, flags)
+    tree = parse_c(ready.text, source, flags, complete=not ready.missing)
     mark_attributes(tree.ast, source)
     declare_parameters(tree.ast)
     tokens = tokenize(source.text)

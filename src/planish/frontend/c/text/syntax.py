@@ -1,4 +1,5 @@
-"""Preprocessed C to pycparser's tree, going on past unknown type names and functions that cannot be parsed.
+"""Preprocessed C to pycparser's tree, part by part: unknown type names and functions that cannot be parsed cost what
+they stand in alone.
 
 >>> tree = parse_c("void f(strange_t *a) { a = 0; }", Source("a.c", ""))
 >>> tree.unknown_types
@@ -10,9 +11,8 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 
 from pycparser import c_ast
 from pycparser.c_parser import CParser, ParseError
@@ -20,45 +20,27 @@ from pycparser.c_parser import CParser, ParseError
 from planish.core.diagnostic import Diagnostic, PlanishError, Remark
 from planish.core.recursion_limit import MOST_NESTED, deep
 from planish.core.span import Source, Span
-from planish.frontend.c.text.extent import UnreadableText, behind_declarations
-from planish.frontend.c.text.lexer import CToken, tokenize
+from planish.frontend.c.text.external import Part, needed_parts, split_text
+from planish.frontend.c.text.gnu_syntax import TYPE_OF, as_plain_c, unread_body, without_words
+from planish.frontend.c.text.type_guesses import likely_types, type_candidates
 from planish.frontend.c.types.declarations import OWN_TYPES
 
 UNKNOWN = "planish_unknown_"
 """What the parser takes for a type that no header declares is a structure of a name that begins so."""
+_LISTED = "planish_initial_values"
+"""What stands for the elements of a long initial value."""
 _PLACE = re.compile(r"^(.*?)(?::(\d+))?(?::(\d+))?: (.*)$", re.S)
 _MARKER = re.compile(r'^#\s*(?:line\s+)?(\d+)\s+"((?:[^"\\]|\\.)*)"')
 _SYNTAX = re.compile(r"^(.*?):(\d+):(\d+): error: (expected .*|.* before .*|.*undeclared.*type.*)$", re.M)
-_NAME = re.compile(r"[A-Za-z_]\w*")
-_MOST_TYPES = 200
-_MOST_PARSED = 12_000_000
-"""Characters that are parsed for one file, all tries together: some seconds."""
-_MOST_DROPPED = 32
+_COMPILER_TYPES = ("__float128", "_Float128", "_Float64x", "_Float32x", "__ibm128")
+"""Types of compilers that the parser does not know."""
+_MOST_TYPES = 12
+"""Names in one part that are taken for types one after the other."""
+_MOST_PARSED = 3_000_000
+"""Characters that are parsed to find more types, in all parts together: some seconds."""
 _MOST_CALLS = 20_000
 """Calls of the parser within each other."""
-_BEHIND = 1 << 60
-_Part = tuple[int, int, int]
-"""Start, end and physical line of a part of the text."""
-
-_WORDS = frozenset(
-    re.findall(
-        r"\w+",
-        "auto break case char const continue default do double else enum extern float for goto if inline int long "
-        "register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while "
-        "_Bool _Complex _Alignas _Static_assert _Thread_local _Noreturn _Atomic _Generic asm __asm __asm__ typeof "
-        "__typeof __typeof__ __label__ __real__ __imag__ __int128 __float128 _Float128 _Float16 _Alignof alignof",
-    )
-)
-
-
-@dataclass(slots=True)
-class _Guesses:
-    """Names that are taken for types, and how many characters may still be parsed to find more; `placed`: only those
-    after which the parser comes further, not those after which it does not say where it stopped."""
-
-    types: list[str]
-    left: int = _MOST_PARSED
-    placed: bool = False
+_PRELUDE = "planish-types"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,68 +54,209 @@ class Tree:
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """A parse error: where it is in the user's terms, and which physical line of the text that is (0: unknown)."""
+    """A parse error: where it is in the user's terms, and in which line of what was parsed (0: unknown)."""
 
     span: Span
     physical: int
+    column: int
     message: str
 
     @property
     def position(self) -> tuple[int, int]:
-        """How far the parser came; faults without a place are found behind all that have one."""
-        return self.physical or _BEHIND, self.span.column
+        """How far the parser came."""
+        return self.physical, self.column
 
 
-def parse_c(text: str, source: Source, flags: Sequence[str] = ()) -> Tree:
-    """Parse preprocessed text. What a compiler takes (with these `flags`) and the parser does not is left out: bodies
-    of functions, and then whole declarations. Raises PlanishError E0201 with the place of a syntax error."""
+@dataclass(slots=True)
+class _Unit:
+    """What is known of a file while its parts are parsed in their order."""
+
+    text: str
+    source: Source
+    types: set[str] = field(default_factory=set)
+    unknown: dict[str, None] = field(default_factory=dict)
+    left: int = _MOST_PARSED
+    nodes: list[c_ast.Node] = field(default_factory=list)
+    failures: list[tuple[Part, _Failure]] = field(default_factory=list)
+    stripped: bool = False
+    emptied: int = 0
+
+    def read(self, part: Part) -> None:
+        """Parse a part: as it stands, with names taken for types, in plain C, without what it does or holds."""
+        text = self.text[part.start : part.end]
+        if part.long and part.initial is not None:
+            text = _without(text, part, part.initial, _LISTED)
+        outcome = self.parse(part, text)
+        if isinstance(outcome, _Failure):
+            first, outcome = outcome, self.mend(part, text, outcome)
+            if isinstance(outcome, _Failure):
+                self.failures.append((part, first))
+                return
+        self.keep(part, outcome)
+
+    def mend(self, part: Part, text: str, failure: _Failure) -> list[c_ast.Node] | _Failure:
+        """The nodes of a part that is not parsed as it stands."""
+        plain = as_plain_c(text)
+        outcome: list[c_ast.Node] | _Failure = failure if plain == text else self.parse(part, plain)
+        if isinstance(outcome, _Failure):
+            outcome = self.guess(part, plain, outcome)
+        if isinstance(outcome, _Failure) and (bare := without_words(plain, self.types)) != plain:
+            outcome = self.parse(part, bare)
+            self.stripped = self.stripped or not isinstance(outcome, _Failure)
+        if isinstance(outcome, _Failure) and part.body is not None:
+            # What the function does is not known, and neither is what it sets.
+            body = unread_body(text[part.body[0] - part.start :], self.types)
+            outcome = self.parse(part, _without(text, part, part.body, body))
+            if not isinstance(outcome, _Failure):
+                self.failures.append((part, failure))
+                self.emptied += part.file == self.source.name
+        if isinstance(outcome, _Failure) and part.initial is not None:
+            outcome = self.parse(part, _without(text, part, part.initial, _LISTED))
+        return outcome
+
+    def guess(self, part: Part, text: str, failure: _Failure) -> list[c_ast.Node] | _Failure:
+        """See whether names read like types, take them so, and parse again: those near the place where the parser
+        stopped, which then comes further, one after the other."""
+        found: list[str] = []
+        reached, outcome = failure.position, failure
+        for _ in range(_MOST_TYPES):
+            candidates = (
+                type_candidates(text, outcome.physical, outcome.column, {*found, *self.types})
+                if outcome.physical
+                else [x for x in likely_types(text) if x not in found and x not in self.types]
+            )
+            for name in candidates:
+                if self.left < 0:
+                    return failure
+                self.left -= len(text)
+                tried = self.parse(part, text, [*found, name])
+                if not isinstance(tried, _Failure):
+                    self.unknown |= dict.fromkeys((*found, name))
+                    self.types |= {*found, name}
+                    return tried
+                if tried.position > reached or (tried.physical == 0 and outcome.physical):
+                    found.append(name)
+                    reached, outcome = tried.position, tried
+                    break
+            else:
+                return failure
+        return failure
+
+    def parse(self, part: Part, text: str, more: Sequence[str] = ()) -> list[c_ast.Node] | _Failure:
+        """The nodes of one part of the text."""
+        named = {*part.words, TYPE_OF} if TYPE_OF in text else part.words
+        known = sorted((named & self.types) | {*more})
+        prelude = f"typedef int {', '.join(known)};" if known else ""
+        column = part.start - self.text.rfind("\n", 0, part.start) - 1
+        head = f'# 1 "{_PRELUDE}"\n{prelude}\n# {part.line} "{_escaped(part.file)}"\n{" " * column}'
+        try:
+            with deep(_MOST_CALLS):
+                nodes: list[c_ast.Node] = CParser().parse(head + text, part.file).ext[len(known) :]
+        except ParseError as error:
+            return self.locate(str(error), part, text, column)
+        except RecursionError:
+            return self.nowhere(part, "what is nested deeper than the C parser goes")
+        except (AssertionError, AttributeError, IndexError, TypeError, ValueError) as error:
+            # Defects of the parser on unusual input must not look like ours.
+            return self.nowhere(part, f"the C parser gave up ({type(error).__name__})")
+        for node in nodes:
+            # The parser takes a body behind anything.
+            if isinstance(node, c_ast.FuncDef) and not isinstance(node.decl.type, c_ast.FuncDecl):
+                return self.locate(f"{node.decl.coord}: before: {node.decl.name}", part, text, column)
+        return nodes
+
+    def nowhere(self, part: Part, message: str) -> _Failure:
+        """A failure of which only the part is known."""
+        return _Failure(Span(part.file, part.line, 1, part.line, 2), 0, 0, message)
+
+    def locate(self, message: str, part: Part, text: str, indent: int) -> _Failure:
+        """The place of what the parser says; lines and columns of `text`."""
+        found = _PLACE.match(message)
+        if found is None or found.group(2) is None:
+            lines = _lines(part, text)
+            last = lines[-1][1]
+            return _Failure(Span(part.file, last, 1, last, 2), 0, 0, found.group(4) if found else message)
+        file, line, column = found.group(1), int(found.group(2)), int(found.group(3) or 1)
+        physical = next((n for n, place in enumerate(_lines(part, text), 1) if place == (file, line)), 0)
+        own = column - indent if physical == 1 else column
+        return _Failure(Span(file, line, column, line, column + 1), physical, own, _sentence(found.group(4)))
+
+    def keep(self, part: Part, nodes: Sequence[c_ast.Node]) -> None:
+        """Add the nodes of a part, and note which names are types."""
+        self.nodes += nodes
+        if part.typedef:
+            self.types |= {x.name for x in nodes if isinstance(x, c_ast.Typedef)}
+        elif self.types:
+            # A name that was taken for a type is none.
+            self.types -= {x.name for x in nodes if isinstance(x, c_ast.Decl) and x.name in self.unknown}
+
+
+def parse_c(text: str, source: Source, flags: Sequence[str] = (), *, complete: bool = True) -> Tree:
+    """Parse preprocessed text. What a compiler takes (with these `flags`) and the parser does not is left out: what
+    functions do, or whole declarations; so is all that is not parsed where the text is not `complete`, as headers are
+    missing. Raises PlanishError E0201 with the place of a syntax error."""
     if not text.startswith("#"):
         text = f'# 1 "{source.name}"\n{text}'
-    guesses = _Guesses([])
-    unknown = guesses.types
-    outcome = _parse_guessing_types(text, source, guesses)
-    if isinstance(outcome, c_ast.FileAST):
-        return Tree(outcome, tuple(unknown), tuple(_leave_out_deep(outcome)))
-    wrong = _ask_compiler(text, unknown)
-    taken = _is_taken(source, flags)
-    if wrong is not None and not taken:
-        raise PlanishError(wrong, source)
-    bodies = _function_bodies(text)
-    failed: list[_Part] = []
-    for body in bodies:
-        others = [b for b in bodies if b != body]
-        tried = None if guesses.left < 0 else _parse_guessing_types(_blank(text, others), source, guesses)
-        if not isinstance(tried, c_ast.FileAST):
-            failed.append(body)
-    if len(failed) == len(bodies):
-        # Not even one body alone: what stands between them may be at fault.
-        failed = []
-    rest, dropped = _parse_without_declarations(_blank(text, failed), source, guesses)
-    if isinstance(rest, _Failure) or not any(isinstance(x, c_ast.FuncDef) for x in rest.ext):
-        if outcome.physical == 0:
-            # A guess at a type may lead to a fault without a place: what the parser says without it has one.
-            told = [_parse_once(text, source, x) for x in (unknown, [])]
-            outcome = next((x for x in told if isinstance(x, _Failure) and x.physical), outcome)
-        if outcome.physical == 0 and bodies:
-            file, line = line_map(text)[bodies[0][2] - 1]
-            outcome = replace(outcome, span=Span(file, line, 1, line, 2))
-        raise PlanishError(_tell_unread(outcome, taken), source)
-    lines = line_map(text)
-    remarks = [_tell_left_out("function", x, lines) for x in failed]
-    remarks += [_tell_left_out("declaration", x, lines) for x in dropped]
-    return Tree(rest, tuple(unknown), (*remarks, *_leave_out_deep(rest)))
+    unit = _Unit(text, source)
+    own = [x for x in (*OWN_TYPES, *_COMPILER_TYPES) if x in text]
+    own += [TYPE_OF] if "typeof" in text else []
+    unit.types |= {*own}
+    for part in needed_parts(split_text(text), source.name):
+        unit.read(part)
+    taken = False
+    if unit.failures or unit.stripped:
+        taken = _is_taken(source, flags)
+        wrong = None if taken or not complete else _ask_compiler(text, [*unit.unknown])
+        if wrong is not None:
+            raise PlanishError(wrong, source)
+    if unit.failures and sum(_is_own(x, source) for x in unit.nodes) <= unit.emptied:
+        raise PlanishError(_tell_unread(unit.failures[0][1], taken), source)
+    head = [_declare(x, x if x in OWN_TYPES else f"{UNKNOWN}{x}") for x in own]
+    head += [_declare(x, f"{UNKNOWN}{x}") for x in unit.unknown]
+    tree = c_ast.FileAST([*(x for y in head for x in y), *unit.nodes])
+    remarks = [_tell_left_out(part) for part, _ in unit.failures]
+    return Tree(tree, tuple(unit.unknown), (*remarks, *_leave_out_deep(tree)))
+
+
+def _is_own(node: c_ast.Node, source: Source) -> bool:
+    return isinstance(node, c_ast.FuncDef) and node.decl.coord is not None and node.decl.coord.file == source.name
+
+
+def _declare(name: str, tag: str) -> list[c_ast.Node]:
+    nodes: list[c_ast.Node] = CParser().parse(f"typedef struct {tag} {name};", _PRELUDE).ext
+    return nodes
+
+
+def _without(text: str, part: Part, extent: tuple[int, int], instead: str) -> str:
+    """The text of a part with something else in place of an extent."""
+    return text[: extent[0] - part.start] + instead + text[extent[1] - part.start :]
+
+
+def _escaped(name: str) -> str:
+    return name.replace("\\", "\\\\").replace('"', '\\"')
 
 
 def _leave_out_deep(tree: c_ast.FileAST) -> Iterator[Remark]:
     """Takes away the bodies of functions that are nested too deep to be analysed, and tells of each."""
     for node in tree.ext:
         if isinstance(node, c_ast.FuncDef) and (depth := _depth_of(node.body)) > MOST_NESTED:
-            node.body = c_ast.Compound([], node.body.coord)
+            named = sorted({x.name for x in _walk(node.body) if isinstance(x, c_ast.ID)})
+            arguments = [c_ast.UnaryOp("&", c_ast.ID(x)) for x in named]
+            call = c_ast.FuncCall(c_ast.ID("planish_unread"), c_ast.ExprList(arguments) if arguments else None)
+            node.body = c_ast.Compound([call], node.body.coord)
             at = node.decl.coord
             name = node.decl.name
             message = f"{name} is {depth} levels deep, of which {MOST_NESTED} are analysed; it stays as written"
             span = Span(str(at.file), at.line, at.column or 1, at.line, (at.column or 1) + len(name))
             yield Remark("analysis-depth", "refused", message, span)
+
+
+def _walk(node: c_ast.Node) -> Iterator[c_ast.Node]:
+    left = [node]
+    while left:
+        part = left.pop()
+        yield part
+        left += (child for _, child in part.children())
 
 
 def _depth_of(node: c_ast.Node) -> int:
@@ -154,158 +277,10 @@ def _tell_unread(failure: _Failure, taken: bool) -> Diagnostic:
     return Diagnostic("E0201", message, failure.span, "put the nests into a file of their own, in plain C")
 
 
-def _tell_left_out(what: str, part: _Part, lines: list[tuple[str, int]]) -> Remark:
-    file, line = lines[part[2] - 1]
+def _tell_left_out(part: Part) -> Remark:
+    what = "declaration" if part.body is None else "function"
     message = f"this {what} uses syntax that Planish does not read; it stays as written"
-    return Remark("scop-syntax", "refused", message, Span(file, line, 1, line, 2))
-
-
-def _parse_without_declarations(
-    text: str, source: Source, guesses: _Guesses
-) -> tuple[c_ast.FileAST | _Failure, list[_Part]]:
-    """The tree without those declarations and functions that the parser does not take, and these: as few as can be."""
-    outcome, dropped = _drop_declarations(text, source, guesses)
-    if not dropped or guesses.left < 0:
-        return outcome, dropped
-    # A name that was wrongly taken for a type costs all functions that have a variable of this name.
-    other = _Guesses([], guesses.left, placed=True)
-    again, fewer = _drop_declarations(text, source, other)
-    guesses.left = other.left
-    if isinstance(again, _Failure) or (isinstance(outcome, c_ast.FileAST) and len(fewer) >= len(dropped)):
-        return outcome, dropped
-    guesses.types[:] = other.types
-    return again, fewer
-
-
-def _drop_declarations(text: str, source: Source, guesses: _Guesses) -> tuple[c_ast.FileAST | _Failure, list[_Part]]:
-    parts = _declarations(text)
-    dropped: list[_Part] = []
-    outcome = _parse_guessing_types(text, source, guesses)
-    while isinstance(outcome, _Failure) and len(dropped) < _MOST_DROPPED and guesses.left >= 0:
-        part = _part_at_fault(text, outcome, parts, dropped, source, guesses.types)
-        if part is None:
-            break
-        parts.remove(part)
-        dropped.append(part)
-        outcome = _parse_guessing_types(_blank(text, dropped), source, guesses)
-    if dropped and guesses.types and isinstance(outcome, c_ast.FileAST):
-        # What was taken for a type on the way to what is left out now may be none.
-        plain = _parse_once(_blank(text, dropped), source, [])
-        if isinstance(plain, c_ast.FileAST):
-            guesses.types.clear()
-            return plain, dropped
-    return outcome, dropped
-
-
-def _part_at_fault(
-    text: str, failure: _Failure, parts: list[_Part], dropped: list[_Part], source: Source, unknown: list[str]
-) -> _Part | None:
-    """The declaration in which the parser stopped; where it does not say, the first one that it does not take."""
-    if failure.physical:
-        return next((p for p in parts if p[2] <= failure.physical <= p[2] + text.count("\n", p[0], p[1])), None)
-    fewest, most = 0, len(parts)
-    while fewest < most:
-        middle = (fewest + most) // 2
-        rest = _blank(text, [*dropped, *parts[middle + 1 :]])
-        if isinstance(_parse_once(rest, source, unknown), c_ast.FileAST):
-            fewest = middle + 1
-        else:
-            most = middle
-    return parts[fewest] if fewest < len(parts) else None
-
-
-def _declarations(text: str) -> list[_Part]:
-    """Start, end and physical line of each declaration and function at file scope."""
-    out: list[_Part] = []
-    first: CToken | None = None
-    depth, body, previous, opened = 0, False, "", 0
-    tokens = tokenize(text).tokens
-    for n, token in enumerate(tokens):
-        if depth == 0 and previous == ")" and n > opened and (brace := _body_behind(tokens, n)) > n:
-            # The declarations of parameters in front of it are a part of the function.
-            body, opened = True, brace
-        first = first or token
-        if token.text in ("(", "[", "{"):
-            body = body or (depth == 0 and token.text == "{" and (previous == ")" or first is token))
-            depth += 1
-        elif token.text in (")", "]", "}"):
-            depth -= 1
-        if depth == 0 and n >= opened and (token.text == ";" or (body and token.text == "}")):
-            out.append((first.start, token.end, first.line))
-            first, body = None, False
-        previous = token.text
-    return out
-
-
-def _body_behind(tokens: Sequence[CToken], at: int) -> int:
-    """The position of the brace of a definition as before 1989, whose parameters are declared at `at`; else `at`."""
-    try:
-        return behind_declarations(tokens, at)
-    except UnreadableText:
-        return at
-
-
-def _parse_guessing_types(text: str, source: Source, guesses: _Guesses) -> c_ast.FileAST | _Failure:
-    """Parse; at an error see whether a name nearby reads like a type, declare it so, and try again."""
-    unknown = guesses.types
-    reached = (-1, -1)
-    tried: list[str] = []
-    last: _Failure | None = None
-    for _ in range(_MOST_TYPES):
-        outcome = _parse_once(text, source, [*unknown, *tried[-1:]])
-        guesses.left -= len(text)
-        if isinstance(outcome, c_ast.FileAST):
-            unknown.extend(tried[-1:])
-            return outcome
-        if guesses.left < 0:
-            return last if last is not None else outcome
-        if outcome.physical == 0 and (found := [x for x in _likely_types(text) if x not in unknown]):
-            # The parser does not say where: take every name that can only be a type.
-            unknown.extend(found)
-            tried = []
-            continue
-        if tried and outcome.position > reached and (outcome.physical or not guesses.placed):
-            unknown.append(tried[-1])
-            tried = []
-        if not tried:
-            last = outcome
-            candidates = _type_candidates(text, outcome, unknown)
-        reached = max(reached, outcome.position)
-        if not candidates:
-            return last if last is not None else outcome
-        tried.append(candidates.pop(0))
-    return outcome
-
-
-def _parse_once(text: str, source: Source, unknown: list[str]) -> c_ast.FileAST | _Failure:
-    prelude = "".join(f"typedef struct {UNKNOWN}{name} {name}; " for name in unknown)
-    prelude += "".join(f"typedef struct {name} {name}; " for name in OWN_TYPES if name in text)
-    try:
-        with deep(_MOST_CALLS):
-            tree = CParser().parse(f"{prelude}\n{text}", source.name)
-        for node in tree.ext:
-            # The parser takes a body behind anything.
-            if isinstance(node, c_ast.FuncDef) and not isinstance(node.decl.type, c_ast.FuncDecl):
-                return _locate(f"{node.decl.coord}: before: {node.decl.name}", text, source)
-        return tree
-    except ParseError as error:
-        return _locate(str(error), text, source)
-    except RecursionError:
-        return _Failure(source.point(1), 0, "what is nested deeper than the C parser goes")
-    except (AssertionError, AttributeError, IndexError, ValueError) as error:
-        # Defects of the parser on unusual input must not look like ours.
-        return _Failure(source.point(1), 0, f"the C parser gave up ({type(error).__name__})")
-
-
-def _locate(message: str, text: str, source: Source) -> _Failure:
-    found = _PLACE.match(message)
-    if found is None or found.group(2) is None:
-        lines = line_map(text)
-        last = max((line for file, line in lines if file == source.name), default=1)
-        return _Failure(source.point(last), 0, found.group(4) if found else message)
-    file, line, column = found.group(1), int(found.group(2)), int(found.group(3) or 1)
-    physical = next((n for n, place in enumerate(line_map(text), 1) if place == (file, line)), 0)
-    return _Failure(Span(file, line, column, line, column + 1), physical, _sentence(found.group(4)))
+    return Remark("scop-syntax", "refused", message, Span(part.file, part.line, 1, part.line, 2))
 
 
 def _sentence(message: str) -> str:
@@ -314,12 +289,17 @@ def _sentence(message: str) -> str:
     return message[:1].lower() + message[1:]
 
 
+def _lines(part: Part, text: str) -> list[tuple[str, int]]:
+    """File and line of each line of the text of a part."""
+    return line_map(f'# {part.line} "{_escaped(part.file)}"\n{text}')[1:]
+
+
 def line_map(text: str) -> list[tuple[str, int]]:
     """File and line of each physical line of the preprocessed text."""
     out: list[tuple[str, int]] = []
     file, line = "", 1
     for physical in text.split("\n"):
-        found = _MARKER.match(physical)
+        found = _MARKER.match(physical) if physical.startswith("#") else None
         if found:
             out.append((file, line))
             line, file = int(found.group(1)), re.sub(r"\\(.)", r"\1", found.group(2))
@@ -333,83 +313,6 @@ def main_lines(text: str, name: str) -> list[tuple[int, str]]:
     """The lines of the preprocessed text that come from the file `name`, with their numbers in it."""
     lines = zip(line_map(text), text.split("\n"), strict=True)
     return [(line, content) for (file, line), content in lines if file == name and not content.startswith("#")]
-
-
-def _type_candidates(text: str, failure: _Failure, unknown: list[str]) -> list[str]:
-    """Names near the error that stand where a type would: before a name, a `*`, or a closing parenthesis of a cast."""
-    if failure.physical == 0:
-        return []
-    tokens = tokenize(text).tokens
-    here = [n for n, t in enumerate(tokens) if t.line == failure.physical]
-    if not here:
-        return []
-    column = failure.span.column
-    starts = {n: _column(text, tokens[n]) for n in here}
-    centre = max((n for n in here if starts[n] <= column), default=here[0])
-    out: list[str] = []
-    for n in (centre, centre - 1, centre - 2, centre + 1, centre - 3, centre - 4, *here):
-        if not 0 <= n < len(tokens) - 1:
-            continue
-        word, after = tokens[n].text, tokens[n + 1].text
-        named = _NAME.fullmatch(word) and word not in _WORDS and word not in unknown and word not in out
-        if named and (after in ("*", ")") or _NAME.fullmatch(after)):
-            out.append(word)
-    return out
-
-
-def _likely_types(text: str) -> list[str]:
-    """Names directly before a name at the start of a declaration or parameter, which no typedef introduces; outside of
-    functions, those before a `*` and a name as well."""
-    tokens = tokenize(text).tokens
-    bodies = _function_bodies(text)
-    known = set(re.findall(r"\btypedef\b[^;{]*?(?:\{[^}]*\}[^;]*?)?\b(\w+)\s*(?:\[[^\]]*\]\s*)*;", text))
-    out: list[str] = []
-    for before, here, after in zip(tokens, tokens[1:], tokens[2:], strict=False):
-        starts = before.text in ("(", ",", ";", "{", "}", "const", "static", "extern", "inline", "register")
-        if not starts or not _NAME.fullmatch(here.text) or here.text in _WORDS or here.text in known:
-            continue
-        named = _NAME.fullmatch(after.text) and (after.text not in _WORDS or after.text in ("const", "restrict"))
-        pointed = after.text == "*" and not _is_within(bodies, here.start)
-        if (named or pointed) and here.text not in out:
-            out.append(here.text)
-    return out
-
-
-def _is_within(bodies: Sequence[_Part], place: int) -> bool:
-    """Whether a place lies in one of the bodies, which are in their order."""
-    at = bisect_right(bodies, place, key=lambda x: x[0])
-    return at > 0 and place < bodies[at - 1][1]
-
-
-def _column(text: str, token: CToken) -> int:
-    return token.start - text.rfind("\n", 0, token.start)
-
-
-def _function_bodies(text: str) -> list[_Part]:
-    """Start, end (inside the braces) and physical line of the body of each function."""
-    out: list[_Part] = []
-    depth, opened, previous = 0, -1, ""
-    for token in tokenize(text).tokens:
-        if token.text == "{":
-            if depth == 0:
-                opened = token.end if previous == ")" else -1
-                line = token.line
-            depth += 1
-        elif token.text == "}":
-            depth -= 1
-            if depth == 0 and opened >= 0:
-                out.append((opened, token.start, line))
-                opened = -1
-        previous = token.text
-    return out
-
-
-def _blank(text: str, bodies: list[_Part]) -> str:
-    """The text with the content of these bodies removed, lines kept: what stands behind them moves."""
-    for start, end, _ in sorted(bodies, reverse=True):
-        inside = "\n".join(line if line.startswith("#") else "" for line in text[start:end].split("\n"))
-        text = text[:start] + inside + text[end:]
-    return text
 
 
 def _is_taken(source: Source, flags: Sequence[str]) -> bool:

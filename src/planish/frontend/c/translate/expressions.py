@@ -126,6 +126,11 @@ def value_of(node: c_ast.Node, cx: CTranslation) -> Expr:
             return _member(node, cx)
         case c_ast.Assignment():
             raise Refused("scop-assignment", "an assignment inside an expression", node)
+        case c_ast.Compound(block_items=[*before, last]):
+            # A statement expression of GNU C has the value of its last statement.
+            for stmt in before:
+                cx.execute(stmt, cx)
+            return value_of(last, cx)
         case c_ast.ExprList():
             raise Refused("scop-comma", "a comma inside an expression", node)
         case _:
@@ -291,9 +296,12 @@ def _choice(condition: c_ast.Node, then: c_ast.Node, otherwise: c_ast.Node, cx: 
 
 
 def _inlines(node: c_ast.Node, cx: CTranslation) -> bool:
-    """Whether a function of the file is called somewhere in an expression."""
+    """Whether an expression holds statements: a function of the file is called in it, or it has some of its own."""
     functions = cx.bound.file.functions
-    return any(isinstance(x, c_ast.FuncCall) and call_name(x) in functions for x in walk_tree(node))
+    return any(
+        isinstance(x, c_ast.Compound) or isinstance(x, c_ast.FuncCall) and call_name(x) in functions
+        for x in walk_tree(node)
+    )
 
 
 def _kept(test: Expr, node: c_ast.Node, cx: CTranslation) -> Expr:

@@ -37,6 +37,7 @@ from planish.ir.expr import Const, Expr, Load, Var
 from planish.ir.nest import Block, If
 from planish.ir.types import BOOL
 
+_EFFECTS = (c_ast.FuncCall, c_ast.UnaryOp, c_ast.Assignment, c_ast.Compound)
 _JUMPS = {c_ast.Break: "break", c_ast.Continue: "continue", c_ast.Return: "return", c_ast.Goto: "goto"}
 
 
@@ -91,7 +92,9 @@ def execute(node: c_ast.Node, cx: CTranslation) -> None:
 
 def _read_for_effects(value: c_ast.Node | None, cx: CTranslation) -> None:
     """What a function returns, where nothing is made of it."""
-    if value is not None and any(isinstance(x, c_ast.FuncCall | c_ast.UnaryOp) for x in walk_tree(value)):
+    if isinstance(value, c_ast.Assignment):
+        assign(value, cx)
+    elif value is not None and any(isinstance(x, _EFFECTS) for x in walk_tree(value)):
         value_of(value, cx)
 
 
