@@ -121,7 +121,7 @@ def test_reductions_have_a_variable_of_their_own() -> None:
 def test_strict_keeps_the_order_of_float_sums() -> None:
     text = emit(SUM, strict=True, threads=True)
     assert "omp" not in text
-    assert "#pragma GCC unroll 4" in text
+    assert '_Pragma("GCC unroll 4") for (' in text
     assert "planish_lanes" not in text
     assert "planish_lanes" in emit(SUM.replace("f64", "i32"), strict=True)
 

@@ -5,9 +5,8 @@
 >>> print(emit_function(parse_kernel(text), "scale"))
 static void scale(ptrdiff_t n, const double *restrict x, double *restrict y)
 {
-  for (ptrdiff_t i = 0; i < n; i++) {
+  for (ptrdiff_t i = 0; i < n; i++)
     y[i] += x[i] * 2.0;
-  }
 }
 <BLANKLINE>
 """
@@ -19,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.emit.c.braces import without_braces
 from planish.emit.c.c_names import RESERVED, spell_names
 from planish.emit.c.cases import hide_cases
 from planish.emit.c.context import HUGE, EmitContext, adds_and_subtracts, size_ranges
@@ -30,6 +30,7 @@ from planish.emit.c.instruction_calls import check_lanes, find_callee
 from planish.emit.c.local_arrays import declare, without_dead, write_extents
 from planish.emit.c.partial_sums import StripBody, Strips, needs_low_bits, sum_alone, without_unused
 from planish.emit.c.pragmas import LoopBounds, directives, has_partial_sums, on_threads, own_tables
+from planish.emit.c.rolled import roll_kernel
 from planish.emit.idioms.lane_sums import ACCUMULATORS, Accumulators, LaneSum, Partial, count_lanes
 from planish.emit.idioms.nontemporal import LINE, calls_of, in_parts, iterations, promise_whole, take_names
 from planish.emit.idioms.strip_mined_math import BLOCKS
@@ -100,6 +101,7 @@ def emit_function(
     kernel = without_dead(kernel)
     check_lanes(kernel)
     known = (catalogue or shipped()).with_instructions(BLOCKS.values())
+    kernel = roll_kernel(kernel, known)
     function = _Function(
         kernel, name, threads, strict, noalias, known, promised, own_functions, declared or {}, portable,
         exact and adds_and_subtracts(kernel), accumulators,
@@ -201,7 +203,7 @@ class _Function:
         self.lines += [f"  {release_text(x, self.spelt)}" for x in reversed(heap)]
         self.lines += ["  return 0;"] if heap else []
         self.lines.append("}")
-        return "\n".join(self.lines) + "\n"
+        return "\n".join(without_braces(self.lines)) + "\n"
 
     @property
     def restrict(self) -> str:

@@ -5,9 +5,8 @@
 >>> print(text[text.index("clear_spare static"):text.rindex("#if defined(__clang__)")], end="")
 clear_spare static void clear(ptrdiff_t n, float *clear_restrict A)
 {
-  for (ptrdiff_t i = 0; i < n; i++) {
+  for (ptrdiff_t i = 0; i < n; i++)
     A[i] = 0.0f;
-  }
 }
 <BLANKLINE>
 """

@@ -5,9 +5,8 @@
 >>> print(file.source.text[file.functions[0].start:], end="")
 void zero(ptrdiff_t n, double *x)
 {
-  for (ptrdiff_t i = 0; i < n; i++) {
+  for (ptrdiff_t i = 0; i < n; i++)
     x[i] = 0.0;
-  }
 }
 >>> file.functions[0].regions[0].names
 (('n', 'n'), ('x', 'x'))
