@@ -112,6 +112,21 @@ class Update:
 
 
 @dataclass(frozen=True, slots=True)
+class PointerDistance:
+    """A size of a region that is the elements from the address in a variable to that in another one; `text` computes it
+    in C."""
+
+    text: str
+    first: str
+    last: str
+
+    @property
+    def shown(self) -> str:
+        """What it is called in reports."""
+        return f"{self.last} - {self.first}"
+
+
+@dataclass(frozen=True, slots=True)
 class HeldValue:
     """What a region reads where it begins although its stores to `array` may change it, as far as types tell: `bytes`
     of memory from `address` on, in C. They must not overlap."""
@@ -154,7 +169,7 @@ class Region:
     types of their elements in C, where C has a name for them. `unseen`: variables that it may change and no check
     compares. `conditions`: what the kernel relies on besides its assumptions, in C: ranges of numbers; `held`:
     what its stores must not reach; `views`: the kernel's arrays that are members of one type in an array of structures,
-    and what that is called in C.
+    and what that is called in C; `distances`: its sizes that are distances of addresses.
     """
 
     function: str
@@ -179,6 +194,7 @@ class Region:
     conditions: tuple[str, ...] = ()
     held: tuple[HeldValue, ...] = ()
     views: Mapping[str, str] = field(default_factory=dict)
+    distances: tuple[PointerDistance, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from planish.frontend.c.translation_unit import Callback, CFunction, CParameter, MemberCell, RecordParameter
+from planish.frontend.c.translation_unit import (
+    Callback,
+    CFunction,
+    CParameter,
+    MemberCell,
+    PointerDistance,
+    RecordParameter,
+)
 from planish.ir.expr import index
 from planish.ir.types import I64, U8, Type
 from planish.run.calls.signature import CHANGED, Parameter, Passing, Signature
@@ -37,7 +44,11 @@ def leaves_of(function: CFunction) -> tuple[CParameter, ...]:
     """What a call of a function is made of: its own parameters that are numbers or arrays, those that structures hold,
     and the variables of the file that it works on."""
     out: list[CParameter] = []
+    ends = ends_in(function)
     for p in function.parameters:
+        if p.name in ends:
+            out.append(CParameter(ends[p.name].shown, I64, False, (), ""))
+            continue
         match p.form:
             case None if p.type is not None:
                 out.append(p)
@@ -53,6 +64,17 @@ def leaves_of(function: CFunction) -> tuple[CParameter, ...]:
             case _:
                 pass
     return (*out, *(_leaf(x.name, x.cell) for x in function.globals if not x.initial))
+
+
+def ends_in(function: CFunction) -> dict[str, PointerDistance]:
+    """The parameters that are addresses in the array of another one, of which regions ask how far away they are."""
+    own = {p.name: p for p in function.parameters if p.form is None and p.pointer and len(p.extents) == 1}
+    out: dict[str, PointerDistance] = {}
+    for x in (x for region in function.regions for x in region.distances):
+        alike = x.first in own and x.last in own and own[x.first].type == own[x.last].type
+        if alike and x.last not in out and x.first not in out and all(x.last != y.first for y in out.values()):
+            out[x.last] = x
+    return out
 
 
 def spread_in(function: CFunction) -> frozenset[str]:
@@ -111,7 +133,7 @@ def signature_of(function: CFunction) -> Signature | None:
     signature = Signature(
         function.name, tuple(parameters), function.result, completion=function.completion, outcomes=outcomes
     )
-    plain = all(p.form is None for p in function.parameters) and function.returned is None
+    plain = all(p.form is None for p in function.parameters) and function.returned is None and not ends_in(function)
     if plain and not function.globals:
         return signature
     return replace(signature, passing=_Maker(function, signature).make(plain))
@@ -158,6 +180,9 @@ class _Maker:
     def _argument(self, place: int, p: CParameter) -> str:
         number = self.number.get(p.name, -1)
         held = f"planish_{place}"
+        if (end := ends_in(self.function).get(p.name)) is not None:
+            base, distance = self.number[end.first], self.number[end.shown]
+            return f"(({c_name(p.type or U8)} *)planish_a[{base}] + *(long *)planish_a[{distance}])"
         match p.form:
             case None:
                 return self.signature.parameters[number].argument(number)

@@ -105,7 +105,8 @@ class KnownSizes:
 def find_known(region: Region, scop: Scop, function: CFunction, text: str = "") -> KnownSizes:
     """A region's sizes and arrays that are the function's own parameters, or in them; `text` is the file's, `scop` the
     region's as it is scheduled."""
-    names = dict(region.names)
+    shown = {x.text: x.shown for x in region.distances}
+    names = {key: shown.get(text, text) for key, text in region.names}
     own = {p.name for p in leaves_of(function)}
     sizes = {s: names[s] for s in scop.kernel.sizes if names[s] in own}
     arrays = {a.name: names[a.name] for a in scop.kernel.arrays if names[a.name] in own}

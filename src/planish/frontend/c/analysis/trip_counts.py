@@ -1,5 +1,6 @@
-"""Quotients of sizes that C computes where the kernel is called: the trip count of `for (i = j; i < n; i += len)`, the
-length `w / 2` of the rows of `p[y * (w / 2) + x]`.
+"""Sizes that C computes where the kernel is called: quotients of others, as the trip count of
+`for (i = j; i < n; i += len)` and the length `w / 2` of the rows of `p[y * (w / 2) + x]`, and distances of addresses,
+as the trip count of `while (p != end)`.
 
 >>> from planish.ir.expr import index
 >>> Quotient(Var("n", INDEX), Var("len", INDEX), whole=True).spell({"n": "n", "len": "len"})
@@ -36,6 +37,34 @@ class Quotient:
         if self.whole:
             return f"({b} > 0 && ({a}) % ({b}) == 0 ? ({a}) / ({b}) : -1)"
         return f"({b} > 0 ? ({c}) / ({b}) : 0)"
+
+
+@dataclass(frozen=True, slots=True)
+class Distance:
+    """The elements from the address in one pointer variable to that in another one, by their texts in C."""
+
+    first: str
+    last: str
+
+    def spell(self, variables: Mapping[str, str]) -> str:
+        """The distance in C: of addresses of whole elements, in one array or not.
+
+        >>> Distance("p", "end").spell({})
+        '((long long)(((const char *)end - (const char *)p) / (ptrdiff_t)sizeof(*p)))'
+        """
+        return f"((long long)(({self._bytes}) / (ptrdiff_t)sizeof(*{self.first})))"
+
+    @property
+    def condition(self) -> str:
+        """That it is a whole number, in C: an end that was made of other addresses may lie within an element."""
+        return f"({self._bytes}) % (ptrdiff_t)sizeof(*{self.first}) == 0"
+
+    @property
+    def _bytes(self) -> str:
+        return f"(const char *){self.last} - (const char *){self.first}"
+
+
+ComputedSize = Quotient | Distance
 
 
 def is_of_sizes(expr: Expr, around: set[str]) -> bool:

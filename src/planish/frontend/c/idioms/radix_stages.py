@@ -187,7 +187,8 @@ def _find_growth(
     (steps,) = counted
     if any(names(y) & {*own, *turned, *others, steps} for x in kernel.arrays for y in x.shape if y is not None):
         return None
-    quotient = quotients[steps]
+    if not isinstance(quotient := quotients[steps], Quotient):
+        return None
     terms = polynomial(quotient.divisor)
     single = len(terms) == 1 and len(monomial := next(iter(terms))) == 1 and isinstance(monomial[0], Var)
     if not single or names(quotient.divisor) - own.keys() or names(_dividend(quotient)) & left:
@@ -215,6 +216,7 @@ def _make_region(
     passed |= {x.key: x.name for x in (counter.counter, source, *others)}
     variables = {**finished.variables, **{x.key: x.name for x in (counter.counter, source)}}
     quotient = finished.quotients[growth.steps]
+    assert isinstance(quotient, Quotient)
     largest = quotient.divisor if not growth.up else mul(index(most), quotient.divisor)
     passed[growth.steps] = Quotient(_dividend(quotient), largest, whole=True).spell(variables)
     unit = index(growth.unit)

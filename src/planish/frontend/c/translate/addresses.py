@@ -12,10 +12,12 @@ from __future__ import annotations
 
 from pycparser import c_ast
 
+from planish.frontend.c.analysis.scope import Symbol
+from planish.frontend.c.analysis.trip_counts import Distance
 from planish.frontend.c.translate.state import Address, CTranslation, NotIndex, Refused
-from planish.frontend.c.types.declarations import CArray, CPointer, CType, CUnknown, resolve
+from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, CUnknown, resolve, scalar_of
 from planish.ir.expr import Expr, index
-from planish.ir.index.polynomial import add, same, sub
+from planish.ir.index.polynomial import add, neg, same, sub
 
 
 def is_address(node: c_ast.Node, cx: CTranslation) -> bool:
@@ -75,13 +77,37 @@ def _behind(ctype: CType | None) -> CType | None:
             return None
 
 
-def distance(a: Address, b: Address, node: c_ast.Node) -> Expr:
-    """The number of elements between two addresses in one row of one array. Raises NotIndex otherwise."""
+def distance(a: Address, b: Address, node: c_ast.Node, cx: CTranslation, back: bool = False) -> Expr:
+    """The number of elements from `b` to `a` in one row of one array, or between what two pointer variables led to
+    where the nest began: counted from that of `b`, or `back` from that of `a`, if not known yet. Raises NotIndex
+    otherwise."""
+    if a.symbol is not b.symbol and len(a.index) == len(b.index) == 1 and _may_be_apart(a, b, cx):
+        cx.used.setdefault(a.symbol)
+        cx.used.setdefault(b.symbol)
+        return add(_apart(a.symbol, b.symbol, back, cx), sub(a.index[0], b.index[0]))
     if a.symbol is not b.symbol or len(a.index) != len(b.index):
         raise NotIndex("the difference of pointers into different arrays", node, "scop-pointer")
     if not all(same(x, y) for x, y in zip(a.index[:-1], b.index[:-1], strict=True)):
         raise NotIndex("the difference of pointers into different rows", node, "scop-pointer")
     return sub(a.index[-1], b.index[-1])
+
+
+def _may_be_apart(a: Address, b: Address, cx: CTranslation) -> bool:
+    """Whether the distance of what two pointer variables lead to is known where the nest begins."""
+    alike = a.target == b.target and isinstance(a.target, CScalar | CUnknown)
+    return alike and all(isinstance(x.symbol.ctype, CPointer) and x.symbol not in cx.local for x in (a, b))
+
+
+def _apart(a: Symbol, b: Symbol, back: bool, cx: CTranslation) -> Expr:
+    """The elements from where `b` led to where `a` led, as a size or its negative."""
+    ahead, behind = Distance(b.name, a.name), Distance(a.name, b.name)
+    turned = behind in cx.quotients.values() or (back and ahead not in cx.quotients.values())
+    found, stem = (behind, f"{a.key}_to_{b.key}") if turned else (ahead, f"{b.key}_to_{a.key}")
+    scalar = scalar_of(a.ctype)
+    if scalar is None or scalar.type.size > 1:
+        cx.layouts[found.condition] = None
+    size = index(cx.name_quotient(stem, found))
+    return neg(size) if turned else size
 
 
 def moved(address: Address, offset: Expr) -> Address:

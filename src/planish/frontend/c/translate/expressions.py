@@ -396,7 +396,7 @@ def _comparison(node: c_ast.Node, op: str, left: c_ast.Node, right: c_ast.Node, 
     values, assumptions, written = dict(cx.values), list(cx.assumptions), len(cx.out)
     try:
         if is_address(left, cx) and is_address(right, cx):
-            apart = distance(address_of(left, cx), address_of(right, cx), node)
+            apart = distance(address_of(left, cx), address_of(right, cx), node, cx)
             return _decided(Compare(_COMPARISON[op], apart, Const(0, INDEX)))
         a, b = index_of(left, cx), index_of(right, cx)
         type = common(a.type, b.type)

@@ -16,7 +16,7 @@ from pycparser import c_ast
 from planish.core.diagnostic import Remark
 from planish.frontend.c.analysis.aliasing import changes, is_alone, is_reached
 from planish.frontend.c.analysis.scope import Symbol, is_integer, is_pointer, written
-from planish.frontend.c.analysis.trip_counts import Quotient
+from planish.frontend.c.analysis.trip_counts import ComputedSize
 from planish.frontend.c.translate.asserted_facts import known_sizes, number_conditions
 from planish.frontend.c.translate.constant_tables import constant_values
 from planish.frontend.c.translate.data_subscripts import settle_subscripts
@@ -49,7 +49,7 @@ class FinishedKernel:
     names: tuple[tuple[str, str], ...]
     updates: tuple[Update, ...]
     registers: tuple[str, ...]
-    quotients: Mapping[str, Quotient] = field(default_factory=dict)
+    quotients: Mapping[str, ComputedSize] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
     remarks: tuple[Remark, ...] = ()
     conditional_stores: tuple[str, ...] = ()

@@ -270,11 +270,12 @@ def _tests_of(cond: c_ast.Node, cx: CTranslation) -> tuple[Test, ...]:
         case c_ast.BinaryOp(op="==" | "!=" | "<" | "<=" | ">" | ">=" as op, left=left, right=right):
             try:
                 if is_address(left, cx) and is_address(right, cx):
-                    return (Test(_OPERATORS[op], distance(address_of(left, cx), address_of(right, cx), cond)),)
+                    first, last = address_of(left, cx), address_of(right, cx)
+                    return (Test(_OPERATORS[op], distance(first, last, cond, cx, op not in (">", ">="))),)
                 a, b = index_of(left, cx), index_of(right, cx)
                 type = common(a.type, b.type)
-                first, last = (fitted(x, type, side, cx) for x, side in ((a, left), (b, right)))
-                return (Test(_OPERATORS[op], sub(as_extrema(first), as_extrema(last))),)
+                x, y = (fitted(x, type, side, cx) for x, side in ((a, left), (b, right)))
+                return (Test(_OPERATORS[op], sub(as_extrema(x), as_extrema(y))),)
             except NotIndex as reason:
                 raise Refused("scop-bound", f"the condition of the loop holds {reason.message}", cond) from None
         case _:

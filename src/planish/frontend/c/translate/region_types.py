@@ -1,4 +1,4 @@
-"""What C calls the types of a region's scalars, elements and sizes.
+"""What C calls the types of a region's scalars, elements and sizes, and which sizes are distances of addresses.
 
 >>> from planish.ir.nest import Kernel
 >>> from planish.frontend.c.analysis.scope import bind_file, bind_function
@@ -11,7 +11,9 @@
 from __future__ import annotations
 
 from planish.frontend.c.analysis.scope import BoundNames
+from planish.frontend.c.analysis.trip_counts import Distance
 from planish.frontend.c.translate.kernels import FinishedKernel
+from planish.frontend.c.translation_unit import PointerDistance
 from planish.frontend.c.types.declarations import scalar_of
 from planish.ir.nest import Kernel
 
@@ -25,6 +27,13 @@ def declared_types(kernel: Kernel, bound: BoundNames) -> tuple[tuple[str, str], 
     names = [*(x.name for x in kernel.scalars), *(x.name for x in kernel.arrays)]
     types = [(x, scalar_of(by_key[x].ctype)) for x in names if x in by_key]
     return tuple((name, scalar.spelling) for name, scalar in types if scalar is not None and scalar.spelling)
+
+
+def distances_of(finished: FinishedKernel) -> tuple[PointerDistance, ...]:
+    """The sizes of a kernel that are distances of addresses."""
+    known = [(name, x) for name, x in finished.quotients.items() if isinstance(x, Distance)]
+    passed = dict(finished.names)
+    return tuple(PointerDistance(passed[name], x.first, x.last) for name, x in known if name in passed)
 
 
 def size_types(finished: FinishedKernel, bound: BoundNames) -> tuple[tuple[str, str], ...]:

@@ -29,7 +29,7 @@ from planish.frontend.c.translate.asserted_facts import Assertion, lasting_asser
 from planish.frontend.c.translate.calls import inline_call
 from planish.frontend.c.translate.data_subscripts import data_subscript
 from planish.frontend.c.translate.kernels import FinishedKernel, finish
-from planish.frontend.c.translate.region_types import declared_types, size_types
+from planish.frontend.c.translate.region_types import declared_types, distances_of, size_types
 from planish.frontend.c.translate.state import Address, Again, CTranslation, Refused
 from planish.frontend.c.translate.statements import execute
 from planish.frontend.c.translation_unit import Region
@@ -398,6 +398,7 @@ def _finish(
         guarded=finished.guarded,
         declared=declared_types(kernel, s.bound) + size_types(finished, s.bound), conditions=finished.conditions,
         held=finished.held, views=finished.views,
+        distances=distances_of(finished),
     )  # fmt: skip
 
 

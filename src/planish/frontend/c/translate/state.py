@@ -15,7 +15,7 @@ from pycparser import c_ast
 
 from planish.core.span import Span
 from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_integer
-from planish.frontend.c.analysis.trip_counts import Quotient
+from planish.frontend.c.analysis.trip_counts import ComputedSize
 from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, leaf_of
 from planish.ir.expr import Binary, Compare, Const, Expr, Load, Select, Var, index
 from planish.ir.index.polynomial import add, build, constant, linear_in, names, neg, normal, place, polynomial, sub
@@ -190,7 +190,7 @@ class CTranslation:
     divisions: dict[tuple[str, Expr], set[str]] = field(default_factory=dict)
     outer: list[list[Stmt]] = field(default_factory=list)
     named: set[str] = field(default_factory=set)
-    quotients: dict[str, Quotient] = field(default_factory=dict)
+    quotients: dict[str, ComputedSize] = field(default_factory=dict)
     searches: Mapping[Symbol, tuple[Expr, Expr]] | None = None
     choosers: set[Symbol] = field(default_factory=set)
     live: Mapping[int, frozenset[Symbol]] = field(default_factory=dict)
@@ -318,8 +318,8 @@ class CTranslation:
             self.named.add(name)
         return name
 
-    def name_quotient(self, stem: str, quotient: Quotient) -> str:
-        """The size that is a quotient: the one that is it already, or a new one."""
+    def name_quotient(self, stem: str, quotient: ComputedSize) -> str:
+        """The size that is a quotient or a distance: the one that is it already, or a new one."""
         known = next((name for name, x in self.quotients.items() if x == quotient), None)
         if known is None:
             known = self.fresh(stem)

@@ -227,7 +227,7 @@ def _binary(node: c_ast.Node, op: str, left: c_ast.Node, right: c_ast.Node, cx: 
         raise NotIndex(f"the operator {op}", node)
     if op == "-" and is_address(left, cx) and is_address(right, cx):
         try:
-            return Indexed(distance(address_of(left, cx), address_of(right, cx), node), INDEX)
+            return Indexed(distance(address_of(left, cx), address_of(right, cx), node, cx), INDEX)
         except Refused as reason:
             raise NotIndex(reason.message, reason.node or node, reason.id) from None
     goes_round = op == "%" and (inner := _cycled(left, right, cx)) is not None
