@@ -31,7 +31,8 @@ class Options:
     kernels of planish's own library.
     `choices`: what tuning, or a record, says of some nests.
     `race`: where versions are not measured, the one that is taken runs beside the original in a few calls, and is used
-    where it is not slower.
+    where it is not slower. `patience`: seconds of the clock on the wall for all functions of a file; those that are not
+    done by then stay as written.
     """
 
     target: str = "native"
@@ -52,6 +53,7 @@ class Options:
     raising: bool = True
     race: bool = False
     choices: tuple[NestChoice, ...] = ()
+    patience: float | None = None
 
     @property
     def settings(self) -> CompilerSettings:

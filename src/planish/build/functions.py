@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar, assert_never
@@ -112,16 +113,18 @@ def build_functions(
     as it is, with a remark. Where there is no clock, all are checked together, and those that are no good alone.
     `times` gets what passes take."""
     job = make_job(functions, file, options, target, bench, times)
+    patience = options.patience
+    bounds = BOUNDS if patience is None else replace(BOUNDS, wall=patience, until=time.monotonic() + patience)
     if len(functions) < 2 or job.options.measure or job.options.race:
-        found = _run_apart(build_function, functions, job, tell)
-        return tuple(_kept(f, x) for f, x in zip(functions, found, strict=True))
+        found = _run_apart(build_function, functions, job, tell, bounds)
+        return tuple(_kept(f, x, bounds) for f, x in zip(functions, found, strict=True))
     _load_shared(functions, target, job.options)
-    pieces = _run_apart(_draft_first, functions, job, tell, usable_cores())
-    made = [_kept(f, x) for f, x in zip(functions, pieces, strict=True)]
+    pieces = _run_apart(_draft_first, functions, job, tell, bounds, usable_cores())
+    made = [_kept(f, x, bounds) for f, x in zip(functions, pieces, strict=True)]
     results = _check_together(made, job, tell)
     left = [x for x in made if isinstance(x, Draft) and x.function.name not in results]
-    rest = _run_apart(_settle, left, job, tell)
-    results |= {x.function.name: _kept(x.function, y) for x, y in zip(left, rest, strict=True)}
+    rest = _run_apart(_settle, left, job, tell, bounds)
+    results |= {x.function.name: _kept(x.function, y, bounds) for x, y in zip(left, rest, strict=True)}
     return tuple(results[x.function.name] if isinstance(x, Draft) else x for x in made)
 
 
@@ -135,7 +138,8 @@ def _load_shared(functions: Sequence[CFunction], target: Target, options: Option
 
 
 def _run_apart(
-    work: Callable[[_Piece, Job, Progress], _Result], pieces: Sequence[_Piece], job: Job, tell: Progress, lanes: int = 1
+    work: Callable[[_Piece, Job, Progress], _Result], pieces: Sequence[_Piece], job: Job, tell: Progress,
+    bounds: Bounds, lanes: int = 1,
 ) -> tuple[_Result | Lost, ...]:
     """What becomes of pieces of the work, each in a process with bounds, which measures its passes for itself."""
 
@@ -143,7 +147,7 @@ def _run_apart(
         own = replace(job, times=PassTimes())
         return work(piece, own, tell), own.times.seconds
 
-    found = tuple(run_apart(timed, pieces, BOUNDS, tell, lanes))
+    found = tuple(run_apart(timed, pieces, bounds, tell, lanes))
     for x in found:
         job.times.add({} if isinstance(x, Lost) else x[1])
     return tuple(x if isinstance(x, Lost) else x[0] for x in found)
@@ -191,20 +195,20 @@ def _tell_uncalled(function: CFunction) -> Remark:
     return Remark("verify-signature", "refused", message, function.span)
 
 
-def _kept(function: CFunction, found: _Made | Lost) -> _Made | FunctionResult:
+def _kept(function: CFunction, found: _Made | Lost, bounds: Bounds) -> _Made | FunctionResult:
     """What was found in another process, of the function as it is known here."""
     if isinstance(found, Lost):
-        remark = Remark(LOSSES[found.cause], "refused", f"its analysis {_describe(found)}", function.span)
+        remark = Remark(LOSSES[found.cause], "refused", f"its analysis {_describe(found, bounds)}", function.span)
         return FunctionResult(function, (), None, (), (remark,), lost=LOSSES[found.cause])
     return replace(found, function=function)
 
 
-def _describe(lost: Lost) -> str:
+def _describe(lost: Lost, bounds: Bounds) -> str:
     match lost.cause:
         case "processor":
-            return f"takes more than {BOUNDS.cpu:g} s of the processor's time"
+            return f"takes more than {bounds.cpu:g} s of the processor's time"
         case "wall":
-            return f"is not done after {BOUNDS.wall:g} s, most of which it waited"
+            return f"is not done after {bounds.wall:.3g} s, most of which it waited"
         case "depth":
             return "meets what is nested too deep"
         case "killed":

@@ -24,8 +24,8 @@ from planish.cli.exits import OK, USER_ERROR, guarded, tell
 from planish.cli.terminal.progress import show_progress
 from planish.core.diagnostic import Diagnostic, PlanishError, Remark
 from planish.ir.nest import Block
+from planish.report.console import make_console
 from planish.report.generated import compare_nests, print_nest
-from planish.report.tables import make_console
 
 _FORMATS = (".st", ".in")
 _VALUE = re.compile(r"([A-Za-z_]\w*)=(-?\d{1,12})")

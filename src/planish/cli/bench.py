@@ -34,8 +34,8 @@ from planish.core.files import read_input
 from planish.options import Options
 from planish.report.comparison import contest_table, print_contests, summary_table
 from planish.report.compiler_comparison import Contest, run_contests
+from planish.report.console import make_console
 from planish.report.store import build_cached
-from planish.report.tables import make_console
 from planish.run.toolchains.cross import is_foreign
 from planish.run.toolchains.toolchain import Compiler, choose_compiler, find_compilers
 from planish.target.load import load_target

@@ -49,9 +49,10 @@ from planish.isa.instruction_file import read_instructions
 from planish.options import Options
 from planish.pipeline import stages_of
 from planish.report.account import FileAccount
+from planish.report.console import make_console
 from planish.report.operations import report_operations
 from planish.report.store import build_cached
-from planish.report.tables import build_table, describe_floats, describe_refusals, describe_times, make_console
+from planish.report.tables import build_table, describe_floats, describe_refusals, describe_times
 from planish.run.toolchains.blas import check_name, find_blas
 from planish.run.toolchains.cross import compiler_for
 from planish.target.device import is_device

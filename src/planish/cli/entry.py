@@ -22,29 +22,32 @@ from planish.version import VERSION
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A subcommand: its name, the module that holds its `app`, and what it does in one line."""
+    """A subcommand: its name, the module that holds its `app`, and what it does in one line. `supervised`: a small
+    process hears signals for it; else it may become another program."""
 
     name: str
     module: str
     summary: str
+    supervised: bool = True
 
 
 COMMANDS = (
     Command("build", "planish.cli.build", "Write a verified and faster drop-in for each C file."),
+    Command("cc", "planish.cli.compiler_wrapper", "Compile as gcc or clang do, with faster nests.", supervised=False),
     Command("explain", "planish.cli.explain", "Say what is done to each loop nest, and why."),
     Command("select", "planish.cli.select", "Show which instructions loops of integers become, and what they cost."),
     Command("bench", "planish.cli.bench", "Compare with what the compilers here make of the same file."),
     Command("astgen", "planish.cli.astgen", "Print the loops that run a schedule (isl's .st and .in files)."),
     Command("kernel", "planish.cli.kernel", "Generate a kernel of the library: gemm, its micro-kernels."),
-    Command("targets", "planish.cli.targets", "List the machines that --target takes."),
-    Command("tactics", "planish.cli.tactics", "List, check and explain what nests are raised to."),
-    Command("strategies", "planish.cli.strategies", "List and explain how nests are made faster."),
+    Command("targets", "planish.cli.listings.targets", "List the machines that --target takes."),
+    Command("tactics", "planish.cli.listings.tactics", "List, check and explain what nests are raised to."),
+    Command("strategies", "planish.cli.listings.strategies", "List and explain how nests are made faster."),
     Command("raise", "planish.cli.raise_", "Print what nests compute as NumPy, einsum, BLAS calls, MLIR or JSON."),
     Command("isa", "planish.cli.isa", "List, find and learn the instructions of processors."),
     Command("vliw", "planish.cli.machines.commands", "Pack, run and show streams of operations of VLIW machines."),
     Command("tune", "planish.cli.tuning.tune", "Search for faster schedules of each nest, and keep every trial."),
     Command("trials", "planish.cli.tuning.trials", "List, show, export, import and prune the trials of tuning."),
-    Command("cache", "planish.cli.cache", "Show or empty the store of earlier builds."),
+    Command("cache", "planish.cli.installation.cache", "Show or empty the store of earlier builds."),
 )
 
 
@@ -69,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if command is None:
                 return _refuse(name)
             run = functools.partial(guard, functools.partial(_run, command, rest))
-            return supervise(run) if arguments is None else run()
+            return supervise(run) if arguments is None and command.supervised else run()
     return USAGE_ERROR
 
 

@@ -41,6 +41,7 @@ from planish.isa.exports.tablegen import write_tablegen
 from planish.isa.finding import find_entries
 from planish.isa.vendors.specification import newest
 from planish.report.catalogue import classes_table, explain_class, export_json, export_markdown
+from planish.report.console import make_console
 from planish.report.instructions import (
     answers_table,
     collections_table,
@@ -48,7 +49,6 @@ from planish.report.instructions import (
     explain_costs,
     explain_entry,
 )  # fmt: skip
-from planish.report.tables import make_console
 from planish.report.vliw import explain_operation, machines_table, operations_table
 from planish.run.instructions.costs import read_costs
 from planish.run.instructions.learn import learn

@@ -40,6 +40,8 @@ CODES = {
     "E0111": Code("a folder, or a compilation database, without C files", "name the files, or a folder that has some"),
     "E0112": Code("a file is no compilation database", "write it with CMake, Bear or Meson: compile_commands.json"),
     "E0113": Code("an option of tuning where nothing is tuned", "give --tune, or leave it out"),
+    "E0114": Code("a file is no record of a build", "give the file that `planish cc --report FILE` has written"),
+    "E0115": Code("there is no compiler of that name", "name one that is on the path: gcc, clang, or a path"),
     "E0120": Code("a function cannot be called from Python", "use numbers and pointers to them"),
     "E0121": Code("several functions, and none was chosen", 'choose one with function="…"'),
     "E0122": Code("code for another processor cannot be called here", "build it with `planish build --target …`"),

@@ -11,6 +11,7 @@ is there for the next one of the same process.
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
 import select
@@ -42,10 +43,12 @@ _DEPTH = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What a piece may use: seconds of the processor's time in its own process, and of the clock on the wall."""
+    """What a piece may use: seconds of the processor's time in its own process, and of the clock on the wall. `until`:
+    the moment (monotonic) at which the time of all pieces is over."""
 
     cpu: float
     wall: float = 900.0
+    until: float = math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +77,13 @@ def run_apart(
     try:
         for turn in range(len(pieces)):
             while turn not in found:
+                if time.monotonic() >= bounds.until:
+                    found |= dict.fromkeys(waiting, ("result", Lost("wall")))
+                    waiting.clear()
                 while waiting and len(servers) < lanes:
                     servers.append(_start(work, pieces, servers))
                     _give(servers[-1], waiting, bounds)
-                for server in _heard(servers):
+                for server in _heard(servers) if servers else ():
                     _answer(server, servers, waiting, found, bounds, tell)
             kind, value = found.pop(turn)
             if kind == "error":
@@ -128,7 +134,7 @@ def _answer(
 
 def _give(server: _Server, waiting: deque[int], bounds: Bounds) -> None:
     """The next piece begins."""
-    server.piece, server.deadline = waiting.popleft(), time.monotonic() + bounds.wall
+    server.piece, server.deadline = waiting.popleft(), min(time.monotonic() + bounds.wall, bounds.until)
     server.line.write(_pack("give", (server.piece, bounds.cpu)))
 
 

@@ -7,9 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import IO
 
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -19,19 +17,10 @@ from planish.report.account import Check, FileAccount, FunctionAccount
 from planish.target.device import Device
 from planish.target.machine import Target
 
-LOG_WIDTH = 140
-"""Columns where the output is not a terminal."""
-
 _MOST_LINES = 4  # of a cell: what does not fit is told by `planish explain`
 
 
 _MOST_REFUSALS, _MOST_IN_A_FILE = 3, 12  # reasons that are told, of a function and of a file
-
-
-def make_console(file: IO[str]) -> Console:
-    """A console on `file`; logs and pipes get a fixed width and no colours."""
-    terminal = file.isatty()
-    return Console(file=file, width=None if terminal else LOG_WIDTH, highlight=False, soft_wrap=False)
 
 
 def build_table(accounts: Sequence[tuple[FileAccount, bool]]) -> Table:

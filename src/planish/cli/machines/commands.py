@@ -24,8 +24,8 @@ from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.files import read_input
 from planish.core.span import Source
 from planish.options import Options
+from planish.report.console import make_console
 from planish.report.machine_study import refused_lines, study_figure, study_rows, study_table
-from planish.report.tables import make_console
 from planish.report.vliw_trace import packets_html, packets_text, use_text
 from planish.run.vliw.programs import PreparedCode, prepare, run_code
 from planish.vliw.assembly import print_assembly

@@ -21,8 +21,8 @@ from planish.emit.device.dialect import DIALECTS
 from planish.emit.device.host_text import header_text
 from planish.ir.types import Floats
 from planish.options import Options
+from planish.report.console import make_console
 from planish.report.devices import describe_checks, describe_nests, describe_unread, devices_table, report_kernels
-from planish.report.tables import make_console
 from planish.target.device import Device, load_device
 from planish.version import VERSION
 

@@ -18,8 +18,8 @@ from planish.core.diagnostic import PlanishError
 from planish.core.files import read_input
 from planish.core.span import Source
 from planish.options import Options
+from planish.report.console import make_console
 from planish.report.packets import describe_packets, packets_table
-from planish.report.tables import make_console
 from planish.vliw.description import load_machine
 from planish.vliw.machine import VliwMachine
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from planish.cli.exits import check_interrupted
-from planish.report.tables import make_console
+from planish.report.console import make_console
 
 
 @dataclass(slots=True)

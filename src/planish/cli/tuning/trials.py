@@ -17,7 +17,7 @@ import typer
 from planish.cli.exits import OK, guarded
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.files import read_input
-from planish.report.tables import make_console
+from planish.report.console import make_console
 from planish.report.trials import describe_trial, tasks_table, trials_table
 from planish.tuning.store.exchange import export_lines, import_lines, merge
 from planish.tuning.store.trial_store import TrialStore, default_store

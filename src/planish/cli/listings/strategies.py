@@ -12,8 +12,8 @@ from typing import Annotated
 import typer
 
 from planish.cli.exits import OK, guarded
+from planish.report.console import make_console
 from planish.report.strategies import explain_strategy, strategies_table
-from planish.report.tables import make_console
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, no_args_is_help=True)
 

@@ -23,7 +23,8 @@ from planish.raising.tdl.examples import check_tactic
 from planish.raising.tdl.explanation import explain_tactic
 from planish.raising.tdl.reader import load_tactics, read_tactics
 from planish.raising.tdl.tactic import Tactic
-from planish.report.tables import make_console, tactics_table
+from planish.report.console import make_console
+from planish.report.tables import tactics_table
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, no_args_is_help=True)
 

@@ -10,7 +10,8 @@ import sys
 import typer
 
 from planish.cli.exits import OK, guarded
-from planish.report.tables import gpus_table, make_console, targets_table
+from planish.report.console import make_console
+from planish.report.tables import gpus_table, targets_table
 from planish.report.vliw import machines_table
 from planish.target.description import target_names
 from planish.target.device import device_names, load_device

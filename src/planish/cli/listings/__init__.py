@@ -1,0 +1,1 @@
+"""Commands that list what Planish knows: machines, strategies, tactics."""

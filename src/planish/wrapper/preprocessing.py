@@ -1,0 +1,47 @@
+"""What the user's compiler makes of a file before it parses it, and the macros that it defines by itself.
+
+>>> changed_macros({"__SSE__": "1"}, {"__SSE__": "1", "__AVX__": "1"})
+('__AVX__=1',)
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Mapping, Sequence
+
+SECONDS = 20.0
+"""How long a preprocessor may take."""
+
+_DEFINE = re.compile(r"#define (\w+(?:\([^)]*\))?)(?: (.*))?")
+
+
+class PreprocessingError(Exception):
+    """The compiler does not take the file, or takes too long."""
+
+
+def preprocess_by(compiler: str, flags: Sequence[str], source: str, defines: Sequence[str] = ()) -> str:
+    """The text of a file after the preprocessor, with line markers. Raises PreprocessingError."""
+    macros = [f"-D{x}" for x in defines]
+    return _run([compiler, *flags, *macros, "-w", "-E", "-x", "c", source])
+
+
+def predefined_macros(compiler: str, flags: Sequence[str]) -> dict[str, str]:
+    """The macros that a compiler defines by itself under flags. Raises PreprocessingError."""
+    text = _run([compiler, *flags, "-dM", "-E", "-x", "c", "/dev/null"])
+    return {x[1]: x[2] or "" for x in map(_DEFINE.fullmatch, text.splitlines()) if x is not None}
+
+
+def changed_macros(usual: Mapping[str, str], given: Mapping[str, str]) -> tuple[str, ...]:
+    """The macros that are defined otherwise than usual, as -D takes them."""
+    return tuple(f"{name}={value}" for name, value in given.items() if usual.get(name) != value)
+
+
+def _run(command: Sequence[str]) -> str:
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise PreprocessingError(str(error)) from error
+    if done.returncode:
+        raise PreprocessingError(done.stderr.decode("utf-8", "replace").strip())
+    return done.stdout.decode("utf-8", "surrogateescape")

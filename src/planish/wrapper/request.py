@@ -1,0 +1,80 @@
+"""What is asked of a translation, and what comes of it; both travel between processes and into the cache as JSON.
+
+>>> read_translation(print_translation(Translation("", "no loop"))).reason
+'no loop'
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from planish.ir.types import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class TranslationRequest:
+    """A file to make a drop-in of: how the user's command compiles it, and how many seconds there are (None: any)."""
+
+    source: str
+    compiler: str
+    kind: str
+    flags: tuple[str, ...]
+    macros: tuple[str, ...]
+    folders: tuple[str, ...]
+    predefined: tuple[str, ...]
+    floats: Floats
+    seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class TranslatedFunction:
+    """What became of a function: `version` names what replaced its nests, `done` says it in words, `reasons` why
+    something stays as it is. `unfinished`: there was no time for it."""
+
+    name: str
+    line: int
+    taken: bool
+    version: str = ""
+    done: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+    unfinished: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """The drop-in's text with line markers, "" where nothing was replaced, and `reason` why all stays. `unfinished`:
+    there was no time for all of it, namely `seconds`."""
+
+    text: str
+    reason: str = ""
+    encoding: str = "utf-8"
+    functions: tuple[TranslatedFunction, ...] = ()
+    unfinished: bool = False
+    seconds: float = 0.0
+
+    def suffices(self, seconds: float | None) -> bool:
+        """Whether another one with so much time (None: any) would have no more.
+
+        >>> cut = Translation("", "no time", unfinished=True, seconds=5.0)
+        >>> cut.suffices(5.0), cut.suffices(None), Translation("", "no loop").suffices(None)
+        (True, False, True)
+        """
+        return not self.unfinished or (seconds is not None and seconds <= self.seconds)
+
+
+def print_translation(translation: Translation) -> bytes:
+    """A translation as JSON."""
+    return json.dumps(asdict(translation)).encode("utf-8", "surrogatepass")
+
+
+def read_translation(data: bytes) -> Translation:
+    """The translation in a text; ValueError, KeyError or TypeError where it is none."""
+    found: dict[str, Any] = json.loads(data.decode("utf-8", "surrogatepass"))
+    functions = tuple(_function(x) for x in found["functions"])
+    return Translation(**{**found, "functions": functions})
+
+
+def _function(found: dict[str, Any]) -> TranslatedFunction:
+    return TranslatedFunction(**{**found, "done": tuple(found["done"]), "reasons": tuple(found["reasons"])})
