@@ -47,6 +47,9 @@ COMMANDS = (
     Command("vliw", "planish.cli.machines.commands", "Pack, run and show streams of operations of VLIW machines."),
     Command("tune", "planish.cli.tuning.tune", "Search for faster schedules of each nest, and keep every trial."),
     Command("trials", "planish.cli.tuning.trials", "List, show, export, import and prune the trials of tuning."),
+    Command("doctor", "planish.cli.installation.doctor", "Say what is found on this machine, and what is missing."),
+    Command("completion", "planish.cli.installation.completion", "Print a script that completes commands in a shell."),
+    Command("man", "planish.cli.installation.manual", "Print the manual page."),
     Command("cache", "planish.cli.installation.cache", "Show or empty the store of earlier builds."),
 )
 

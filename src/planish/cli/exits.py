@@ -32,6 +32,14 @@ KEPT = "what was finished is kept, nothing is half-written"
 """What an interrupted command says, unless the exception says more."""
 
 OK, USER_ERROR, USAGE_ERROR, INTERNAL_ERROR, INTERRUPTED = 0, 1, 2, 70, 130
+EXIT_CODES = (
+    ("0", "done"),
+    ("1", "wrong input, which a diagnostic with a code tells; by doctor: something that is needed is missing"),
+    ("2", "wrong usage"),
+    ("70", "an internal error, a bug of Planish"),
+    ("130, 143", "interrupted, terminated"),
+)
+"""What the exit codes of all commands mean, but for `planish cc`, which has those of the compiler."""
 
 _SYSTEM_ERRORS = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE,

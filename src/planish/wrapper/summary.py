@@ -47,9 +47,7 @@ def summary_line(records: Sequence[SourceRecord]) -> str:
         f"{_count(taken, 'function')} of {len(functions)} in {_count(files, 'file')} of {len(records)} replaced; "
         f"files took {median(seconds):.2f} s longer (median), {max(seconds):.2f} s at most"
     )
-    later = (
-        f"\n{_count(unfinished, 'file')} had no time for all: `planish cc --finish` does it for the next build"
-    )
+    later = f"\n{_count(unfinished, 'file')} had no time for all: `planish cc --finish` does it for the next build"
     return line + (later if unfinished else "")
 
 

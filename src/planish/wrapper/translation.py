@@ -42,12 +42,12 @@ FEWEST = 64
 _DIFFERENT = "the compiler's flags make another text of it than the one that was analysed"
 
 
-def translate(request: TranslationRequest) -> Translation:
-    """The drop-in of a file, of what can be done in the time; why there is none, where nothing is replaced."""
-    start = time.monotonic()
+def translate(request: TranslationRequest, until: float | None = None) -> Translation:
+    """The drop-in of a file, of what can be done up to a moment (monotonic); why there is none, where nothing is
+    replaced."""
     try:
         given = read_input(request.source)
-        made = _translate(given.source, request, start)
+        made = _translate(given.source, request, until)
     except PlanishError as error:
         return Translation("", _first_line(error))
     except PreprocessingError as error:
@@ -57,7 +57,7 @@ def translate(request: TranslationRequest) -> Translation:
     return replace(made, encoding="utf-8" if given.encoding == "utf-8-sig" else given.encoding)
 
 
-def _translate(source: Source, request: TranslationRequest, start: float) -> Translation:
+def _translate(source: Source, request: TranslationRequest, until: float | None) -> Translation:
     options = Options(
         fp=request.floats, measure=False, race=True, compiler=request.compiler,
         defines=(*request.predefined, *request.macros), include_dirs=tuple(Path(x) for x in request.folders),
@@ -73,8 +73,8 @@ def _translate(source: Source, request: TranslationRequest, start: float) -> Tra
     if not alike:
         return Translation("", _DIFFERENT)
     options = choose_for(alike, options, TrialStore(default_store()))
-    if request.seconds is not None:
-        options = replace(options, patience=max(0.01, request.seconds - (time.monotonic() - start)))
+    if until is not None:
+        options = replace(options, patience=max(0.01, until - time.monotonic()))
     results = _build(sorted(alike, key=_promise, reverse=True), file, options, source)
     listed = tuple(sorted((_account(x, file, source) for x in results), key=lambda x: x.line))
     replacements = sorted((r for x in results for r in x.replacements), key=lambda r: r.patch.start)

@@ -23,7 +23,7 @@ from planish.core.fingerprint import stamp_program
 from planish.core.forked_process import end, fork, wait
 from planish.wrapper.request import Translation, TranslationRequest, print_translation, read_translation
 
-LATE = 0.5
+LATE = 1.0
 """Seconds beyond its time that a translation has to say what it has."""
 _TURN = 0.05
 _CRASHED = "internal error: the translation ended without a word"
@@ -114,11 +114,11 @@ def _lock(path: Path, limit: float | None, wanted: Callable[[], bool]) -> Iterat
 def _run(request: TranslationRequest, scratch: Path, wanted: Callable[[], bool]) -> Translation | None:
     """The translation by a child; None where its time is over."""
     ours, theirs = os.pipe()
-    limit = None if request.seconds is None else time.monotonic() + request.seconds + LATE
+    until = None if request.seconds is None else time.monotonic() + request.seconds
     child = fork()
     if child == 0:
         os.close(ours)
-        _serve(request, scratch, theirs)
+        _serve(request, until, scratch, theirs)
     os.close(theirs)
     parts: list[bytes] = []
     try:
@@ -129,7 +129,7 @@ def _run(request: TranslationRequest, scratch: Path, wanted: Callable[[], bool])
                 if not part:
                     break
                 parts.append(part)
-            elif (limit is not None and time.monotonic() > limit) or not wanted():
+            elif (until is not None and time.monotonic() > until + LATE) or not wanted():
                 return None
         wait(child)
         child = 0
@@ -143,7 +143,7 @@ def _run(request: TranslationRequest, scratch: Path, wanted: Callable[[], bool])
         return Translation("", _CRASHED)
 
 
-def _serve(request: TranslationRequest, scratch: Path, line: int) -> None:
+def _serve(request: TranslationRequest, until: float | None, scratch: Path, line: int) -> None:
     """The child's life: nothing of what it prints is seen, its files lie in the parent's folder."""
     code = 1
     try:
@@ -151,7 +151,7 @@ def _serve(request: TranslationRequest, scratch: Path, line: int) -> None:
         for number in (0, 1, 2):
             os.dup2(silence, number)
         tempfile.tempdir = str(scratch)
-        made: Translation = import_module(translation_module()).translate(request)
+        made: Translation = import_module(translation_module()).translate(request, until)
         with os.fdopen(line, "wb") as file:
             file.write(print_translation(made))
         code = 0

@@ -10,7 +10,7 @@ from planish.wrapper.request import TranslatedFunction, Translation, Translation
 _OTHER = "double pow(double, double); static double more(double x) { return pow(x, x); }\n"
 
 
-def translate(request: TranslationRequest) -> Translation:
+def translate(request: TranslationRequest, until: float | None = None) -> Translation:
     text = Path(request.source).read_text()
     if "crash" in text:
         raise RuntimeError("as asked")
