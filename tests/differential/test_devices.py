@@ -157,10 +157,9 @@ FAULTS: dict[str, tuple[str, Callable[[str], str]]] = {
         "cube",
         lambda x: x.replace("Memcpy(y, on_y, bytes_y", "Memcpy(y, on_y, bytes_y - 4", 1),
     ),
-    "no barrier behind a copy": (
-        "product",
-        lambda x: re.sub(r"(__syncthreads\(\);)(.*?)\1", r"\1\2", x, count=1, flags=re.S),
-    ),
+    "a wait for copies is missing": ("product", lambda x: x.replace("planish_land();\n", "", 1)),
+    "a copy into the place in use": ("product", lambda x: x.replace("(p_b + 1) % 2", "p_b % 2", 1)),
+    "a copy of the wrong piece": ("product", lambda x: x.replace("+ 16 * p_b + planish_min(", "+ planish_min(", 1)),
     "no barrier before a copy": ("product", lambda x: x.replace("__syncthreads();", "", 1)),
     "a piece of the sum too few": ("product", lambda x: re.sub(r"p_in < 16;", "p_in < 15;", x, count=1)),
     "a column too many": ("product", lambda x: re.sub(r" < m &&", " <= m &&", x)),

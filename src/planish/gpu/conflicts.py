@@ -34,35 +34,40 @@ class Conflicts:
 
     kernel: Kernel
     private: Set[str] = frozenset()
-    known: dict[tuple[frozenset[int], frozenset[int], int], bool] = field(default_factory=dict)
+    known: dict[tuple[frozenset[int], frozenset[int], int, bool], bool] = field(default_factory=dict)
     _scop: Scop | None = None
     _loops: tuple[tuple[For, ...], ...] = ()
+    _late: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
         stores = [x for x in paths(self.kernel.body) if isinstance(x[-1], Assign | Reduce)]
         self._loops = tuple(tuple(y for y in x if isinstance(y, For)) for x in stores)
+        last = [x[-1] for x in stores]
+        self._late = frozenset(n for n, x in enumerate(last) if isinstance(x, Assign) and x.asynchronous)
         self.private = self.private | {name for x in paths(self.kernel.body) for name in _own(x)}
         try:
             self._scop = extract_scop(self.kernel)
         except NotAffineError:
             self._scop = None
 
-    def between(self, first: frozenset[int], second: frozenset[int], depth: int) -> bool:
+    def between(self, first: frozenset[int], second: frozenset[int], depth: int, carried: bool = False) -> bool:
         """Whether some statements of `first`, and some of `second`, meet in a cell while they run in different threads
-        in the same iteration of the outermost `depth` loops. True where that is not found out."""
-        key = (first, second, depth)
+        in the same iteration of the outermost `depth` loops, and those of `first` in an earlier one of the next loop
+        where that is `carried`. Copies that are under way meet those of their own thread as well. True where that is
+        not found out."""
+        key = (first, second, depth, carried)
         if key not in self.known:
-            self.known[key] = self._scop is None or self._meet(self._scop, first, second, depth)
+            self.known[key] = self._scop is None or self._meet(self._scop, first, second, depth, carried)
         return self.known[key]
 
-    def _meet(self, scop: Scop, first: Set[int], second: Set[int], depth: int) -> bool:
+    def _meet(self, scop: Scop, first: Set[int], second: Set[int], depth: int, carried: bool) -> bool:
         try:
             with budget(isl.DEFAULT_CONTEXT, OPERATIONS):
-                return any(self._pair(scop, a, b, depth) for a in first for b in second)
+                return any(self._pair(scop, a, b, depth, carried) for a in first for b in second)
         except isl.Error:
             return True
 
-    def _pair(self, scop: Scop, a: int, b: int, depth: int) -> bool:
+    def _pair(self, scop: Scop, a: int, b: int, depth: int, carried: bool) -> bool:
         one, other = scop.statements[a], scop.statements[b]
         for x in one.accesses:
             for y in other.accesses:
@@ -71,13 +76,18 @@ class Conflicts:
                 pairs = x.relation.apply_range(y.relation.reverse()).intersect_params(scop.context)
                 for d in range(depth):
                     pairs = pairs.equate(IN, d, OUT, d)
+                if carried:
+                    pairs = pairs.order_lt(IN, depth, OUT, depth)
                 if not pairs.subtract(self._same_thread(one, other, a, b)).is_empty():
                     return True
         return False
 
     def _same_thread(self, one: Statement, other: Statement, a: int, b: int) -> isl.Map:
-        """Instances that run in one thread of a block: without a loop along an axis, that is the first one."""
+        """Instances that run in one thread of a block, without a loop along an axis in the first one; of copies that
+        are under way, each only with itself."""
         space = one.domain.get_space().map_from_domain_and_range(other.domain.get_space())
+        if {a, b} & self._late:
+            return isl.Map.identity(space) if a == b else isl.Map.empty(space)
         same = isl.Map.universe(space)
         first, second = self._axes(a), self._axes(b)
         for axis in first.keys() | second.keys():

@@ -228,28 +228,51 @@ def _phases(items: Sequence[_Item]) -> Iterator[_Phase]:
                 yield from _phases(part)
 
 
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    """Statements that have run since the last barrier in the same iteration of the outermost `depth` loops as what
+    comes next, and in an earlier one of the next loop where that is `carried`."""
+
+    stores: frozenset[int]
+    depth: int
+    carried: bool = False
+
+    def within(self, depth: int) -> _Pending:
+        """The same as it is seen behind the loops inside of so many."""
+        return self if self.depth < depth else _Pending(self.stores, depth)
+
+    def before(self, depth: int) -> _Pending:
+        """The same as the next iteration of the loop inside of so many sees it."""
+        return self if self.depth <= depth else _Pending(self.stores, depth, True)
+
+
 def _place(
-    items: Sequence[_Item], pending: frozenset[_Phase], conflicts: Conflicts, depth: int
-) -> tuple[list[_Item], frozenset[_Phase]]:
-    """The items with barriers, and the phases that have run since the last one; `pending` have when they begin."""
+    items: Sequence[_Item], pending: frozenset[_Pending], conflicts: Conflicts, depth: int
+) -> tuple[list[_Item], frozenset[_Pending]]:
+    """The items, in so many loops, with barriers, and what has run since the last one; `pending` has before them."""
     out: list[_Item] = []
     for item in items:
         match item:
             case _Phase():
-                if any(conflicts.between(x.stores, item.stores, depth) for x in pending):
+                if any(conflicts.between(x.stores, item.stores, x.depth, x.carried) for x in pending):
                     out.append(Barrier())
                     pending = frozenset()
                 out.append(item)
-                pending |= {item}
+                pending |= {_Pending(item.stores, depth)}
             case _Uniform(stmt=For() as loop, parts=(part,)):
-                _, end = _place(part, pending, conflicts, depth)
-                body, end = _place(part, pending | end, conflicts, depth)
+                _, end = _place(part, pending, conflicts, depth + 1)
+                body, end = _place(part, pending | {x.before(depth) for x in end}, conflicts, depth + 1)
                 out.append(_Uniform(loop, (tuple(body),)))
-                pending |= end
+                pending |= {x.within(depth) for x in end}
             case _Uniform():
                 made = [_place(part, pending, conflicts, depth) for part in item.parts]
+                if any(x and isinstance(x[0], Barrier) for x, _ in made):
+                    # All wait alike, and what comes behind need not again.
+                    out.append(Barrier())
+                    pending = frozenset()
+                    made = [_place(part, pending, conflicts, depth) for part in item.parts]
                 out.append(replace(item, parts=tuple(tuple(x) for x, _ in made)))
-                pending |= frozenset(x for _, end in made for x in end)
+                pending = frozenset(x for _, end in made for x in end)
             case Let() | Barrier():
                 out.append(item)
     return out, pending

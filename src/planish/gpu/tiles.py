@@ -21,13 +21,14 @@ from planish.gpu.mapping import Chain, cursor, order_loops
 from planish.ir.expr import Load, type_of
 from planish.ir.nest import Alloc, Assign, Block, For, If, Reduce
 from planish.ir.text.printer import print_expr
-from planish.ir.traverse import loads, used_names, variables
+from planish.ir.traverse import arrays_in, loads, used_names, variables
 from planish.schedule.nodes import nodes
 from planish.schedule.program import Cursor, Program
 from planish.schedule.steps.bands import Reorder
 from planish.schedule.steps.buffers import LiftAlloc
 from planish.schedule.steps.control import GuardLoop, Specialise
 from planish.schedule.steps.devices import MapBlocks, MapThreads, PromoteRegisters
+from planish.schedule.steps.double_buffer import DoubleBuffer
 from planish.schedule.steps.guards import DropGuard, SinkGuard
 from planish.schedule.steps.kernels import Simplify
 from planish.schedule.steps.loops import Coalesce, Fission, Split
@@ -143,11 +144,12 @@ def tile_contraction(program: Program, chain: Chain) -> tuple[Program, str] | No
     program = program.apply(Reorder(Cursor(program, band.label), (pieces, *threads, inner, *each)))
     for array in found.operands:
         program = _promote(program, found, shape, f"{pieces} / {rows.warp}", array, fresh(f"shared_{array}"))
-    program = program.apply(DropGuard(f"{pieces} / if _: _"))
+    program = program.apply(DropGuard(f"{pieces} / {rows.warp} / if _: _"))
     # Whole pieces of the sum have constant bounds, so that their loops are unrolled.
     first, end = print_expr(found.sum.lower), print_expr(found.sum.upper)
     whole = f"{end} - {shape.depth} * {pieces} >= {shape.depth} + ({first})"
     program = program.apply(Specialise(f"{pieces} / {rows.warp}", whole), Simplify())
+    program = program.apply(DoubleBuffer(pieces))
     for _ in [x for x in nodes(program.kernel.body) if isinstance(x, For) and x.var == rows.warp]:
         thread = fresh("thread")
         program = program.apply(Coalesce(rows.warp, 4, thread))
@@ -185,13 +187,19 @@ def _summed_apart(program: Program, found: Contraction, fresh: Callable[[str], s
     inside = program.loop(found.column.var).body.body
     local = [x.array.name for x in inside if isinstance(x, Alloc)]
     if found.update.array not in local:
-        own = fresh(f"own_{found.update.array}")
-        program = program.apply(GuardLoop(found.sum.var))
-        program = program.apply(PromoteRegisters(found.sum.var, found.update.array, own))
+        array, own = found.update.array, fresh(f"own_{found.update.array}")
         local.append(own)
-        around = program.path(found.sum.var)[-2]
-        if isinstance(around, If):
-            program = program.apply(SinkGuard(Cursor(program, around.label)))
+        others = [x for x in inside if isinstance(x, Assign | Reduce)]
+        if any(array in arrays_in(Block((x,))) for x in others):
+            first = next(x for x in inside if not isinstance(x, Alloc))
+            assert isinstance(first, For | Assign | Reduce)
+            program = program.apply(PromoteRegisters(Cursor(program, first.label), array, own, rest=True))
+        else:
+            program = program.apply(GuardLoop(found.sum.var))
+            program = program.apply(PromoteRegisters(found.sum.var, array, own))
+            around = program.path(found.sum.var)[-2]
+            if isinstance(around, If):
+                program = program.apply(SinkGuard(Cursor(program, around.label)))
     return program, tuple(local)
 
 
@@ -232,4 +240,4 @@ def _promote(program: Program, found: Contraction, shape: TileShape, around: str
     if found.sum.var in variables(load.index[-1]):
         # Threads take neighbours in memory, which are in different rows of the tile.
         return program.apply(PromoteTile(around, array, name, shape.threads, 8, (1, 0), 16 // load.type.size))
-    return program.apply(PromoteTile(around, array, name, shape.threads, 32, (), 0, 1))
+    return program.apply(PromoteTile(around, array, name, shape.threads, 32, (), 0, 1, 16 // load.type.size))

@@ -96,13 +96,17 @@ class If:
 
 @dataclass(frozen=True, slots=True)
 class Assign:
-    """`array[index] = value`; a scalar cell is an array of rank 0 with the index `()`."""
+    """`array[index] = value`; a scalar cell is an array of rank 0 with the index `()`.
+
+    `asynchronous`: a copy of an element to shared memory that may be under way until the next barrier of the thread:
+    neither it nor others may use what is stored, or the place, before that."""
 
     array: str
     index: tuple[Expr, ...]
     value: Expr
     span: Span | None = field(default=None, compare=False)
     label: int = field(default=0, compare=False)
+    asynchronous: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +158,8 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
-    """Where each thread of a block waits for all others; what they have stored is seen by all behind it."""
+    """Where each thread of a block waits for its asynchronous copies and all others; what they have stored is seen by
+    all behind it."""
 
     span: Span | None = field(default=None, compare=False)
     label: int = field(default=0, compare=False)

@@ -373,7 +373,7 @@ def map_exprs(function: Callable[[Expr], Expr], stmt: Stmt) -> Stmt:
             if result is value and _are_own(index, places):
                 return stmt
             if isinstance(stmt, Assign):
-                return Assign(stmt.array, places, result, stmt.span, stmt.label)
+                return Assign(stmt.array, places, result, stmt.span, stmt.label, stmt.asynchronous)
             return Reduce(stmt.array, places, stmt.op, result, stmt.span, stmt.label)
         case Let(value=value):
             result = function(value)

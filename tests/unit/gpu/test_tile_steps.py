@@ -15,6 +15,8 @@ from planish.ir.semantics.interpreter import run_kernel
 from planish.ir.text.parser import parse_kernel
 from planish.ir.traverse import walk
 from planish.schedule.program import Program, Step
+from planish.schedule.steps.devices import PromoteRegisters
+from planish.schedule.steps.double_buffer import DoubleBuffer
 from planish.schedule.steps.guards import DropGuard, SinkGuard
 from planish.schedule.steps.loops import Coalesce
 from planish.schedule.steps.promote_tile import PromoteTile
@@ -28,6 +30,13 @@ GUARDED = """kernel g(n, m; A: f32[n], B: f32[n]) { for ib in 0 .. (n + 7) // 8 
   for i in 0 .. 8 { if 8 * ib + i < n { t[i] = 0.0:f32 } }
   for k in 0 .. m { for i in 0 .. 8 { if 8 * ib + i < n { t[i] += 2.0:f32 } } }
   for i in 0 .. 8 { if 8 * ib + i < n { B[8 * ib + i] = t[i] + A[8 * ib + i] } } } }"""
+STAGED = """kernel p(n, m; A: f32[n], B: f32[m], W: f32[n]) { for p in 0 .. (n + 3) // 4 {
+  alloc s: f32[4] shared
+  if n > 4 { for t in 0 .. 4 on thread_x { s[t] = A[min(4 * p + t, n - 1)] } }
+  else { for t in 0 .. 4 on thread_x { s[t] = A[min(4 * p + t, n - 1)] + 1.0:f32 } }
+  alloc w: f32[4] shared
+  for t in 0 .. 4 on thread_x { w[t] = W[min(4 * p + t, n - 1)] }
+  for j in 0 .. m { for k in 0 .. min(4, n - 4 * p) { B[j] += s[k] * w[k] } } } }"""
 NEST = """kernel s(n, m; A: f32[n], B: f32[n]) { if n > m { for i in 0 .. n { A[i] = 1.0:f32
   if i > 2 { B[i] = 2.0:f32 } for j in 0 .. m { B[i] += A[i] } } } }"""
 DIGITS = """kernel d(n; M: f32[4, 24, n]) {
@@ -60,7 +69,11 @@ def assert_same(before: Kernel, after: Kernel, sizes: tuple[int, ...] = SIZES) -
 STEPS: tuple[tuple[str, tuple[Step, ...]], ...] = (
     (BLOCKS, (PromoteTile("i", "A", "a", 16, 4, (1, 0), 1),)),
     (BLOCKS, (PromoteTile("i", "A", "a", 32, 2, (), 0, 2),)),
+    (BLOCKS, (PromoteTile("i", "A", "a", 16, 4, (), 0, 1, 4),)),
     (GUARDED, (DropGuard("if _: _ #2"),)),
+    (GUARDED, (PromoteRegisters("i #2", "t", "own", rest=True),)),
+    (STAGED, (DoubleBuffer("p"),)),
+    (STAGED.replace("0 .. (n + 3) // 4", "m .. n // 4"), (DoubleBuffer("p"),)),
     (NEST, (SinkGuard("if _: _"),)),
     (DIGITS, (Coalesce("i", 2, "t"),)),
     *((EMPTY.format(*x), (Coalesce("i", 2, "t"),)) for x in ((-1, -1), (-2, 3), (3, -2), (0, 4), (4, 0))),
@@ -90,6 +103,12 @@ WRONG: tuple[tuple[str, Step, str], ...] = (
     ("for i in 0 .. 8 { B[i] = A[i] }", PromoteTile("i", "A", "a", 9, 3), "E0606"),
     ("for i in 0 .. 8 { B[i] = A[i] }", PromoteTile("i", "A", "a", 8, 8, (1, 0)), "E0606"),
     ("for i in 0 .. n { B[i] = A[i] }", PromoteTile("i", "A", "a", 8, 8), "E0606"),
+    ("for i in 0 .. 4 { for j in 0 .. 4 { M[j, i] = M[i, j] } }", DoubleBuffer("i"), "E0604"),
+    *(
+        (f"for i in 0 .. 4 {{ alloc s: f32[4] shared for t in 0 .. 4 on thread_x {{ s[t] = M[i, t] }} {use} }}",
+         DoubleBuffer("i"), code)
+        for use, code in (("", "E0604"), ("M[i, 0] = s[0]", "E0606"), ("s[0] = 2.0:f32 A[i] = s[0]", "E0606"))
+    ),
 )  # fmt: skip
 
 

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,9 @@ class DeviceDialect:
     declared where a kernel begins. `booleans`: a conversion to `_Bool` asks whether a value is 0. `exact` is a line
     that keeps a compiler from rounding a product and a sum once, `exact_flag` a flag of it that does. `kernels` and
     `host` are the ends of the names of files; the latter is "" where kernels and functions of the host are in one.
-    `swept_alone`: why each of repeated sweeps is a launch of its own, "" where time tiles are made."""
+    `swept_alone`: why each of repeated sweeps is a launch of its own, "" where time tiles are made. `copies`:
+    instructions that copy so many bytes to shared memory while the thread goes on, from the second address to the
+    first; `landed`: the one that waits for them. Without these such copies are stores."""
 
     name: str
     title: str
@@ -61,6 +63,8 @@ class DeviceDialect:
     kernels: str = ".cu"
     host: str = ""
     swept_alone: str = ""
+    copies: Mapping[int, str] = field(default_factory=dict)
+    landed: str = ""
 
     def buffer(self, name: str) -> str:
         """The declaration of bytes on the device, as the host has them."""
@@ -93,6 +97,11 @@ CUDA = DeviceDialect(
     "__shared__ __align__(16)", "__syncthreads();", "#pragma unroll",
     "#include <cuda_runtime.h>", _pointer_calls("cuda"), "cudaStream_t",
     exact_flag="-fmad=false",
+    copies={
+        4: "cp.async.ca.shared.global [%0], [%1], 4;", 8: "cp.async.ca.shared.global [%0], [%1], 8;",
+        16: "cp.async.cg.shared.global [%0], [%1], 16;",
+    },
+    landed="cp.async.wait_all;",
 )  # fmt: skip
 
 HIP = DeviceDialect(

@@ -22,6 +22,7 @@ from planish.emit.c.c_names import spell_names
 from planish.emit.c.context import EmitContext, size_ranges
 from planish.emit.c.expression import c_type, emit_expr
 from planish.emit.device.bfloat import define_bfloat
+from planish.emit.device.copies import define_copies
 from planish.emit.device.dialect import DeviceDialect
 from planish.emit.device.kernel_text import TAKEN, DeviceKernel, emit_kernel
 from planish.ir.expr import Binary, Const, index
@@ -302,6 +303,7 @@ def file_text(parts: Sequence[DeviceText], dialect: DeviceDialect) -> str:
     # C++ has another name for it.
     named = "#define _Bool bool\n" if re.search(r"\b_Bool\b", kernels + hosts) else ""
     named += define_bfloat(kernels + hosts, "__device__ inline ")
+    named += define_copies(kernels, dialect)
     top = f"{prologue(dialect)}{named}{macros_of(kernels + hosts)}\n{kernels}\n{helpers_of(hosts)}"
     return f'{top}\nextern "C" {{\n\n{hosts}\n}}\n'
 

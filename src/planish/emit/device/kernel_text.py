@@ -31,6 +31,7 @@ from planish.emit.c.c_names import RESERVED, spell_names
 from planish.emit.c.context import EmitContext, size_ranges
 from planish.emit.c.expression import c_type, emit_expr, emit_place, literal
 from planish.emit.c.function_head import write_head
+from planish.emit.device.copies import LAND, copies_in, emit_copy, emit_row_copy
 from planish.emit.device.dialect import DeviceDialect
 from planish.emit.device.wrapping import has_data, wrapped
 from planish.emit.idioms.update_statements import update
@@ -133,7 +134,7 @@ def emit_kernel(
     parameters = [f"int {spelt[x]}" for x in sizes]
     parameters += [f"{c_type(x.type)} {spelt[x.name]}" for x in scalars]
     passed = list(parameters)
-    writer = _Writer(dialect, frozenset(x.name for x in scalars))
+    writer = _Writer(dialect, frozenset(x.name for x in scalars), copies_in(launch, dialect))
     for x in arrays:
         own, at = ("const " if x.name not in stored else "") + c_type(x.type), spelt[x.name]
         if dialect.handle and x.name in (outer or {}):
@@ -191,10 +192,12 @@ def _within(context: EmitContext, name: str, reach: tuple[int, int]) -> EmitCont
 @dataclass(slots=True)
 class _Writer:
     """The lines of a kernel's body, and declarations that have to stand before them. `data`: names of values that are
-    no iterators or sizes: scalars, and what was computed of arrays and got a name."""
+    no iterators or sizes: scalars, and what was computed of arrays and got a name; `copies`: some are under way until a
+    barrier."""
 
     dialect: DeviceDialect
     data: frozenset[str] = frozenset()
+    copies: bool = False
     lines: list[str] = field(default_factory=list)
     hoisted: list[str] = field(default_factory=list)
     taken: set[str] = field(default_factory=set)
@@ -218,6 +221,10 @@ class _Writer:
                     self.lines.pop()
                     self.nested("} else ", otherwise, context, indent)
             case Assign(array=array, index=at, value=value):
+                copy = emit_copy(stmt, context, self.dialect)
+                if copy is not None:
+                    self.lines.append(f"{indent}{copy}")
+                    return context
                 place = emit_place(array, at, context)
                 self.lines.append(f"{indent}{place} = {emit_expr(self.shown(value, context), context)};")
             case Reduce():
@@ -244,6 +251,7 @@ class _Writer:
                     return context.with_value(var, value)
                 self.data |= {var}
             case Barrier():
+                self.lines += [indent + LAND] if self.copies else []
                 self.lines.append(indent + self.dialect.barrier)
             case Launch():
                 raise AssertionError("launches do not stand in each other")
@@ -263,6 +271,10 @@ class _Writer:
 
     def loop(self, loop: For, context: EmitContext, indent: str) -> None:
         """A loop; one of few iterations over registers is unrolled, so that these have constant places."""
+        row = emit_row_copy(loop, context, self.dialect)
+        if row is not None:
+            self.lines.append(f"{indent}{row}")
+            return
         name = context.names[loop.var]
         lower, upper = emit_expr(loop.lower, context), emit_expr(loop.upper, context, 12)
         if not isinstance(loop.upper, Const | Var):

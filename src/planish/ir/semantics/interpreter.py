@@ -213,7 +213,11 @@ class _Writer:
                 access = names.arrays[array]
                 number = self.expression(value, names)
                 place = self.element(access, index, names)
-                self.lines.append(f"{place} = {number.text}")
+                if stmt.asynchronous and self.in_launch:
+                    memory, _, at = place.partition("[")
+                    self.lines.append(f"under_way.append(({memory}, ({at[:-1]}), {number.text}))")
+                else:
+                    self.lines.append(f"{place} = {number.text}")
             case Reduce(array=array, index=index):
                 self.statement(Assign(array, index, updated(stmt)), names)
             case Alloc(array=array):
@@ -226,7 +230,8 @@ class _Writer:
             case Launch():
                 self.launch(stmt, names)
             case Barrier():
-                self.lines.append("yield")
+                # Copies that are under way land as late as they may.
+                self.lines += ["for copy in under_way:", " copy[0][copy[1]] = copy[2]", "under_way.clear()", "yield"]
             case _:
                 assert_never(stmt)
         return names
@@ -262,7 +267,7 @@ class _Writer:
         self.lines.append(f"def {block}({', '.join(ids[name] for name, _ in stmt.grid)}):")
         self.lines += [f" {line}" for line in made.lines]
         self.lines.append(f" def {thread}({', '.join(ids[name] for name, _ in stmt.block)}):")
-        self.lines += [f"  {line}" for line in inner.lines]
+        self.lines += ["  under_way = []", *(f"  {line}" for line in inner.lines)]
         # What has a barrier, or might have had one, is a generator.
         self.lines += ["  return", "  yield", f" return {thread}"]
         grid = "".join(f"{x.text}, " for x in counts)

@@ -36,7 +36,7 @@ UPDATES: dict[str, ReduceOp] = {
 """Spelling to operator of a reduction."""
 
 RESERVED = frozenset(BY_NAME) | frozenset(CALLED) | {
-    "kernel", "launch", "barrier", "assume", "for", "in", "step", "parallel", "simd", "reduce", "unroll",
+    "kernel", "launch", "barrier", "async", "assume", "for", "in", "step", "parallel", "simd", "reduce", "unroll",
     "coincident", "isolated", "as", "past", "fetching", "on", "of", "if", "else", "let", "alloc",
     "distinct", "dram", "scratch", "stack", "register", "nowhere", "true", "false", "inf", "nan", "select",
 }  # fmt: skip

@@ -254,11 +254,12 @@ class _Parser:
             return self.launch(start)
         if self.takes("barrier"):
             return Barrier(self.since(start))
+        late = self.takes("async")
         array = self.name("a statement")
         self.expect("[")
         index = self.items("]")
         if self.takes("="):
-            return Assign(array, index, self.expression(), self.since(start))
+            return Assign(array, index, self.expression(), self.since(start), asynchronous=late)
         if self.token.kind == "sign" and self.token.text in UPDATES:
             op = UPDATES[self.next().text]
             return Reduce(array, index, op, self.expression(), self.since(start))

@@ -189,8 +189,9 @@ def _statement(stmt: Stmt, scope: TypeScope | None) -> tuple[list[str], TypeScop
                     return [*lines, f"}} else {first}", *rest], scope
                 case _:
                     return [*lines, "} else {", *_block(otherwise, scope), "}"], scope
-        case Assign(array=array, index=index, value=value):
-            return [f"{quoted(array)}[{_list(index, scope)}] = {_expression(value, scope, 0)}"], scope
+        case Assign(array=array, index=index, value=value, asynchronous=late):
+            head = "async " * late + f"{quoted(array)}[{_list(index, scope)}]"
+            return [f"{head} = {_expression(value, scope, 0)}"], scope
         case Reduce(array=array, index=index, op=op, value=value):
             return [f"{quoted(array)}[{_list(index, scope)}] {_UPDATES[op]} {_expression(value, scope, 0)}"], scope
         case Alloc(array=array):

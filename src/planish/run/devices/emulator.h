@@ -3,7 +3,8 @@
  * Compile the text of the kernels as C++ behind this header: g++ -std=c++17 -include emulator.h -x c++ kernels.cu
  * PLANISH_ORDER: blocks, and in each phase threads, run 0 forward, 1 backward, 2 shuffled. Two threads that use one cell
  * without a barrier between them, one of them writing, so come to different results. Shared memory is poisoned for each
- * block, memory of the device when it is allocated, and ends at a page that may not be touched. */
+ * block, memory of the device when it is allocated, and ends at a page that may not be touched. Copies that are under
+ * way land as late as they may, when the thread waits for them. */
 #ifndef PLANISH_EMULATOR_H
 #define PLANISH_EMULATOR_H
 #include <cstdint>
@@ -29,6 +30,7 @@
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __shared__ static __attribute__((section("planish_shared")))
 #define __restrict__ __restrict
+#define __forceinline__ inline
 #define _Bool bool
 
 namespace planish {
@@ -103,6 +105,35 @@ static void resume(int number) { swapcontext(&host, &fibers[number]); }
 static void leave() { swapcontext(&fibers[current], &host); }
 #endif
 
+/* Copies of each thread that are under way: they land when it waits for them; in shuffled order some land at once. */
+struct Copy { void *to; const void *from; size_t bytes; };
+enum { COPIES = 256 };
+static Copy under_way[MOST][COPIES];
+static int copies[MOST];
+
+static void copy(void *to, const void *from, size_t bytes)
+{
+  if (((uintptr_t)to | (uintptr_t)from) % bytes != 0) fail("a copy to shared memory is not aligned");
+  if (PLANISH_ORDER == 2) {
+    seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
+    if (seed % 2) {
+      memcpy(to, from, bytes);
+      return;
+    }
+  }
+  if (copies[current] == COPIES) fail("more than 256 copies of a thread are under way");
+  under_way[current][copies[current]++] = Copy{to, from, bytes};
+}
+
+static void land()
+{
+  for (int i = 0; i < copies[current]; i++) {
+    const Copy &x = under_way[current][i];
+    memcpy(x.to, x.from, x.bytes);
+  }
+  copies[current] = 0;
+}
+
 static void barrier(int line)
 {
   waits[current] = line;
@@ -131,7 +162,7 @@ static void run_block(int threads)
     memset(__start_planish_shared, 0xff, (size_t)(__stop_planish_shared - __start_planish_shared));
   }
   int order[MOST];
-  for (int i = 0; i < threads; i++) start(i), waits[i] = -1;
+  for (int i = 0; i < threads; i++) start(i), waits[i] = -1, copies[i] = 0;
   for (;;) {
     shuffled(order, threads);
     for (int i = 0; i < threads; i++) {
@@ -185,6 +216,10 @@ template <typename Function> void launch(Id grid, Id block, const Function &func
 #define blockDim planish::block_size
 #define gridDim planish::grid_size
 #define __syncthreads() planish::barrier(__LINE__)
+static inline void planish_copy_4(void *to, const void *from) { planish::copy(to, from, 4); }
+static inline void planish_copy_8(void *to, const void *from) { planish::copy(to, from, 8); }
+static inline void planish_copy_16(void *to, const void *from) { planish::copy(to, from, 16); }
+static inline void planish_land() { planish::land(); }
 /* Sizes that kernels decline would leave them unchecked. */
 #define planish_declined (planish::fail("kernels were not launched: a guard does not hold"), 1)
 #define PLANISH_LAUNCH(kernel, x, y, z, tx, ty, tz, stream, ...) \

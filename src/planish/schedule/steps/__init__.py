@@ -14,6 +14,7 @@ from planish.schedule.steps.bands import Reorder, Skew
 from planish.schedule.steps.buffers import BindExpr, LiftAlloc, StageMem
 from planish.schedule.steps.control import GuardLoop, Hoist, Sink, Specialise, Swap
 from planish.schedule.steps.devices import BoundingBox, MapBlocks, MapThreads, PromoteRegisters, PromoteShared
+from planish.schedule.steps.double_buffer import DoubleBuffer
 from planish.schedule.steps.facts import Parallelise, Vectorise
 from planish.schedule.steps.guards import DropGuard, SinkGuard
 from planish.schedule.steps.instructions import Inline, Replace
@@ -40,11 +41,11 @@ def script_name(step: type[Step]) -> str:
 STEPS: Mapping[str, type[Step]] = {
     script_name(step): step
     for step in (
-        Assume, BindExpr, BoundingBox, Coalesce, DropGuard, FactorOut, Fission, FoldDim, FoldFactor, Fuse, GuardLoop,
-        Hoist, Inline, LiftAlloc, MapBlocks, MapTeam, MapThreads, PadDim, Parallelise, PartialEval, Peel, Prefetch,
-        PromoteRegisters, PromoteRow, PromoteShared, PromoteTile, Rename, RenameLoop, Reorder, ReorderDims, Replace,
-        ReuseBuffer, Reverse, SetLayout, SetMemory, SetPrecision, Shift, Simplify, Sink, SinkGuard, Skew, Specialise,
-        Split, SplitDim, SplitReduction, StageMem, Swap, TreeReduction, Unroll, Vectorise, Widen,
+        Assume, BindExpr, BoundingBox, Coalesce, DoubleBuffer, DropGuard, FactorOut, Fission, FoldDim, FoldFactor, Fuse,
+        GuardLoop, Hoist, Inline, LiftAlloc, MapBlocks, MapTeam, MapThreads, PadDim, Parallelise, PartialEval, Peel,
+        Prefetch, PromoteRegisters, PromoteRow, PromoteShared, PromoteTile, Rename, RenameLoop, Reorder, ReorderDims,
+        Replace, ReuseBuffer, Reverse, SetLayout, SetMemory, SetPrecision, Shift, Simplify, Sink, SinkGuard, Skew,
+        Specialise, Split, SplitDim, SplitReduction, StageMem, Swap, TreeReduction, Unroll, Vectorise, Widen,
     )
 }  # fmt: skip
 """Every step by its name in scripts."""

@@ -32,7 +32,7 @@ from planish.poly.scop.extraction import Scop
 from planish.schedule.accesses import Indices, find_array, redirect, uses
 from planish.schedule.context import always, region
 from planish.schedule.names import check_fresh
-from planish.schedule.nodes import Node, Siblings, edit, exchange
+from planish.schedule.nodes import Node, Siblings, edit, exchange, siblings_of
 from planish.schedule.program import Change, Program, Target
 
 SET = isl.dim_type.set
@@ -45,7 +45,7 @@ class StageMem:
 
     The part is the smallest box around the cells. `accumulate`: the statement only adds to the array; the buffer
     starts with zeros and is added to the array after. `clip`: only as much of the box is copied as there is, where
-    loops are shorter at an edge.
+    loops are shorter at an edge. `rest`: the buffer serves all statements behind it in its block as well.
 
     >>> from planish.schedule.example import show_step
     >>> step = StageMem("i", "A", "a", accumulate=True)
@@ -71,25 +71,33 @@ class StageMem:
     memory: Memory = "stack"
     accumulate: bool = False
     clip: bool = False
+    rest: bool = False
 
     def rewrite(self, program: Program) -> Change:
         """E0606 where the array is not used there, its part has no constant extents or reaches further than the array,
         or is not only added to (`accumulate`); E0633 for an unknown memory."""
         kernel, path = program.kernel, program.path(self.around)
         program.catalogue.memory(self.memory)
-        array, part = self.part(program, path)
+        found = siblings_of(kernel.body, path[-1].label)
+        assert found is not None
+        siblings, place = found
+        taken = Block(siblings[place:] if self.rest else (path[-1],))
+        array, part = self.part(program, path, taken)
         names = [f"{self.name}_{d}" for d in part.kept]
         check_fresh(kernel, self.name, *names)
         if self.accumulate:
-            _check_only_added(program, Block((path[-1],)), self.array)
+            _check_only_added(program, taken, self.array)
 
         def moved(at: Indices) -> tuple[str, Indices]:
             return self.name, tuple(simplify(Binary("sub", at[d], part.lowers[d])) for d in part.kept)
 
-        inside = simplify_block(redirect(Block((path[-1],)), self.array, moved)).body
+        inside = simplify_block(redirect(taken, self.array, moved)).body
         made = (Alloc(part.buffer(self.name, array, self.memory)), *self._before(array, part, names), *inside)
         made = (*made, *self._after(array, part, names))
-        return Change(replace(kernel, body=exchange(kernel.body, path[-1].label, lambda x: made)))
+        end = place + len(taken.body)
+        return Change(
+            replace(kernel, body=edit(kernel.body, path[-1].label, lambda x, at: (*x[:at], *made, *x[end:])))
+        )  # fmt: skip
 
     def part(self, program: Program, path: Sequence[Node], body: Block | None = None) -> tuple[Array, StagedBox]:
         """The array and the part of it that is staged, for a statement or for some that begin with it (`body`);

@@ -259,7 +259,7 @@ class PromoteShared:
 class PromoteRegisters:
     """Use registers in place of the part of an array that a statement (with all in it) touches, like `stage_mem`.
     Around loops over threads, so many along x, y and z, each thread has the elements whose places are its own number
-    modulo these; the buffer's first dimensions are the threads.
+    modulo these; the buffer's first dimensions are the threads. `rest`: for all behind the statement in its block, too.
 
     >>> from planish.schedule.example import show_step
     >>> show_step("for i in 0 .. n { for j in 0 .. m { B[i] += M[i, j] } }", PromoteRegisters("j", "B", "b"))
@@ -277,11 +277,12 @@ class PromoteRegisters:
     array: str
     name: str
     threads: tuple[int, ...] = ()
+    rest: bool = False
 
     def rewrite(self, program: Program) -> Change:
         """As StageMem; E0604 where the statement stands in threads, and `threads` are given; E0606 where these do not
         divide the part."""
-        kernel = StageMem(self.around, self.array, self.name, "register").rewrite(program).kernel
+        kernel = StageMem(self.around, self.array, self.name, "register", rest=self.rest).rewrite(program).kernel
         if not self.threads:
             return Change(kernel)
         if in_threads(program, self.around):

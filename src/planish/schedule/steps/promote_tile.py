@@ -22,12 +22,13 @@ for i in 0 .. 8 {
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import reduce
 from math import prod
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.expr import Binary, Compare, Const, Expr, Load, index
 from planish.ir.index.simplify import simplify, simplify_block
-from planish.ir.nest import Alloc, Assign, Block, For, If, LoopFacts, Stmt
+from planish.ir.nest import Alloc, Array, Assign, Block, For, If, LoopFacts, Stmt
 from planish.ir.traverse import substitute_block
 from planish.schedule.accesses import Indices, redirect
 from planish.schedule.names import check_fresh
@@ -44,7 +45,8 @@ class PromoteTile:
     constant bounds: where a tile reaches over an edge, its places there get the elements at the edge.
 
     `order`: the dimensions of the tile in memory, by their numbers; `pad`: so many places more at the end of each row;
-    `width`: so many neighbouring elements are copied by one thread.
+    `width`: so many neighbouring elements are copied by one thread. `wide`: so many are where rows of the array are
+    multiples of that many, and the tile is not over an edge of them.
 
     >>> from planish.schedule.example import show_step
     >>> text = "for ib in 0 .. (n + 7) // 8 { for i in 0 .. min(8, n - 8 * ib) { B[8 * ib + i] = A[8 * ib + i] } }"
@@ -68,6 +70,7 @@ class PromoteTile:
     order: tuple[int, ...] = ()
     pad: int = 0
     width: int = 1
+    wide: int = 0
 
     def rewrite(self, program: Program) -> Change:
         """As StageMem; E0604 where the statement stands in threads; E0606 where it writes the array, `order` is none of
@@ -96,7 +99,16 @@ class PromoteTile:
         shape = [index(extents[d]) for d in order]
         shape[-1] = index(extents[order[-1]] + self.pad)
         tile = replace(part.buffer(self.name, array, "shared"), shape=tuple(shape))
-        copy = self._copy(part, extents, order, Load(self.array, (), array.type))
+        load = Load(self.array, (), array.type)
+        copy = self._copy(part, extents, order, load)
+        if self.wide:
+            if order[-1] != len(extents) - 1 or part.kept[-1] != len(part.extents) - 1:
+                message = f"rows of `{self.array}` are no rows of the tile"
+                raise PlanishError(Diagnostic("E0606", message, help="keep the order of the last dimension"))
+            wider = replace(self, lanes=min(self.lanes, extents[-1] // self.wide), width=self.wide, wide=0)
+            inner = replace(part, counts=(*part.counts[:-1], index(extents[-1])))
+            wide = Block((wider._copy(inner, extents, order, load),))
+            copy = If(_whole_rows(part, array, self.wide), wide, Block((copy,)))
         made = (Alloc(tile), *simplify_block(Block((copy,))).body, *inside)
         return Change(replace(kernel, body=exchange(kernel.body, path[-1].label, lambda x: made)))
 
@@ -137,3 +149,12 @@ class PromoteTile:
         if rows < beside:
             inner = If(Compare("lt", first, index(rows)), Block((inner,)))
         return For(f"{self.name}_t", index(0), index(self.threads), 1, Block((inner,)), LoopFacts(axis="thread_x"))
+
+
+def _whole_rows(part: StagedBox, array: Array, wide: int) -> Expr:
+    """That a tile has all elements of its rows, which begin at multiples of so many."""
+    lower, count, extent = part.lowers[-1], part.counts[-1], part.extents[-1]
+    tests: list[Expr] = [Compare("ge", count, index(extent))]
+    tests += [Compare("eq", Binary("mod", lower, index(wide)), index(0))]
+    tests += [Compare("eq", Binary("mod", x, index(wide)), index(0)) for x in array.shape[1:][-1:] if x is not None]
+    return reduce(lambda x, y: Binary("and", x, y), tests)
