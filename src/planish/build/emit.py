@@ -18,6 +18,7 @@ from planish.core.span import Source, Span
 from planish.emit.dropin.multiversion_dispatch import replace_by_ladder
 from planish.emit.dropin.patched_file import defined_macros
 from planish.emit.dropin.replacement import NoExtentError, Replacement, compose, replace_region
+from planish.emit.early_exit.replacement import replace_early_exit
 from planish.emit.formats.blas.vendor import replace_by_calls
 from planish.frontend.c.translation_unit import CFile, Region
 from planish.isa.shipped import shipped
@@ -124,10 +125,13 @@ def make_replacement(
     region: Region, prepared: Prepared, candidate: Version, source: Source, options: Options
 ) -> Replacement:
     """The C for one version of one region."""
+    comment = f"{_place(region.span)}: {candidate.name}"
+    if region.exits is not None:
+        return replace_early_exit(region, prepared.scop, candidate.kernel, source.text, comment, options.settings)
     return replace_region(
         region, prepared.scop, candidate.kernel, source.text,
         threads=options.threads > 1, strict=options.fp != "reassociate",
-        comment=f"{_place(region.span)}: {candidate.name}", reserved=defined_macros(source.text),
+        comment=comment, reserved=defined_macros(source.text),
         catalogue=shipped().joined(options.catalogue).joined(candidate.catalogue),
         settings=options.settings,
     )  # fmt: skip

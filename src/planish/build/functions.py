@@ -32,6 +32,7 @@ from planish.run.calls.signature import CallCase, Signature
 from planish.run.oracle.interpreter_check import confirm_meaning
 from planish.run.sizes.branch_inputs import BranchFinder
 from planish.run.sizes.call_sizes import KnownSizes, check_cases
+from planish.run.sizes.exit_inputs import exit_cases, with_far_exits
 from planish.run.sizes.workloads import clock_cases, probe_cases, require_sizes
 from planish.run.toolchains.toolchain import missing_type
 from planish.run.workbench import DropIn, Workbench
@@ -260,7 +261,7 @@ def _draft(function: CFunction, job: Job, tell: Progress, most: int | None) -> D
     known = tuple(known_arguments(p, function, file.source.text) for p in plans if p.prepared is not None)
     require_sizes(function, known, options.sizes, file.source)
     try:
-        cases = within(lambda: check_cases(function, known, options.sizes))
+        cases = within(lambda: (*check_cases(function, known, options.sizes), *exit_cases(function, known)))
     except OverBudgetError:
         over = tell_over("calls that check it are not found", function.span)
         return FunctionResult(function, plans, None, (), (*remarks, over))
@@ -294,6 +295,7 @@ def _choose_version(draft: Draft, job: Job, tell: Progress) -> FunctionResult:
     """The version that is taken of those of a draft, checked alone and timed where there is a clock."""
     function, signature, known, options, file = draft.function, draft.signature, draft.known, job.options, job.file
     clocks = clock_cases(function, known, options.sizes, file.source) if options.measure else ()
+    clocks = with_far_exits(function, clocks)
     probing = options.measure or options.race
     probes = probe_cases(function, known, options.sizes, job.target.caches, file.source) if probing else ()
 

@@ -15,6 +15,7 @@ from itertools import combinations
 
 import islpy as isl
 
+from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.emit.c.callees import emit_callees
 from planish.emit.c.compiler_attributes import USUAL, CompilerSettings
 from planish.emit.c.element_types import declared_type
@@ -94,6 +95,29 @@ def call_instead(
     `assumptions` are conditions besides those of the scop; `original`: what is done where some do not hold, if not what
     is written there; `settings` of the function: it is asked, too, whether the processor has what they need.
     Raises NoExtentError."""
+    if region.exits is not None:
+        message = f"{region.function}: a loop with early exits is no call of a kernel"
+        raise PlanishError(Diagnostic("E0717", message, region.span))
+    names = dict(region.names)
+    guards = guards_of(region, scop, assumptions, settings)
+    original = source_text[region.start : region.end] if original is None else original
+    line_start = source_text.rfind("\n", 0, region.start) + 1
+    indent = source_text[line_start : region.start]
+    indent = indent if not indent.strip() else ""
+    after = _updates(region.updates, names)
+    if not guards and not fallible:
+        after += [f"(void){v};" for v in outer_counters(original)]
+    call = guarded_call(original, indent, name, _arguments(region, scop, names), guards, after, fallible, region.alone)
+    call = _with_copies(region, call, indent)
+    patch = Patch(region.start, region.end, call)
+    return Replacement(text, patch, tuple(guards), headers, callees, done, settings)
+
+
+def guards_of(
+    region: Region, scop: Scop, assumptions: tuple[Expr, ...] = (), settings: CompilerSettings = USUAL
+) -> list[str]:
+    """The conditions, in C, under which a region is what `scop` describes, `assumptions` hold, arrays do not overlap,
+    and the processor has what the settings need. Raises NoExtentError."""
     names = dict(region.names)
     guards = ["planish_able"] if settings.features else []
     guards += [emit_guard(a, names) for a in dict.fromkeys((*scop.kernel.assumptions, *assumptions))]
@@ -112,17 +136,7 @@ def call_instead(
     stored = {a.name: a for a in scop.kernel.arrays if a.name in written}
     for held in (x for x in region.held if x.array in stored):
         guards.append(alias_guard(byte_range(stored[held.array], scop, names), (held.address, held.bytes)))
-    original = source_text[region.start : region.end] if original is None else original
-    line_start = source_text.rfind("\n", 0, region.start) + 1
-    indent = source_text[line_start : region.start]
-    indent = indent if not indent.strip() else ""
-    after = _updates(region.updates, names)
-    if not guards and not fallible:
-        after += [f"(void){v};" for v in outer_counters(original)]
-    call = guarded_call(original, indent, name, _arguments(region, scop, names), guards, after, fallible, region.alone)
-    call = _with_copies(region, call, indent)
-    patch = Patch(region.start, region.end, call)
-    return Replacement(text, patch, tuple(guards), headers, callees, done, settings)
+    return guards
 
 
 def compose(text: str, replacements: Sequence[Replacement], banner: str) -> str:

@@ -151,6 +151,23 @@ class BitReversal:
 
 
 @dataclass(frozen=True, slots=True)
+class EarlyExit:
+    """That a region is a loop that an iteration may leave: the kernel sets its cell `flag` in such an iteration.
+
+    Each iteration adds to the C variables `advances`, pointers by elements. What stays is `text[rest:end]` of the
+    source behind `opening`; `first` is the statement that begins the loop, or "". `again`: iterations leave something
+    in other variables, so that the last one before an exit has to be run as it is written.
+    """
+
+    flag: str
+    advances: tuple[tuple[str, Expr], ...]
+    first: str
+    opening: str
+    rest: int
+    again: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Region:
     """Consecutive statements of one compound statement, or the one that is a body without braces, that are a kernel.
 
@@ -169,7 +186,8 @@ class Region:
     types of their elements in C, where C has a name for them. `unseen`: variables that it may change and no check
     compares. `conditions`: what the kernel relies on besides its assumptions, in C: ranges of numbers; `held`:
     what its stores must not reach; `views`: the kernel's arrays that are members of one type in an array of structures,
-    and what that is called in C; `distances`: its sizes that are distances of addresses.
+    and what that is called in C; `distances`: its sizes that are distances of addresses;
+    `exits`: it is a loop with early exits, whose kernel only tells whether any iteration leaves it.
     """
 
     function: str
@@ -195,6 +213,7 @@ class Region:
     held: tuple[HeldValue, ...] = ()
     views: Mapping[str, str] = field(default_factory=dict)
     distances: tuple[PointerDistance, ...] = ()
+    exits: EarlyExit | None = None
 
 
 @dataclass(frozen=True, slots=True)

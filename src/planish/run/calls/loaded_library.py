@@ -61,6 +61,8 @@ def draw(signature: Signature, case: CallCase, distribution: Distribution) -> Dr
             arrays[parameter.name] = source.array(parameter.type, count, shape, bounds, row)
             if case.pool and bounds is None:
                 source.strew(arrays[parameter.name], parameter.type, case.pool)
+            if parameter.name in case.calm:
+                source.calm(arrays[parameter.name], parameter.type, case.calm[parameter.name])
         elif parameter.name in case.values:
             given = np.array([case.values[parameter.name]])
             scalars[parameter.name] = to_memory(given, parameter.type)
@@ -81,7 +83,7 @@ def _repeat_scalars(
     for parameter in signature.parameters:
         narrow = parameter.kind == "array" and parameter.type.is_int and parameter.type.bits <= MOST_REPEATED
         alike = [scalars[x.name][0] for x in signature.parameters if x.type == parameter.type and x.name in scalars]
-        if not narrow or not alike or parameter.name in (*case.ranges, *case.values, *signature.outcomes):
+        if not narrow or not alike or parameter.name in (*case.ranges, *case.values, *case.calm, *signature.outcomes):
             continue
         half = arrays[parameter.name][arrays[parameter.name].size // 2 :]
         half[random.random(half.size) < 1 - 1 / 16] = random.choice(alike)

@@ -71,6 +71,16 @@ class Inputs:
             places, chosen = places[fits], chosen[fits].astype(np.int64)
         stored[places] = to_memory(chosen, type)
 
+    def calm(self, stored: npt.NDArray[Any], type: Type, numbers: tuple[int | float, ...]) -> None:
+        """Makes all elements the first of some numbers, but for up to three, which are others of these or stay."""
+        kept = stored.copy()
+        stored[:] = to_memory(np.array(numbers[:1]), type)[0]
+        if len(numbers) == 1 or not stored.size:
+            return
+        for place in self._random.integers(0, stored.size, self._random.integers(0, 4)):
+            other = to_memory(self._random.choice(np.array(numbers[1:]), 1), type)[0]
+            stored[place] = kept[place] if self._random.integers(0, 2) else other
+
     def scalar(self, type: Type, bounds: tuple[int, int] | None = None) -> npt.NDArray[Any]:
         """One value as an array of one element."""
         return self.array(type, 1, (), bounds)

@@ -43,7 +43,7 @@ from planish.poly.isl.affine import NotAffineError
 @dataclass(frozen=True, slots=True)
 class FinishedKernel:
     """A kernel with the C arguments of its parameters, what it leaves to be updated, and its sizes that C computes
-    from variables."""
+    from variables. `advances`: what each iteration of its last loop adds to C variables."""
 
     kernel: Kernel
     names: tuple[tuple[str, str], ...]
@@ -57,6 +57,7 @@ class FinishedKernel:
     conditions: tuple[str, ...] = ()
     held: tuple[HeldValue, ...] = ()
     views: Mapping[str, str] = field(default_factory=dict)
+    advances: tuple[tuple[str, Expr], ...] = ()
 
 
 def finish(
@@ -121,6 +122,7 @@ def finish(
     return FinishedKernel(
         kernel, names, updates, registers, quotients, variables, remarks, conditional_stores,
         tuple(sorted(set(cx.guarded) & stored)), conditions, held, views,
+        tuple((symbol.name, amount) for symbol, amount in cx.advances),
     )  # fmt: skip
 
 

@@ -433,6 +433,7 @@ def _write_loop(node: c_ast.Node, parts: LoopParts, walk: Walk, cx: CTranslation
     for loop in reversed(loops):
         nest = [For(loop.name, loop.lower, loop.upper, step, Block(tuple(nest)), span=cx.span_of(node))]
     cx.emit(nest[0])
+    cx.advances = tuple((a.symbol, a.amount) for a in walk.advances if constant(a.amount) != 0)
     _leave(parts, walk, entry, trips, cx)
 
 

@@ -22,6 +22,7 @@ from planish.frontend.c.analysis.scope import BoundNames, Symbol, computed_from_
 from planish.frontend.c.analysis.steady_reads import steady_addresses, steady_reads
 from planish.frontend.c.idioms.bit_reversal import find_reversal
 from planish.frontend.c.idioms.data_dependent_rows import find_ranges
+from planish.frontend.c.idioms.exit_regions import find_early_exit
 from planish.frontend.c.idioms.radix_stages import find_stages
 from planish.frontend.c.text.extent import ColumnMap, Item, balanced_conditionals
 from planish.frontend.c.text.lexer import Tokens
@@ -149,7 +150,7 @@ def _search_run(nodes: list[c_ast.Node], s: Search) -> None:
                 continue
             # Not even a part of the run that starts at its first loop can be a kernel: go past that loop.
             first, refusal = refusal_at
-            _refuse(run[first], refusal, s)
+            _refuse(run[first], refusal, s, run[:first])
             at += first + 1
             continue
         if stop and at + stop < len(nodes) and _has_loop(nodes[at + stop]):
@@ -158,7 +159,7 @@ def _search_run(nodes: list[c_ast.Node], s: Search) -> None:
             continue
         if at + stop < len(nodes):
             if refusal is not None and not _taken_alone(nodes[at:], stop, s):
-                _refuse(nodes[at + stop], refusal, s)
+                _refuse(nodes[at + stop], refusal, s, nodes[: at + stop])
             at += stop + 1
         else:
             return
@@ -179,8 +180,15 @@ def _taken_alone(nodes: list[c_ast.Node], place: int, s: Search) -> bool:
     return isinstance(outcome, Region)
 
 
-def _refuse(node: c_ast.Node, refusal: Refused, s: Search) -> None:
-    """Say why a statement is no kernel, and look inside it; what came out of a macro is not looked into."""
+def _refuse(node: c_ast.Node, refusal: Refused, s: Search, before: list[c_ast.Node]) -> None:
+    """Say why a statement, behind others of its block, is no kernel, and look inside it; what came out of a macro is
+    not looked into."""
+    if isinstance(node, c_ast.For | c_ast.While) and id(node) in s.items:
+        left = _left_early(node, before, s)
+        if isinstance(left, Region):
+            s.found.append(left)
+            return
+        refusal = refusal if left is None else left
     if isinstance(node, c_ast.For | c_ast.While) and id(node) in s.items and (region := _searched(node, s)) is not None:
         s.found.append(region)
         return
@@ -199,6 +207,33 @@ def _refuse(node: c_ast.Node, refusal: Refused, s: Search) -> None:
         search(node, s)
         if isinstance(node, c_ast.For | c_ast.While) and len(s.found) == known + 1:
             s.found[known] = _with_stages(node, s.found[known], s)
+
+
+def _left_early(node: c_ast.For | c_ast.While, before: list[c_ast.Node], s: Search) -> Region | Refused | None:
+    """The region of a loop with early exits, or why there is none; None where it has no such exits."""
+    item = s.items[id(node)]
+    if s.bound.jumps or not balanced_conditionals(s.tokens, item.start, item.end):
+        return None
+
+    def attempt(nodes: list[c_ast.Node], facts: list[c_ast.Node], live: Live) -> FinishedKernel | Refused:
+        live |= s.live.get(id(node), frozenset((*s.bound.symbols, *s.bound.by_node.values())))
+        found = _attempt(nodes, [*pointer_facts(before, s.bound), *facts], s, live)
+        if isinstance(found, FinishedKernel):
+            return found
+        return found[1] if found is not None else Refused("scop-loop", "it is not a kernel", node)
+
+    found = find_early_exit(node, before, s.bound, s.tokens, item, attempt)
+    if found is None or isinstance(found, Refused):
+        return found
+    finished, exits = found
+    span = s.span_of(node)
+    kernel = replace(finished.kernel, span=span)
+    computed = tuple((key, value) for key, value in s.computed if key in kernel.sizes)
+    return Region(
+        s.bound.function.decl.name, 0, kernel, item.start, item.end, finished.names, computed=computed, span=span,
+        alone=item.start in s.alone, declared=declared_types(kernel, s.bound) + size_types(finished, s.bound),
+        conditions=finished.conditions, held=finished.held, views=finished.views, exits=exits,
+    )  # fmt: skip
 
 
 def _with_stages(loop: c_ast.For | c_ast.While, region: Region, s: Search) -> Region:

@@ -160,7 +160,8 @@ class CTranslation:
     which that may depend on conditions; `layouts`: conditions in C of where members
     lie; `before`: so many of the innermost loops need not be entered for this place;
     `calls`: the calls that are being inlined, by the ids of their nodes and names; `whole`: the call that is a
-    statement, or the whole of what is assigned.
+    statement, or the whole of what is assigned; `advances`: what each iteration of the loop that was read last adds to
+    variables.
     """
 
     bound: BoundNames
@@ -211,6 +212,7 @@ class CTranslation:
     layouts: dict[str, None] = field(default_factory=dict)
     reached: set[Symbol] = field(default_factory=set)
     doubtful: dict[Symbol, c_ast.Node] = field(default_factory=dict)
+    advances: tuple[tuple[Symbol, Expr], ...] = ()
 
     def emit(self, stmt: Stmt) -> None:
         """Append a statement."""

@@ -1,0 +1,108 @@
+"""A loop with early exits goes on from the first iteration that may leave it, which is found in lanes.
+
+The first few iterations are tested where the loop stands: a search that ends there costs no call.
+
+Before: for (int i = 0; i < n; i++) if (x[i] > limit) return i;
+After:  { int i = 0; if (guards) { …; i += planish_k; } for (; i < n; i++) if (x[i] > limit) return i; }
+"""
+
+from __future__ import annotations
+
+from planish.emit.c.compiler_attributes import CompilerSettings
+from planish.emit.c.context import EmitContext
+from planish.emit.c.element_types import declared_type
+from planish.emit.c.expression import emit_expr
+from planish.emit.dropin.patched_file import Patch, emit_guard
+from planish.emit.dropin.replacement import Replacement, guards_of, name_of
+from planish.emit.early_exit.lanes import SIGNS, LaneTest, lanes_for
+from planish.emit.early_exit.search import SearchText, emit_search
+from planish.frontend.c.translation_unit import Region
+from planish.ir.expr import Expr, Var
+from planish.ir.index.polynomial import mul
+from planish.ir.nest import Kernel
+from planish.ir.traverse import loads, variables
+from planish.ir.types import INDEX
+from planish.library.loops.early_exit.exit_test import ITERATION, ExitTest, find_exit_test
+from planish.poly.scop.extraction import Scop
+
+FIRST = 8
+"""So many iterations are tested before the search in lanes is called."""
+
+
+def replace_early_exit(
+    region: Region, scop: Scop, kernel: Kernel, source_text: str, comment: str, settings: CompilerSettings
+) -> Replacement:
+    """The replacement of a loop with early exits. Raises NoExtentError and NoExitTest."""
+    exits, names = region.exits, dict(region.names)
+    assert exits is not None
+    test = find_exit_test(region.kernel, exits.flag)
+    declared = dict(region.declared)
+    arrays = {x.name: x for x in region.kernel.arrays}
+    used = variables(test.condition) - {ITERATION}
+    values = {x: f"planish_s{n}" for n, x in enumerate(x for x in names if x in used)}
+    types = dict.fromkeys(region.kernel.sizes, "ptrdiff_t")
+    types |= {x.name: declared_type(x, declared) for x in region.kernel.scalars}
+    elements = [declared_type(arrays[x.array], declared) for x in test.rows]
+    context = EmitContext(values)
+    one = emit_test(test, context)
+    asked = sorted({int(x.array) for x in loads(test.candidate)})
+    lanes = LaneTest(test, lanes_for(settings.features), _with_rows(context, test, ITERATION))
+    text = SearchText(
+        one,
+        (
+            *(f"const {x} *planish_p{n}" for n, x in enumerate(elements)),
+            *(f"{types[x]} {y}" for x, y in values.items()),
+        ),
+        (*(f"planish_p{n}" for n in range(len(test.rows))), *values.values()),
+        tuple((n, arrays[test.rows[n].array].type.size, test.rows[n].step) for n in asked),
+        "".join(f"  {x}\n" for x in lanes.lines),
+        lanes.result, lanes.count, lanes.bits, test.direction, test.condition == test.candidate,
+    )  # fmt: skip
+    name = name_of(region)
+    line_start = source_text.rfind("\n", 0, region.start) + 1
+    indent = source_text[line_start : region.start]
+    indent = indent if not indent.strip() else ""
+    guards = guards_of(region, scop, kernel.assumptions, settings)
+    body = [
+        *(f"const {types[x]} {y} = {names[x]};" for x, y in values.items()),
+        *(f"const {x} *const planish_p{n} = {_start(test, n, x, names)};" for n, x in enumerate(elements)),
+        f"const ptrdiff_t planish_n = {emit_guard(test.trips, names)};",
+        f"ptrdiff_t {ITERATION} = 0;",
+        f"while ({ITERATION} < planish_n && {ITERATION} < {FIRST} && !({one})) {ITERATION}++;",
+        f"if ({ITERATION} == {FIRST}) {ITERATION} = {name}({', '.join((ITERATION, 'planish_n', *text.arguments))});",
+        *([f"if ({ITERATION} > 0) {ITERATION}--;"] if exits.again else []),
+        *(f"{variable} += {_times(amount, names)};" for variable, amount in exits.advances),
+    ]
+    inner = "".join(f"{indent}    {x}\n" for x in body)
+    condition = f" &&\n{indent}      ".join(guards) if guards else "1"
+    rest = exits.opening + source_text[exits.rest : region.end]
+    first = f"{indent}  {exits.first}\n" if exits.first else ""
+    whole = f"{{\n{first}#ifndef PLANISH_ORIGINAL\n{indent}  if ({condition}) {{\n{inner}{indent}  }}\n#endif\n"
+    patch = Patch(region.start, region.end, f"{whole}{indent}  {rest}\n{indent}}}")
+    function = emit_search(name, text, comment)
+    helpers = (*lanes.types.values(), *((SIGNS,) if lanes.lanes.style == "words" else ()))
+    headers = ("immintrin.h",) if lanes.lanes.style != "words" else ()
+    return Replacement(function, patch, tuple(guards), headers, helpers, settings=settings)
+
+
+def emit_test(test: ExitTest, context: EmitContext) -> str:
+    """The condition under which an iteration leaves, in C."""
+    return emit_expr(test.condition, _with_rows(context, test, ITERATION))
+
+
+def _with_rows(context: EmitContext, test: ExitTest, at: str) -> EmitContext:
+    """The context in which elements of rows are spelt."""
+    for place, row in enumerate(test.rows):
+        number = {0: "0", 1: at, -1: f"-{at}"}.get(row.step, f"{row.step} * {at}")
+        context = context.with_name(str(place), f"planish_p{place}[{number}]")
+    return context
+
+
+def _start(test: ExitTest, place: int, element: str, names: dict[str, str]) -> str:
+    """The address of a row's first element."""
+    row = test.rows[place]
+    return f"(const {element} *)({names[row.array]}) + ({emit_guard(row.start, names)})"
+
+
+def _times(amount: Expr, names: dict[str, str]) -> str:
+    return emit_guard(mul(amount, Var(ITERATION, INDEX)), {**names, ITERATION: ITERATION})

@@ -1,0 +1,120 @@
+"""The C function that finds the first iteration that may leave a loop, in lanes, page by page.
+
+No page is read of which an iteration that is surely run does not read: where a row enters a page, one iteration is
+tested alone; if it stays in the loop, it has read that page, and all iterations whose elements lie there are tested in
+lanes, the last ones together with some that are tested already.
+
+>>> emit_search("planish_f_1", SearchText("k", (), (), (), "", "0", 16, 1, 1, True), "").count("while")
+4
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from planish.library.loops.early_exit.exit_test import ITERATION
+
+UNROLLED = 4
+"""So many vectors are tested before a branch."""
+PATIENCE = 64
+"""A search whose candidates stay in the loop gives up after so many, where there is one in so many iterations."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchText:
+    """The parts of a search in C: `test` of one iteration; parameters (`declarations`, and what they are called); the
+    (place, bytes of an element, step) of `rows`; the `lines` and `result` of the test in lanes, of so many iterations
+    with so many bits for each; the direction of rows; and whether the test in lanes is `exact`: else it
+    finds only candidates."""
+
+    test: str
+    parameters: tuple[str, ...]
+    arguments: tuple[str, ...]
+    rows: tuple[tuple[int, int, int], ...]
+    lines: str
+    result: str
+    count: int
+    bits: int
+    direction: int
+    exact: bool
+
+
+def emit_search(name: str, text: SearchText, comment: str) -> str:
+    """The function `name`: the number of the first of `planish_n` iterations, from `planish_k` on, that leaves."""
+    k, count = ITERATION, text.count
+    parameters = "".join(f", {x}" for x in text.parameters)
+    arguments = "".join(f", {x}" for x in text.arguments)
+
+    def lanes(at: str) -> str:
+        return f"{name}_lanes({at}{arguments})"
+
+    steps = " |\n          ".join(lanes(f"{k} + {n * count}" if n else k) for n in range(UNROLLED))
+    first = f"(ptrdiff_t)__builtin_ctzll(planish_m) / {text.bits}"
+    if text.direction < 0:
+        first = f"{count - 1} - (63 - (ptrdiff_t)__builtin_clzll(planish_m)) / {text.bits}"
+
+    def found(at: str, indent: str) -> str:
+        if text.exact:
+            return f"{indent}if (planish_m) return {at} + {first};\n"
+        lines = [
+            "if (planish_m) {", f"  {k} = {at} + {first};", f"  if ({text.test}) return {k};", f"  {k}++;",
+            f"  if (++planish_missed >= {PATIENCE} && {k} < {PATIENCE} * planish_missed) return {k};",
+            "  continue;", "}",
+        ]  # fmt: skip
+        return "".join(f"{indent}{x}\n" for x in lines)
+
+    # Of what is tested again, candidates were found not to leave.
+    done = f"({k} - (planish_end - {count})) * {text.bits}"
+    kept = f"~0ull << ({done})" if text.direction > 0 else f"~0ull >> (64 - {count * text.bits} + {done})"
+    again = "" if text.exact else f"      planish_m &= {kept};\n"
+    hidden = "".join(f'  __asm__("" : "+r"(planish_p{place}));\n' for place, _, _ in text.rows)
+    missed = "" if text.exact else "  ptrdiff_t planish_missed = 0;\n"
+    rooms = "".join(map(_room, text.rows))
+    return f"""static inline __attribute__((always_inline, no_sanitize_address))
+uint64_t {name}_lanes(
+    ptrdiff_t {k}{parameters}) {{
+{text.lines}  return {text.result};
+}}
+
+/* {comment} */
+static __attribute__((noinline, no_sanitize_address)) ptrdiff_t {name}(
+    ptrdiff_t {k}, ptrdiff_t planish_n{parameters}) {{
+{hidden}{missed}  while ({k} < planish_n) {{
+    if ({text.test}) return {k};
+    ptrdiff_t planish_end = planish_n - {k};
+{rooms}    planish_end += {k};
+    while (planish_end - {k} >= {UNROLLED * count}) {{
+      if ({steps}) break;
+      {k} += {UNROLLED * count};
+    }}
+    while (planish_end - {k} >= {count}) {{
+      const uint64_t planish_m = {lanes(k)};
+{found(k, "      ")}      {k} += {count};
+    }}
+    if ({k} < planish_end && planish_end >= {count}) {{
+      {"const " if text.exact else ""}uint64_t planish_m = {lanes(f"planish_end - {count}")};
+{again}{found(f"planish_end - {count}", "      ")}      {k} = planish_end;
+    }}
+    while ({k} < planish_end) {{
+      if ({text.test}) return {k};
+      {k}++;
+    }}
+  }}
+  return planish_n;
+}}
+"""
+
+
+def _room(row: tuple[int, int, int]) -> str:
+    """How many iterations read on the page on which the next one reads last."""
+    place, size, step = row
+    if step == 0:
+        return ""
+    if step > 0:
+        room = f"(4095 - (((uintptr_t)(planish_p{place} + {ITERATION}) + {size - 1}) & 4095)) / {size} + 1"
+    else:
+        room = f"((uintptr_t)(planish_p{place} - {ITERATION}) & 4095) / {size} + 1"
+    return (
+        f"    {{ const ptrdiff_t planish_room = (ptrdiff_t)({room});\n"
+        "      if (planish_room < planish_end) planish_end = planish_room; }\n"
+    )

@@ -1,0 +1,172 @@
+"""Loops with early exits as counted loops that set a flag where an iteration leaves the loop.
+
+Before: while (i < n && a[i] != x) i++;
+After:  while (i < n) { if (!(a[i] != x)) flag = 1; i++; }
+
+What an iteration does on its way out is left to the loop as it is written; all that has to be known is whether it
+leaves.
+
+>>> from pycparser.c_generator import CGenerator
+>>> from pycparser.c_parser import CParser
+>>> text = "int f() { for (i = 0; i < n; i++) { if (a[i] > 9) return a[i]; if (!a[i]) break; } }"
+>>> loop = CParser().parse(text).ext[0].body.block_items[0]
+>>> made = with_flag(loop, lambda: c_ast.ID("flag"), [])
+>>> print(" ".join(CGenerator().visit(made).split()))
+for (i = 0; i < n; i++) { if (a[i] > 9) { flag = 1; } if (!a[i]) { flag = 1; } }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from pycparser import c_ast
+
+from planish.frontend.c.types.constants import walk_tree
+
+_LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
+_JUMPS = (c_ast.Break, c_ast.Return, c_ast.Goto)
+_EFFECTS = (c_ast.Assignment, c_ast.FuncCall)
+_STEPS = ("++", "--", "p++", "p--")
+Flag = Callable[[], c_ast.ID]
+"""Makes a new mention of the flag."""
+
+
+def with_flag(loop: c_ast.For | c_ast.While, flag: Flag, kept: list[c_ast.Node]) -> c_ast.For | c_ast.While | None:
+    """The same loop without its exits; None where it has none, or they are in loops, switches or behind labels inside.
+
+    New nodes are appended to `kept`: who keeps that list may know nodes by their identity.
+    """
+    if loop.cond is None:
+        return None
+    inside = [x for x in walk_tree(loop.stmt) if isinstance(x, (*_LOOPS, c_ast.Switch, c_ast.Label, c_ast.Case))]
+    parts = split_condition(loop.cond)
+    if inside or parts is None:
+        return None
+    counted, tests = parts
+    rewriting = _Rewriting(flag, kept)
+    body = rewriting.without_exits(items_of(loop.stmt))
+    if not tests and not rewriting.exits:
+        return None
+    leaving = [rewriting.leave_unless(x) for x in tests]
+    stmt = rewriting.keep(c_ast.Compound([*leaving, *body], loop.stmt.coord))
+    if isinstance(loop, c_ast.For):
+        made: c_ast.For | c_ast.While = c_ast.For(loop.init, counted, loop.next, stmt, loop.coord)
+    else:
+        made = c_ast.While(counted, stmt, loop.coord)
+    kept.append(made)
+    return made
+
+
+def split_condition(cond: c_ast.Node) -> tuple[c_ast.Node, list[c_ast.Node]] | None:
+    """The part of a loop's condition that counts, and those that read memory; None where no part counts, or one that is
+    evaluated behind a side effect of those."""
+    counted: c_ast.Node | None = None
+    tests: list[c_ast.Node] = []
+    changed = False
+    for part in _conjuncts(cond):
+        if _reads_memory(part):
+            tests.append(part)
+            changed = changed or _has_effects(part)
+        elif changed or (tests and _has_effects(part)):
+            return None
+        else:
+            counted = part if counted is None else c_ast.BinaryOp("&&", counted, part, cond.coord)
+    return None if counted is None else (counted, tests)
+
+
+def _conjuncts(cond: c_ast.Node) -> Iterator[c_ast.Node]:
+    if isinstance(cond, c_ast.BinaryOp) and cond.op == "&&":
+        yield from _conjuncts(cond.left)
+        yield from _conjuncts(cond.right)
+    else:
+        yield cond
+
+
+def _reads_memory(node: c_ast.Node) -> bool:
+    return any(
+        isinstance(x, (c_ast.ArrayRef, c_ast.FuncCall)) or (isinstance(x, c_ast.UnaryOp) and x.op == "*")
+        for x in walk_tree(node)
+    )
+
+
+def _has_effects(node: c_ast.Node) -> bool:
+    return any(isinstance(x, _EFFECTS) or (isinstance(x, c_ast.UnaryOp) and x.op in _STEPS) for x in walk_tree(node))
+
+
+def items_of(node: c_ast.Node | None) -> list[c_ast.Node]:
+    """The statements of a body or branch."""
+    match node:
+        case None | c_ast.EmptyStatement():
+            return []
+        case c_ast.Compound(block_items=items):
+            return list(items or [])
+        case _:
+            return [node]
+
+
+def _leaves(items: list[c_ast.Node]) -> bool:
+    """Whether statements always leave the loop: what they do before that does not matter."""
+    if any(isinstance(x, c_ast.Continue) for item in items for x in walk_tree(item)):
+        return False
+    match items[-1:]:
+        case [c_ast.Break() | c_ast.Return() | c_ast.Goto()]:
+            return True
+        case [c_ast.If(iftrue=then, iffalse=otherwise)] if otherwise is not None:
+            return _leaves(items_of(then)) and _leaves(items_of(otherwise))
+        case [c_ast.Compound(block_items=inner)]:
+            return _leaves(inner or [])
+        case _:
+            return False
+
+
+class _Rewriting:
+    """What is made while exits give way to a flag."""
+
+    def __init__(self, flag: Flag, kept: list[c_ast.Node]) -> None:
+        self._flag = flag
+        self._kept = kept
+        self.exits = 0
+
+    def keep(self, node: c_ast.Node) -> c_ast.Node:
+        """A new node, whose identity stays its own."""
+        self._kept.append(node)
+        return node
+
+    def leave_unless(self, cond: c_ast.Node) -> c_ast.Node:
+        """`if (!cond) flag = 1;`"""
+        against = self.keep(c_ast.UnaryOp("!", cond, cond.coord))
+        return self.keep(c_ast.If(against, self._leave(cond), None, cond.coord))
+
+    def _leave(self, node: c_ast.Node) -> c_ast.Node:
+        self.exits += 1
+        one = self.keep(c_ast.Constant("int", "1", node.coord))
+        store = self.keep(c_ast.Assignment("=", self._flag(), one, node.coord))
+        return self.keep(c_ast.Compound([store], node.coord))
+
+    def without_exits(self, items: list[c_ast.Node]) -> list[c_ast.Node]:
+        """Statements that set the flag in the place of their exits."""
+        out: list[c_ast.Node] = []
+        for item in items:
+            match item:
+                case c_ast.Break() | c_ast.Return() | c_ast.Goto():
+                    return [*out, self._leave(item)]
+                case c_ast.If(cond=cond, iftrue=then, iffalse=otherwise) if _exits(item):
+                    sides = [self._side(x) for x in (then, otherwise)]
+                    out.append(self.keep(c_ast.If(cond, sides[0], sides[1], item.coord)))
+                case c_ast.Compound(block_items=inner) if _exits(item):
+                    out.append(self.keep(c_ast.Compound(self.without_exits(inner or []), item.coord)))
+                case _:
+                    out.append(item)
+        return out
+
+    def _side(self, branch: c_ast.Node | None) -> c_ast.Node | None:
+        items = items_of(branch)
+        if branch is None or not _exits(branch):
+            return branch
+        if _leaves(items):
+            return self._leave(branch)
+        return self.keep(c_ast.Compound(self.without_exits(items), branch.coord))
+
+
+def _exits(node: c_ast.Node) -> bool:
+    return any(isinstance(x, _JUMPS) for x in walk_tree(node))

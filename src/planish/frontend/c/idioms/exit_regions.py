@@ -1,0 +1,143 @@
+"""The region of a loop with early exits: a kernel that tells whether any iteration leaves it, and how the loop goes on.
+
+Iterations that stay in the loop may change only what each of them advances by the same amount, and variables that each
+sets anew: so many of them can be skipped.
+
+>>> from planish.core.span import Source
+>>> from planish.frontend.c.reader import read_c
+>>> text = "int find(int n, const int *x) { for (int i = 0; i < n; i++) if (x[i] > 9) return i; return -1; }"
+>>> (region,) = read_c(Source("find.c", text)).functions[0].regions
+>>> region.exits.first, [x for x, _ in region.exits.advances], text[region.exits.rest : region.end]
+('int i = 0;', ['i'], ' i < n; i++) if (x[i] > 9) return i;')
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+
+from pycparser import c_ast
+
+from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_integer, written
+from planish.frontend.c.idioms.early_exit import with_flag
+from planish.frontend.c.text.extent import Item
+from planish.frontend.c.text.lexer import Tokens
+from planish.frontend.c.translate.kernels import FinishedKernel
+from planish.frontend.c.translate.state import Refused
+from planish.frontend.c.translation_unit import EarlyExit
+from planish.frontend.c.types.constants import walk_tree
+from planish.frontend.c.types.declarations import CScalar
+from planish.ir.nest import Alloc, Assign, Block, For, Reduce
+from planish.ir.passes.declaration_sinking import exposed
+from planish.ir.traverse import walk
+from planish.ir.types import I32
+
+NAME = "planish_exit"
+"""What the flag is called."""
+
+Attempt = Callable[[list[c_ast.Node], list[c_ast.Node], frozenset[Symbol]], FinishedKernel | Refused]
+"""Reads statements, behind others that hold in front of them, with what is read behind them."""
+
+
+def find_early_exit(
+    loop: c_ast.For | c_ast.While,
+    before: Sequence[c_ast.Node],
+    bound: BoundNames,
+    tokens: Tokens,
+    item: Item,
+    attempt: Attempt,
+) -> tuple[FinishedKernel, EarlyExit] | Refused | None:
+    """The kernel of a loop with early exits that stands behind others of its block, and how the loop goes on; why there
+    is none, or None where it has no such exits."""
+    flag = Symbol(NAME, NAME, CScalar(I32, "int", "int"), "local")
+
+    def mention() -> c_ast.ID:
+        bound.kept.append(node := c_ast.ID(NAME, loop.coord))
+        bound.by_node[id(node)] = flag
+        return node
+
+    made = with_flag(loop, mention, bound.kept)
+    if made is None:
+        return None
+    found = attempt([made], constant_facts(before, bound), frozenset({flag}))
+    if isinstance(found, Refused):
+        return found
+    kernel = found.kernel
+    loops = [x for x in kernel.body.body if not isinstance(x, Alloc)]
+    if len(loops) != 1 or not isinstance(loops[0], For) or any(isinstance(x, For) for x in walk(loops[0].body)):
+        return Refused("scop-jump", "an exit out of a loop of several parts", loop)
+    own = {x.name for x in kernel.arrays if not x.shape} - {NAME}
+    local = {x.array.name for x in walk(kernel.body) if isinstance(x, Alloc)}
+    for stmt in walk(loops[0].body):
+        if isinstance(stmt, Reduce) or (isinstance(stmt, Assign) and stmt.array not in {NAME, *own, *local}):
+            return Refused("scop-jump", "an exit out of a loop that stores or adds up something", loop)
+    if any(exposed(Block(loops[0].body.body), x) for x in own):
+        return Refused("scop-jump", "an exit out of a loop whose iterations use values of earlier ones", loop)
+    moved = {name for name, _ in found.advances}
+    inside = {bound.symbol(x) for x in walk_tree(loop.stmt) if isinstance(x, c_ast.Decl)}
+    steps = loop.next if isinstance(loop, c_ast.For) else None
+    changed = {x for part in (made.stmt, made.cond, steps) for x in _written(part, bound)}
+    changed = {x for x in changed if x not in inside and x is not flag and x.name not in moved}
+    if any(x.lasting for x in changed) or any(x.static for x in inside if x is not None):
+        return Refused("scop-jump", "an exit out of a loop that sets what others may read", loop)
+    first, opening, rest = _cut(loop, tokens, item)
+    if rest < 0:
+        return Refused("scop-macro", "the head of the loop comes out of a macro", loop)
+    begun = set() if not isinstance(loop, c_ast.For) else _written(loop.init, bound)
+    passed = {text.lstrip("&") for _, text in found.names}
+    if any(x.name in passed for x in begun):
+        return Refused("scop-jump", "an exit out of a loop whose beginning depends on what it sets", loop)
+    return found, EarlyExit(NAME, found.advances, first, opening, rest, bool(changed))
+
+
+def _written(node: c_ast.Node | None, bound: BoundNames) -> set[Symbol]:
+    return set() if node is None else written(node, bound)
+
+
+def constant_facts(before: Sequence[c_ast.Node], bound: BoundNames) -> list[c_ast.Node]:
+    """Statements right in front of a loop that set integers to numbers.
+
+    >>> from pycparser.c_parser import CParser
+    >>> from planish.frontend.c.analysis.scope import bind_file, bind_function
+    >>> tree = CParser().parse("void f(int n) { int i = 0, j = n; }")
+    >>> bound = bind_function(tree.ext[0], bind_file(tree))
+    >>> [x.name for x in constant_facts(bound.function.body.block_items, bound)]
+    ['i']
+    """
+    facts: list[c_ast.Node] = []
+    later: set[Symbol] = set()
+    for node in reversed(before):
+        match node:
+            case c_ast.Decl(init=value):
+                symbol = bound.symbol(node)
+            case c_ast.Assignment(op="=", lvalue=c_ast.ID() as target, rvalue=value):
+                symbol = bound.symbol(target)
+            case _:
+                break
+        plain = symbol is not None and is_integer(symbol) and not symbol.lasting and symbol not in later
+        if plain and value is not None and bound.value(value) is not None:
+            facts.append(node)
+        later |= written(node, bound)
+        if symbol is not None:
+            later.add(symbol)
+    return facts[::-1]
+
+
+def _cut(loop: c_ast.For | c_ast.While, tokens: Tokens, item: Item) -> tuple[str, str, int]:
+    """The statement that begins a loop, what stands in front of the rest of its text, and where that starts; -1 where
+    the head does not stand in the text."""
+    if isinstance(loop, c_ast.While):
+        return "", "", item.start
+    at = bisect_left(tokens.tokens, item.start, key=lambda x: x.start)
+    words = tokens.tokens[at:]
+    if [x.text for x in words[:2]] != ["for", "("]:
+        return "", "", -1
+    depth = 0
+    for token in words[1:]:
+        if token.start >= item.end:
+            break
+        depth += (token.text in "([{") - (token.text in ")]}")
+        if token.text == ";" and depth == 1:
+            first = tokens.text[words[1].end : token.start].strip()
+            return (f"{first};" if first else ""), "for (;", token.end
+    return "", "", -1

@@ -1,0 +1,259 @@
+"""The condition under which an iteration leaves a loop, and what it reads: rows of elements, one for each iteration.
+
+What is read of later iterations is read before it is known that they are run. That faults on no page of which the
+first of these iterations reads the same row: so each row has to be read by every iteration that stays in the loop.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> loop = "for i in m .. n { f[] = select(x[i + 1] > 9:i32 || y[i] == x[0], 1:i32, f[]) }"
+>>> text = "kernel k(m, n; x: i32[?] distinct, y: i32[?] distinct, f: i32[] distinct) { %s }" % loop
+>>> from planish.ir.index.polynomial import show
+>>> found = find_exit_test(parse_kernel(text), "f")
+>>> [(x.array, show(x.start), x.step) for x in found.rows], show(found.trips)
+([('x', 'm + 1', 1), ('y', 'm', 1), ('x', '0', 0)], 'n - m')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from planish.ir.expr import Binary, Compare, Const, Expr, Load, Select, Unary, Var, index, type_of
+from planish.ir.index.polynomial import add, coefficient_of, constant, floordiv, mul, names, sub
+from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Stmt
+from planish.ir.traverse import children, loads, map_expr, substitute, walk_expr
+from planish.ir.types import BOOL, INDEX, U8
+from planish.library.loops.early_exit.candidates import FALSE, both, either, weakened
+from planish.library.loops.early_exit.narrow_comparisons import narrowed
+
+ITERATION = "planish_k"
+"""The number of an iteration, from 0."""
+_PAGE = 4096
+
+
+class NoExitTest(Exception):
+    """Whether an iteration leaves a loop is nothing that lanes can be asked; `reason` says why."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Elements that iterations read: number k that of `array` which lies `start + step * k` elements from its first
+    one."""
+
+    array: str
+    start: Expr
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExitTest:
+    """A loop of `trips` iterations, which an iteration leaves where `condition` holds: over its number, `ITERATION`,
+    scalars and sizes, and elements `Load(str(row), (), type)` of the `rows`, by their place there. It holds only where
+    the `candidate` does, which lanes can be asked, and whose rows have the step `direction`, or none."""
+
+    trips: Expr
+    condition: Expr
+    candidate: Expr
+    rows: tuple[Row, ...]
+    direction: int
+
+
+def find_exit_test(kernel: Kernel, flag: str) -> ExitTest:
+    """The test of a kernel that sets its cell `flag` where an iteration leaves its loop. Raises NoExitTest."""
+    loop = next(x for x in kernel.body.body if isinstance(x, For))
+    cells = {x.array.name for x in _allocated(kernel.body)} | {x.name for x in kernel.arrays if not x.shape}
+    stored = {x.array for x in _stores(loop.body)}
+    run = _Run(flag, cells & stored)
+    values = run.after(loop.body.body, {flag: FALSE})
+    number = add(loop.lower, mul(index(loop.step), Var(ITERATION, INDEX)))
+    condition = substitute(values[flag], {loop.var: number})
+    shapes = {x.name: x.shape for x in kernel.arrays}
+    found: dict[Row, int] = {}
+
+    def placed(x: Expr) -> Expr:
+        match x:
+            case Load(array=array, index=at, type=type):
+                row = _row_of(array, at, shapes[array])
+                place = found.setdefault(row, len(found))
+                if type == BOOL:
+                    return Compare("ne", Load(str(place), (), U8), Const(0, U8))
+                return Load(str(place), (), type)
+            case _:
+                return x
+
+    placed_condition = map_expr(placed, condition)
+    rows = tuple(found)
+    certain = _certain_rows(placed_condition, rows, {x.name: x for x in kernel.arrays})
+    exact = narrowed(placed_condition)
+    direction = next((x.step for x in rows if x.step in (1, -1) and x in certain), 0)
+    candidate = weakened(exact, lambda x: rows[int(x.array)] in certain and rows[int(x.array)].step in (0, direction))
+    moving = {rows[int(x.array)].step for x in loads(candidate)} - {0}
+    if not moving:
+        raise NoExitTest(_why_none(rows, certain))
+    trips = sub(loop.upper, loop.lower)
+    if loop.step != 1:
+        trips = floordiv(add(trips, index(loop.step - 1)), index(loop.step))
+    return ExitTest(trips, exact, candidate, rows, direction)
+
+
+def _why_none(rows: tuple[Row, ...], certain: frozenset[Row]) -> str:
+    if not any(x.step for x in rows):
+        return "it reads no row of elements"
+    if not any(x.step in (1, -1) for x in rows):
+        return "what it reads does not lie side by side"
+    doubtful = next((x.array for x in rows if x.step and x not in certain), "")
+    return f"{doubtful} is read under a condition" if doubtful else "lanes do not compute what it asks"
+
+
+def _allocated(body: Block) -> Iterator[Alloc]:
+    for x in body.body:
+        if isinstance(x, Alloc):
+            yield x
+        elif isinstance(x, For):
+            yield from _allocated(x.body)
+        elif isinstance(x, If):
+            yield from _allocated(x.then)
+            yield from _allocated(x.otherwise)
+
+
+def _stores(body: Block) -> Iterator[Assign]:
+    for x in body.body:
+        match x:
+            case Assign():
+                yield x
+            case If(then=then, otherwise=otherwise):
+                yield from _stores(then)
+                yield from _stores(otherwise)
+            case _:
+                pass
+
+
+class _Run:
+    """One iteration in symbols: what cells hold, as expressions of what they are made of."""
+
+    def __init__(self, flag: str, cells: set[str]) -> None:
+        self.flag, self.cells = flag, cells
+
+    def after(self, stmts: tuple[Stmt, ...], values: Mapping[str, Expr]) -> dict[str, Expr]:
+        """What cells hold behind statements."""
+        now = dict(values)
+        for stmt in stmts:
+            match stmt:
+                case Alloc():
+                    pass
+                case Let(var=name, value=value):
+                    now[f"let {name}"] = self.value(value, now)
+                case Assign(array=array, index=(), value=value):
+                    now[array] = self.flagged(value, now) if array == self.flag else self.value(value, now)
+                case If(condition=condition, then=then, otherwise=otherwise):
+                    test = self.value(condition, now)
+                    a, b = self.after(then.body, now), self.after(otherwise.body, now)
+                    now = {x: self.joined(x, test, a, b) for x in {*a, *b}}
+                case _:
+                    raise NoExitTest("its iterations do more than to compute values")
+        return now
+
+    def joined(self, name: str, test: Expr, a: Mapping[str, Expr], b: Mapping[str, Expr]) -> Expr:
+        """What a cell holds behind a branch."""
+        if name not in a or name not in b:
+            return a.get(name) or b[name]  # of one side alone: it is set before it is read behind
+        if a[name] == b[name]:
+            return a[name]
+        if name == self.flag:
+            return either(both(test, a[name]), both(Unary("not", test), b[name]))
+        return Select(test, a[name], b[name])
+
+    def value(self, x: Expr, now: Mapping[str, Expr]) -> Expr:
+        """An expression without cells."""
+
+        def known(part: Expr) -> Expr:
+            match part:
+                case Load(array=array, index=()) if array in self.cells:
+                    if array not in now:
+                        raise NoExitTest(f"it reads {array} before an iteration sets it")
+                    return now[array]
+                case Var(name=name) if f"let {name}" in now:
+                    return now[f"let {name}"]
+                case _:
+                    return part
+
+        return map_expr(known, x)
+
+    def flagged(self, x: Expr, now: Mapping[str, Expr]) -> Expr:
+        """Whether a value that is stored to the flag is 1, which is what it holds where an iteration leaves."""
+        match x:
+            case Const(value=value):
+                return Const(bool(value), BOOL)
+            case Load(array=array, index=()) if array == self.flag:
+                return now[array]
+            case Select(condition=test, then=then, otherwise=otherwise):
+                # What left before has left, whatever is computed behind that.
+                known = self.value(test, now)
+                first, second = self.flagged(then, now), self.flagged(otherwise, now)
+                if second == now[self.flag]:
+                    return either(second, both(known, first))
+                if first == now[self.flag]:
+                    return either(first, both(Unary("not", known), second))
+                return either(both(known, first), both(Unary("not", known), second))
+            case Binary(op="max", left=Load(array=array), right=Const()) if array == self.flag:
+                return self.flagged(x.right, now)
+            case _:
+                raise NoExitTest("how it leaves is not understood")
+
+
+def _row_of(array: str, at: tuple[Expr, ...], shape: tuple[Expr | None, ...]) -> Row:
+    place: Expr = index(0)
+    for extent, x in zip(shape, at, strict=True):
+        if any(isinstance(y, Load) for y in walk_expr(x)):
+            raise NoExitTest(f"data choose the element of {array} that it reads")
+        place = x if extent is None else add(mul(place, extent), x)
+    found = coefficient_of(place, ITERATION)
+    if found is None:
+        if ITERATION not in names(place):
+            return Row(array, place, 0)
+        raise NoExitTest(f"what it reads of {array} does not lie side by side")
+    return Row(array, found[1], found[0])
+
+
+def _certain_rows(condition: Expr, rows: tuple[Row, ...], arrays: Mapping[str, Array]) -> frozenset[Row]:
+    """The rows that each iteration reads that stays in the loop, and what lies between two of them on a page."""
+    certain = {rows[int(x.array)] for x in _read_if(condition, False)}
+
+    def between(row: Row) -> bool:
+        alike = [x for x in certain if (x.array, x.step) == (row.array, row.step)]
+        known = [y * arrays[row.array].type.size for x in alike if (y := constant(sub(x.start, row.start))) is not None]
+        below, above = [x for x in known if x < 0], [x for x in known if x > 0]
+        return bool(below and above) and min(above) - max(below) < _PAGE
+
+    return frozenset(x for x in rows if x in certain or between(x))
+
+
+def _read_if(x: Expr, holds: bool) -> Iterator[Load]:
+    """What is read for certain where a condition is found to hold, or not."""
+    match x:
+        case Unary(op="not", operand=inner):
+            yield from _read_if(inner, not holds)
+        case Binary(op="and" | "or" as op, left=left, right=right) if type_of(x) == BOOL:
+            if (op == "and") == holds:
+                yield from _read_if(left, holds)
+                yield from _read_if(right, holds)
+            else:
+                yield from _read_always(left)
+        case _:
+            yield from _read_always(x)
+
+
+def _read_always(x: Expr) -> Iterator[Load]:
+    match x:
+        case Select(condition=condition):
+            yield from _read_always(condition)
+        case Binary(op="and" | "or", left=left) if type_of(x) == BOOL:
+            yield from _read_always(left)
+        case Load():
+            yield x
+        case _:
+            for y in children(x):
+                yield from _read_always(y)

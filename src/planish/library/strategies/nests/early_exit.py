@@ -1,0 +1,45 @@
+"""Loops with early exits: the iteration that leaves is searched for in lanes.
+
+>>> from dataclasses import replace
+>>> from planish.frontend.c.reader import read_c
+>>> from planish.core.span import Source
+>>> from planish.target.load import load_target
+>>> text = "int f(int n, const int *x, int v) { for (int i = 0; i < n; i++) if (x[i] == v) return i; return -1; }"
+>>> (region,) = read_c(Source("f.c", text)).functions[0].regions
+>>> cx = replace(Context.of(region.kernel, load_target("x86-avx512")), region=region)
+>>> [x.remarks[0].message for x in EARLY_EXIT.apply(cx, EARLY_EXIT.match(cx)[0])]
+['the iteration that leaves the loop is searched for in lanes']
+"""
+
+from __future__ import annotations
+
+from planish.core.diagnostic import Remark
+from planish.library.loops.early_exit.exit_test import ExitTest, NoExitTest, find_exit_test
+from planish.library.strategy import Context, Made, Strategy, share
+from planish.schedule.auto.plan import Version
+
+NAME = "early-exit"
+
+
+def _match(cx: Context) -> tuple[ExitTest | Remark, ...]:
+    """The test of a loop with early exits, or why lanes cannot be asked."""
+    if cx.region is None or cx.region.exits is None:
+        return ()
+    try:
+        return (find_exit_test(cx.kernel, cx.region.exits.flag),)
+    except NoExitTest as error:
+        message = f"the loop with early exits stays as written: {error.reason}"
+        return (Remark("scop-jump", "refused", message, cx.kernel.span),)
+
+
+def _apply(cx: Context, found: ExitTest | Remark) -> Made:
+    if isinstance(found, Remark):
+        return (found,)
+    message = "the iteration that leaves the loop is searched for in lanes"
+    remarks = (Remark(NAME, "done", message, cx.kernel.span),)
+    return (Version(NAME, cx.prepared.scop.schedule, cx.prepared.kernel, remarks, 0.0),)
+
+
+EARLY_EXIT = Strategy(
+    NAME, "searches in lanes, page by page, for the first iteration that leaves a loop", _match, _apply, share(0.5)
+)

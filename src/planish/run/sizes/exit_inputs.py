@@ -1,0 +1,166 @@
+"""Inputs of loops with early exits: with random data, iterations leave at once. Arrays hold a number with which they
+stay, but for a few elements.
+
+>>> from planish.core.span import Source
+>>> from planish.frontend.c.reader import read_c
+>>> text = "int find(int n, const int *x, int v) { for (int i = 0; i < n; i++) if (x[i] > v) return i; return -1; }"
+>>> function = read_c(Source("find.c", text)).functions[0]
+>>> calm = calm_inputs(function)[0]
+>>> calm.arrays["x"][0] <= calm.scalars["v"]
+True
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from planish.frontend.c.translation_unit import CFunction, Region
+from planish.ir.expr import Const, Expr, Load, Select
+from planish.ir.nest import Array, Assign, Block, Kernel
+from planish.ir.semantics.arithmetic import limits
+from planish.ir.semantics.interpreter import compile_kernel
+from planish.ir.traverse import map_expr
+from planish.ir.types import BOOL, I32, U8, Type
+from planish.library.loops.early_exit.exit_test import ITERATION, ExitTest, NoExitTest, find_exit_test
+from planish.run.calls.passing import leaves_of
+from planish.run.calls.signature import CallCase, Placement
+from planish.run.sizes.call_sizes import KnownSizes, make_case, usable_sizes
+
+SIZES, SEEDS = (130, 259, 700, 9000), 3
+"""The sizes of calls in which few elements let an iteration leave, and so many calls of each."""
+FIRST_SEED = 400
+MOST_CALM, MOST_TRIED = 2, 400
+_USUAL = (0, 1, -1, 32, 2, 97, 100)
+
+Number = int | float
+
+
+@dataclass(frozen=True, slots=True)
+class CalmInput:
+    """Values with which iterations stay in a loop: of arrays, by the names of the function's parameters, the number
+    that they hold, and others with which iterations may leave; and of scalars."""
+
+    arrays: Mapping[str, tuple[Number, ...]] = field(default_factory=dict)
+    scalars: Mapping[str, Number] = field(default_factory=dict)
+
+
+def exit_cases(function: CFunction, known: tuple[KnownSizes, ...]) -> tuple[CallCase, ...]:
+    """Calls of a function with loops that iterations may leave, in which few or no elements let them."""
+    out: list[CallCase] = []
+    for calm in calm_inputs(function):
+        for n, value in enumerate(SIZES):
+            if (sizes := usable_sizes(known, value, apart=False)) is None:
+                continue
+            for seed in range(SEEDS):
+                case = make_case(function, known, sizes, seed=FIRST_SEED + SEEDS * n + seed)
+                values = {**case.values, **{x: y for x, y in calm.scalars.items() if x not in sizes}}
+                values = {**case.values, **{x: y for x, y in calm.scalars.items() if x not in sizes}}
+                placement: Placement = "start" if seed % 3 == 1 else "end"
+                out.append(replace(case, values=values, calm=calm.arrays, placement=placement))
+    return tuple(out)
+
+
+def with_far_exits(function: CFunction, cases: Sequence[CallCase]) -> Sequence[CallCase]:
+    """Calls that are timed, in which no iteration leaves a loop early."""
+    calm = next(iter(calm_inputs(function)), None)
+    if calm is None:
+        return cases
+    arrays = {x: y[:1] for x, y in calm.arrays.items()}
+    return tuple(replace(x, values={**calm.scalars, **x.values}, calm=arrays) for x in cases)
+
+
+def calm_inputs(function: CFunction) -> tuple[CalmInput, ...]:
+    """Values with which iterations of all loops with early exits stay; none where the function has no such loops."""
+    regions = [x for x in function.regions if x.exits is not None]
+    found = [_calm(x, function) for x in regions]
+    if not found:
+        return ()
+    return tuple(CalmInput(_joined([x.arrays for x in y]), _joined([x.scalars for x in y])) for y in product(*found))[
+        :MOST_CALM
+    ]
+
+
+def _joined(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {name: value for part in reversed(parts) for name, value in part.items()}
+
+
+def _calm(region: Region, function: CFunction) -> tuple[CalmInput, ...]:
+    """Values with which the iterations of one loop stay."""
+    assert region.exits is not None
+    try:
+        test = find_exit_test(region.kernel, region.exits.flag)
+    except NoExitTest:
+        return (CalmInput(),)
+    own, names = {p.name for p in leaves_of(function)}, dict(region.names)
+    leaves = _compiled(test, region.kernel)
+    arrays = tuple(dict.fromkeys(x.array for x in test.rows))
+    types = {x.name: x.type for x in region.kernel.arrays} | {x.name: x.type for x in region.kernel.scalars}
+    scalars = tuple(x.name for x in region.kernel.scalars)
+    pools = {x: _pool(types[x], function.conditions.constants) for x in (*arrays, *scalars)}
+    source = random.Random(1)
+    found: list[CalmInput] = []
+    for attempt in range(MOST_TRIED):
+        alike = source.choice([*{y for x in pools.values() for y in x}])
+        mixed = {x: source.choice(y) for x, y in pools.items()}
+        values = {x: alike if attempt % 2 and alike in pools[x] else mixed[x] for x in pools}
+        if not leaves(values):
+            others = [values | {x: source.choice(pools[x]) for x in arrays} for _ in range(40)]
+            rare = [x for x in others if leaves(x)][:3] or others[:3]
+            told = {names[x].lstrip("&"): (values[x], *(y[x] for y in rare)) for x in arrays}
+            fixed = {names[x]: values[x] for x in scalars}
+            found.append(
+                CalmInput({x: y for x, y in told.items() if x in own}, {x: y for x, y in fixed.items() if x in own})
+            )
+        if len(found) == MOST_CALM:
+            break
+    return tuple(found) or (CalmInput(),)
+
+
+def _pool(type: Type, constants: Sequence[Number]) -> list[Number]:
+    near = [x + step for x in constants for step in (0, 1, -1)]
+    if type.is_float:
+        return [float(x) for x in dict.fromkeys((*_USUAL, *near))]
+    low, high = (0, 1) if type == BOOL else limits(type)
+    whole = [int(x) for x in near if x == int(x)]
+    return [x for x in dict.fromkeys((*_USUAL, *whole, low, high)) if low <= x <= high]
+
+
+def _compiled(test: ExitTest, kernel: Kernel) -> Callable[[Mapping[str, Number]], bool]:
+    """Whether some of the first iterations leave where arrays hold one number each."""
+    types: dict[int, Type] = {}
+
+    def cell(x: Expr) -> Expr:
+        if isinstance(x, Load):
+            types[int(x.array)] = x.type
+            return Load(f"row{x.array}", (), x.type)
+        return x
+
+    condition = map_expr(cell, test.condition)
+    body = Block((Assign("leaves", (), Select(condition, Const(1, I32), Const(0, I32))),))
+    cells = {f"row{n}": np.zeros((), (U8 if x == BOOL else x).numpy) for n, x in types.items()}
+    cells["leaves"] = np.zeros((), np.int32)
+    arrays = tuple(Array(f"row{n}", x) for n, x in types.items())
+    sizes = (*kernel.sizes, ITERATION)
+    probe = Kernel("probe", sizes, kernel.scalars, (*arrays, Array("leaves", I32)), body)
+    run = compile_kernel(probe, cells)
+
+    def leaves(values: Mapping[str, Number]) -> bool:
+        for n in types:
+            cells[f"row{n}"][...] = values[test.rows[n].array]
+        for iteration in (0, 3, 200):
+            known = {**dict.fromkeys(kernel.sizes, 500), ITERATION: iteration}
+            try:
+                run(*(known[x] for x in sizes), *(values[x.name] for x in kernel.scalars))
+            except ArithmeticError:
+                return True
+            if cells["leaves"]:
+                return True
+        return False
+
+    return leaves

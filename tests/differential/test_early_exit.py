@@ -1,0 +1,183 @@
+"""Loops with early exits: the same result wherever the exit is, also where lengths say more than there is memory."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from planish.core.span import Source
+from planish.options import Options
+from planish.pipeline import build_file
+
+TARGETS = ("native", "x86-avx2", "generic")
+PROGRAM = """#include <stddef.h>
+#include <stdint.h>
+#include <math.h>
+
+ptrdiff_t find_byte(const uint8_t *s, const uint8_t *t, ptrdiff_t n)
+{
+    for (ptrdiff_t i = 0; i < n; i++)
+        if (s[i] == 200)
+            return i;
+    return -1;
+}
+
+ptrdiff_t mismatch(const uint8_t *s, const uint8_t *t, ptrdiff_t n)
+{
+    ptrdiff_t i = 0;
+    while (i < n && s[i] == t[i])
+        i++;
+    return i;
+}
+
+ptrdiff_t blanks(const uint8_t *s, const uint8_t *t, ptrdiff_t n)
+{
+    const uint8_t *p = s;
+    unsigned char c = 0;
+    while (n-- > 0) {
+        c = *p;
+        if (!(c == 7 || (c >= 100 && c <= 110) || (unsigned)(c - 3) < 3u))
+            break;
+        ++p;
+    }
+    return (p - s) * 1000 + c;
+}
+
+ptrdiff_t last_wide(const int64_t *s, const int64_t *t, ptrdiff_t n)
+{
+    ptrdiff_t i;
+    for (i = n - 1; i >= 0; i--) {
+        if (s[i] - t[i] > 5 || s[i] == -9)
+            break;
+    }
+    return i;
+}
+
+ptrdiff_t descends(const float *s, const float *t, ptrdiff_t n)
+{
+    for (ptrdiff_t i = 1; i < n; ++i)
+        if (s[i - 1] > s[i] || s[i] != s[i])
+            return i;
+    return 0;
+}
+
+ptrdiff_t far_apart(const double *s, const double *t, ptrdiff_t n)
+{
+    ptrdiff_t bad = -1, i = 0;
+    for (; i < n; i += 1) {
+        double d = fabs(s[i] - t[i]);
+        if (d > 1e-3) {
+            bad = i;
+            break;
+        } else if (s[i] * 2 + i < t[i])
+            goto_end: return i + 100000;
+    }
+    return bad;
+}
+
+ptrdiff_t of_two(const int32_t *s, const int16_t *t, ptrdiff_t n)
+{
+    const int32_t *end = s + n;
+    const int32_t *p = s;
+    for (; p != end; p++, t++)
+        if (*p < 0 && *t > 3)
+            return p - s;
+    return n;
+}
+
+ptrdiff_t shorts(const int16_t *s, const int16_t *t, ptrdiff_t n)
+{
+    for (ptrdiff_t i = 0; i < n; i++) {
+        int v = s[i] * t[i];
+        if (i > 3 && v < -100)
+            return v;
+        if (s[i] > 30000 && t[n > 0 ? 0 : 0] != 5)
+            return i;
+    }
+    return -7;
+}
+""".replace("            goto_end: return", "            return")
+KINDS: dict[str, tuple[str, str, float, float, tuple[float, float]]] = {
+    "find_byte": ("uint8", "uint8", 1, 1, (200, 0)),
+    "mismatch": ("uint8", "uint8", 9, 9, (8, 9)),
+    "blanks": ("uint8", "uint8", 104, 0, (111, 0)),
+    "last_wide": ("int64", "int64", 4, 4, (10, 4)),
+    "descends": ("float32", "float32", 1.5, 0, (np.nan, 0)),
+    "far_apart": ("float64", "float64", 2.5, 2.5, (2.5, 2.6)),
+    "of_two": ("int32", "int16", 1, 9, (-1, 9)),
+    "shorts": ("int16", "int16", 1, 3, (-70, 3)),
+}
+"""Types of both arrays, what they hold, and what they hold where an iteration leaves."""
+
+Function = Callable[..., int]
+
+
+@pytest.fixture(scope="session", params=TARGETS)
+def both(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, tuple[Function, Function]]:
+    if request.param == "x86-avx2" and "avx2" not in Path("/proc/cpuinfo").read_text():
+        pytest.skip("the processor has no AVX2")
+    if shutil.which("gcc") is None:
+        pytest.skip("there is no gcc")
+    folder = tmp_path_factory.mktemp("exits")
+    options = Options(target=request.param, measure=False)
+    made = build_file(Source("exits.c", PROGRAM), options)
+    assert all("early-exit" in x.selection.version.label for x in made.functions if x.selection and x.selection.version)
+    assert sum(1 for x in made.functions if x.replacements) == len(KINDS)
+    libraries = []
+    for name, text in (("original", PROGRAM), ("made", made.text)):
+        (folder / f"{name}.c").write_text(text)
+        command = ["gcc", "-O2", "-shared", "-fPIC", f"{name}.c", "-o", f"{name}.so", "-lm"]
+        subprocess.run(
+            [*command, *(["-mavx2", "-mfma", "-mf16c"] if request.param == "x86-avx2" else [])], cwd=folder, check=True
+        )
+        libraries.append(ctypes.CDLL(str(folder / f"{name}.so")))
+    out = {}
+    for name in KINDS:
+        pair = []
+        for library in libraries:
+            function = getattr(library, name)
+            function.restype, function.argtypes = ctypes.c_ssize_t, [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_ssize_t]
+            pair.append(function)
+        out[name] = (pair[0], pair[1])
+    return out
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_same_exit_wherever_it_is(name: str, both: dict[str, tuple[Function, Function]], guarded: Any) -> None:
+    kinds = KINDS[name]
+    old, new = both[name]
+    count = 9000
+    s = guarded(np.full(count, kinds[2], kinds[0]), 0)
+    t = guarded(np.full(count, kinds[3], kinds[1]), 0)
+    places = [*range(140), *range(250, 270), *range(1015, 1030), *range(4080, 4110), 8190, 8191, 8192, 8998, 8999]
+
+    def call(function: Function, first: int, n: int) -> int:
+        return function(s[first:].ctypes.data, t[first:].ctypes.data, n)
+
+    for n in (0, 1, 2, 7, 8, 9, 17, 63, 64, 65, 127, 129, 515, 4096, 4097, 8999, 9000):
+        for first in {count - n, (count - n) // 2, 0}:
+            assert call(old, first, n) == call(new, first, n), (n, first)
+    stays = call(old, 0, count)
+    for place in places:
+        kept = s[place], t[place]
+        s[place], t[place] = kinds[4]
+        for first, n in (
+            (0, count),
+            (place // 2, count - place // 2),
+            (max(0, place - 11), count - max(0, place - 11)),
+        ):
+            assert call(old, first, n) == call(new, first, n), (place, first)
+        if name not in ("last_wide", "of_two") and call(old, 0, count) != stays:
+            # The length may say more than there is where an exit comes first.
+            for n in (count + 1, 10 * count, 1 << 60):
+                assert call(old, 0, n) == call(new, 0, n), (place, n)
+        s[place], t[place] = kept
