@@ -298,6 +298,7 @@ def _choose_version(draft: Draft, job: Job, tell: Progress) -> FunctionResult:
     clocks = with_far_exits(function, clocks)
     probing = options.measure or options.race
     probes = probe_cases(function, known, options.sizes, job.target.caches, file.source) if probing else ()
+    probes = tuple(with_far_exits(function, probes))
 
     def limited(label: str, fast: Sequence[CallCase], slow: Sequence[CallCase]) -> DropIn | None:
         """A version for calls like some and not like others, by a condition on the sizes of each region; what asks

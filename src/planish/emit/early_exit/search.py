@@ -1,11 +1,11 @@
 """The C function that finds the first iteration that may leave a loop, in lanes, page by page.
 
 No page is read of which an iteration that is surely run does not read: where a row enters a page, one iteration is
-tested alone; if it stays in the loop, it has read that page, and all iterations whose elements lie there are tested in
-lanes, the last ones together with some that are tested already.
+tested alone; if it stays in the loop, it has read that page, and all iterations whose elements would lie there are
+tested in lanes, the last ones together with some that are tested already.
 
->>> emit_search("planish_f_1", SearchText("k", (), (), (), "", "0", 16, 1, 1, True), "").count("while")
-4
+>>> emit_search("planish_f_1", SearchText("k", (), (), (), "", "0", 16, 1, 1, True), "").count("return")
+7
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ class SearchText:
 
 
 def emit_search(name: str, text: SearchText, comment: str) -> str:
-    """The function `name`: the number of the first of `planish_n` iterations, from `planish_k` on, that leaves."""
+    """The function `name`: the number of the first of `planish_n` iterations, from `planish_k` on, that leaves. The one
+    before has stayed in the loop."""
     k, count = ITERATION, text.count
     parameters = "".join(f", {x}" for x in text.parameters)
     arguments = "".join(f", {x}" for x in text.arguments)
@@ -54,14 +55,13 @@ def emit_search(name: str, text: SearchText, comment: str) -> str:
         first = f"{count - 1} - (63 - (ptrdiff_t)__builtin_clzll(planish_m)) / {text.bits}"
 
     def found(at: str, indent: str) -> str:
-        if text.exact:
-            return f"{indent}if (planish_m) return {at} + {first};\n"
-        lines = [
-            "if (planish_m) {", f"  {k} = {at} + {first};", f"  if ({text.test}) return {k};", f"  {k}++;",
-            f"  if (++planish_missed >= {PATIENCE} && {k} < {PATIENCE} * planish_missed) return {k};",
-            "  continue;", "}",
-        ]  # fmt: skip
-        return "".join(f"{indent}{x}\n" for x in lines)
+        lines = [f"{k} = {at} + {first};", f"return {k} < planish_n ? {k} : planish_n;"]
+        if not text.exact:
+            lines = [
+                lines[0], f"if ({k} >= planish_n) return planish_n;", f"if ({text.test}) return {k};", f"{k}++;",
+                f"if (++planish_missed >= {PATIENCE} && {k} < {PATIENCE} * planish_missed) return {k};", "continue;",
+            ]  # fmt: skip
+        return "".join(f"{indent}{x}\n" for x in ("if (planish_m) {", *(f"  {x}" for x in lines), "}"))
 
     # Of what is tested again, candidates were found not to leave.
     done = f"({k} - (planish_end - {count})) * {text.bits}"
@@ -80,25 +80,28 @@ uint64_t {name}_lanes(
 static __attribute__((noinline, no_sanitize_address)) ptrdiff_t {name}(
     ptrdiff_t {k}, ptrdiff_t planish_n{parameters}) {{
 {hidden}{missed}  while ({k} < planish_n) {{
-    if ({text.test}) return {k};
-    ptrdiff_t planish_end = planish_n - {k};
+    ptrdiff_t planish_end = planish_n - {k} + {UNROLLED * count};
 {rooms}    planish_end += {k};
-    while (planish_end - {k} >= {UNROLLED * count}) {{
-      if ({steps}) break;
-      {k} += {UNROLLED * count};
-    }}
-    while (planish_end - {k} >= {count}) {{
+    if (planish_end - {k} >= {count}) {{
       const uint64_t planish_m = {lanes(k)};
 {found(k, "      ")}      {k} += {count};
     }}
-    if ({k} < planish_end && planish_end >= {count}) {{
+    while ({k} < planish_n && planish_end - {k} >= {UNROLLED * count}) {{
+      if ({steps}) break;
+      {k} += {UNROLLED * count};
+    }}
+    while ({k} < planish_n && planish_end - {k} >= {count}) {{
+      const uint64_t planish_m = {lanes(k)};
+{found(k, "      ")}      {k} += {count};
+    }}
+    if ({k} < planish_end && {k} < planish_n && planish_end >= {count}) {{
       {"const " if text.exact else ""}uint64_t planish_m = {lanes(f"planish_end - {count}")};
 {again}{found(f"planish_end - {count}", "      ")}      {k} = planish_end;
     }}
-    while ({k} < planish_end) {{
+    do {{
+      if ({k} >= planish_n) return planish_n;
       if ({text.test}) return {k};
-      {k}++;
-    }}
+    }} while ({k}++ < planish_end);
   }}
   return planish_n;
 }}
@@ -106,14 +109,14 @@ static __attribute__((noinline, no_sanitize_address)) ptrdiff_t {name}(
 
 
 def _room(row: tuple[int, int, int]) -> str:
-    """How many iterations read on the page on which the next one reads last."""
+    """How many iterations read nothing behind the page that the one before them has read."""
     place, size, step = row
     if step == 0:
         return ""
     if step > 0:
-        room = f"(4095 - (((uintptr_t)(planish_p{place} + {ITERATION}) + {size - 1}) & 4095)) / {size} + 1"
+        room = f"(4095 - (((uintptr_t)(planish_p{place} + {ITERATION}) - 1) & 4095)) / {size}"
     else:
-        room = f"((uintptr_t)(planish_p{place} - {ITERATION}) & 4095) / {size} + 1"
+        room = f"((uintptr_t)(planish_p{place} - {ITERATION} + 1) & 4095) / {size}"
     return (
         f"    {{ const ptrdiff_t planish_room = (ptrdiff_t)({room});\n"
         "      if (planish_room < planish_end) planish_end = planish_room; }\n"
