@@ -166,7 +166,7 @@ def program(
         read = read_python_source(text.text, text.name, function)
         file = emit_standalone(read.kernel, origin=read.source)
     else:
-        file = read_file(text, options)
+        file = read_file(text, options).without_early_exits()
     chosen = _choose(file, None if text.name.endswith(".py") else function)
     if len(chosen.regions) != 1:
         message = f"`{chosen.name}` has {len(chosen.regions)} nests, and one is scheduled at a time"

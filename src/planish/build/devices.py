@@ -75,7 +75,7 @@ def plan_devices(
 ) -> DevicePlan:  # fmt: skip
     """The nests of a file as kernels of a device; nothing is run. PlanishError where the file cannot be read."""
     options = replace(options, target="generic")
-    file = read_file(source, options)
+    file = read_file(source, options).without_early_exits()
     functions = tuple(f for f in file.functions if options.takes(f.name))
     nests: list[DeviceNest] = []
     for function in functions:

@@ -90,7 +90,7 @@ def build_packets(
 ) -> tuple[PacketResult, ...]:
     """The packets of each nest of a file; PlanishError where it cannot be read, E0910 where arrays of the sizes that
     are asked for do not fit the machine. Without `check` nothing is run."""
-    file = read_file(source, replace(options, target=machine.target or "generic"))
+    file = read_file(source, replace(options, target=machine.target or "generic")).without_early_exits()
     functions = [f for f in file.functions if options.takes(f.name)]
     out: list[PacketResult] = []
     for function in functions:

@@ -77,7 +77,7 @@ def raise_file(
         functions=tuple(function or ()), fp=read_floats(fp), defines=tuple(define or ()),
         include_dirs=tuple(include or ()),
     )  # fmt: skip
-    kernels = raise_kernels(read_file(source, options), options)
+    kernels = raise_kernels(read_file(source, options).without_early_exits(), options)
     if not quiet:
         for remark in remarks_on(kernels):
             print(remark.render(source), file=sys.stderr)

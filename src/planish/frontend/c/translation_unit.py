@@ -9,7 +9,7 @@ not.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 from planish.core.diagnostic import Remark
@@ -316,6 +316,19 @@ class CFile:
         known += [x.type for kernel in kernels for x in kernel.scalars]
         known += [x.type for kernel in kernels for x in kernel.arrays]
         return tuple(dict.fromkeys(x for x in known if x is not None))
+
+    def without_early_exits(self) -> CFile:
+        """The file for code that does all of a region, which there is none of for loops with early exits: they are no
+        regions, and remarks say so."""
+        left = [x for f in self.functions for x in f.regions if x.exits is not None]
+        if not left:
+            return self
+        message = "the loop stays as written: iterations may leave it early"
+        functions = tuple(
+            replace(f, regions=tuple(x for x in f.regions if x.exits is None)) for f in self.functions
+        )  # fmt: skip
+        remarks = (*self.remarks, *(Remark("scop-jump", "refused", message, x.span) for x in left))
+        return replace(self, functions=functions, remarks=remarks)
 
     def function(self, name: str) -> CFunction:
         """The function of that name; KeyError where there is none."""
