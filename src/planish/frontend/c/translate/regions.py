@@ -5,7 +5,7 @@ What cannot be a kernel is left out with a remark, and the loops inside it are t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -18,7 +18,8 @@ from planish.frontend.c.analysis.dead_out import is_scratch
 from planish.frontend.c.analysis.inlined_regions import calls_functions, why_not_affine
 from planish.frontend.c.analysis.liveness import Live
 from planish.frontend.c.analysis.pointer_facts import pointer_facts
-from planish.frontend.c.analysis.scope import BoundNames, Symbol, computed_from_data, is_pointer, written
+from planish.frontend.c.analysis.scope import BoundNames, Symbol, computed_from_data, written
+from planish.frontend.c.analysis.statement_runs import LOOPS, behind_last, first_inside, has_loop, segments
 from planish.frontend.c.analysis.steady_reads import steady_addresses, steady_reads
 from planish.frontend.c.idioms.bit_reversal import find_reversal
 from planish.frontend.c.idioms.data_dependent_rows import find_ranges
@@ -45,7 +46,6 @@ from planish.poly.idioms.lu_partial_pivoting import find_pivoting
 from planish.poly.isl.affine import NotAffineError
 from planish.poly.isl.op_budget import PASS, OverBudgetError, within
 
-_LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
 _MOST_RESTARTS = 200
 
 
@@ -93,7 +93,7 @@ def search(node: c_ast.Node, s: Search) -> None:
     """Look for regions in a statement and in what is inside it."""
     match node:
         case c_ast.Compound(block_items=items):
-            for segment in _segments(items or []):
+            for segment in segments(items or []):
                 _search_run(segment, s)
         case c_ast.For() | c_ast.While() | c_ast.DoWhile() | c_ast.Switch() | c_ast.Label():
             _search_body(node.stmt, s)
@@ -117,33 +117,15 @@ def _search_body(node: c_ast.Node, s: Search) -> None:
         _search_run([node], s)
 
 
-def _segments(items: list[c_ast.Node]) -> Iterator[list[c_ast.Node]]:
-    """The statements between `#pragma scop` and `#pragma endscop` stay together and apart from the rest."""
-    segment: list[c_ast.Node] = []
-    for item in items:
-        if isinstance(item, c_ast.Pragma):
-            words = str(item.string).split() if isinstance(item.string, str) else []
-            if words in (["scop"], ["endscop"]):
-                yield segment
-                segment = []
-            continue
-        segment.append(item)
-    yield segment
-
-
-def _has_loop(node: c_ast.Node) -> bool:
-    return any(isinstance(x, _LOOPS) for x in walk_tree(node))
-
-
 def _search_run(nodes: list[c_ast.Node], s: Search) -> None:
     """Cut a list of statements into regions and statements that are none."""
     at = 0
     while at < len(nodes):
-        if not any(_has_loop(x) for x in nodes[at:]):
+        if not any(has_loop(x) for x in nodes[at:]):
             return
         stop, refusal = _readable(nodes[at:], s)
         run = nodes[at : at + stop]
-        if any(_has_loop(x) for x in run):
+        if any(has_loop(x) for x in run):
             refusal_at = _take(run, s)
             if refusal_at is None:
                 at += stop
@@ -153,7 +135,7 @@ def _search_run(nodes: list[c_ast.Node], s: Search) -> None:
             _refuse(run[first], refusal, s, run[:first])
             at += first + 1
             continue
-        if stop and at + stop < len(nodes) and _has_loop(nodes[at + stop]):
+        if stop and at + stop < len(nodes) and has_loop(nodes[at + stop]):
             # What the statements before it set may be what it cannot be read with: it may be a size as well.
             at += stop
             continue
@@ -168,7 +150,7 @@ def _search_run(nodes: list[c_ast.Node], s: Search) -> None:
 def _taken_alone(nodes: list[c_ast.Node], place: int, s: Search) -> bool:
     """Make a region of the loop at a place if statements behind it change what it reads and does not change itself."""
     loop = nodes[place]
-    if not isinstance(loop, _LOOPS) or id(loop) not in s.items:
+    if not isinstance(loop, LOOPS) or id(loop) not in s.items:
         return False
     behind = {x for node in nodes[place + 1 :] for x in written(node, s.bound)}
     named = {s.bound.symbol(x) for x in walk_tree(loop)}
@@ -195,7 +177,7 @@ def _refuse(node: c_ast.Node, refusal: Refused, s: Search, before: list[c_ast.No
     if isinstance(node, c_ast.For) and id(node) in s.items and (region := _reversed(node, s)) is not None:
         s.found.append(region)
         return
-    if isinstance(node, _LOOPS):
+    if isinstance(node, LOOPS):
         loop = s.span_of(node)
         where = s.span_of(refusal.node) or loop
         message = f"the loop stays as written: {refusal.message}"
@@ -232,7 +214,8 @@ def _left_early(node: c_ast.For | c_ast.While, before: list[c_ast.Node], s: Sear
     return Region(
         s.bound.function.decl.name, 0, kernel, item.start, item.end, finished.names, computed=computed, span=span,
         alone=item.start in s.alone, declared=declared_types(kernel, s.bound) + size_types(finished, s.bound),
-        conditions=finished.conditions, held=finished.held, views=finished.views, exits=exits,
+        conditions=finished.conditions, held=finished.held, views=finished.views, distances=distances_of(finished),
+        exits=exits,
     )  # fmt: skip
 
 
@@ -338,66 +321,24 @@ def _take(run: list[c_ast.Node], s: Search) -> tuple[int, Refused] | None:
 
     Gives the position of the first loop and why, where no part that holds this loop can be a kernel.
     """
-    first = next(n for n, x in enumerate(run) if _has_loop(x))
+    first = next(n for n, x in enumerate(run) if has_loop(x))
     refusal: Refused | None = None
     end = len(run)
     while end > first:
-        start = _leading(run[:end], s)
-        stop = _trailing(run[:end])
+        start = first_inside(run[:end], s.bound)
+        stop = behind_last(run[:end])
         outcome = _finish(run[start:stop], run[:start], s)
         if isinstance(outcome, Refused) and start < first and calls_functions(run[start:first], s.bound):
             outcome = _finish(run[first:stop], [], s)  # what a call does may be what cannot be read
         if isinstance(outcome, Region):
             s.found.append(outcome)
             rest = run[stop:]
-            if any(_has_loop(x) for x in rest):
+            if any(has_loop(x) for x in rest):
                 _search_run(rest, s)
             return None
         refusal = outcome if refusal is None or end == first + 1 else refusal
         end -= 1
     return first, refusal if refusal is not None else Refused("scop-loop", "it is not a counted loop", run[first])
-
-
-def _leading(run: list[c_ast.Node], s: Search) -> int:
-    """Declarations and scalar definitions in front stay outside: what they set enters as a value."""
-    start = 0
-    for n, node in enumerate(run):
-        if _has_loop(node):
-            break
-        if isinstance(node, (c_ast.Decl, c_ast.EmptyStatement)):
-            start = n + 1
-            continue
-        if not isinstance(node, (c_ast.Assignment, c_ast.UnaryOp)) or not _sets_scalars(node, s.bound):
-            break
-        later: set[Symbol] = set()
-        for other in run[n + 1 :]:
-            later |= written(other, s.bound)
-        if written(node, s.bound) & {x for x in later if not is_pointer(x)}:
-            break
-        start = n + 1
-    # A declaration further in must not take a name away from the statements behind the region.
-    return start
-
-
-def _sets_scalars(node: c_ast.Node, bound: BoundNames) -> bool:
-    while isinstance(node, c_ast.Assignment):
-        if not isinstance(node.lvalue, c_ast.ID):
-            return False
-        node = node.rvalue
-    if isinstance(node, c_ast.UnaryOp) and node.op in ("++", "--", "p++", "p--"):
-        return isinstance(node.expr, c_ast.ID)
-    return True
-
-
-def _trailing(run: list[c_ast.Node]) -> int:
-    """Scalar statements behind the last loop or store stay outside."""
-    for n in range(len(run), 0, -1):
-        node = run[n - 1]
-        if _has_loop(node) or isinstance(node, c_ast.If):
-            return n
-        if isinstance(node, c_ast.Assignment) and not isinstance(node.lvalue, c_ast.ID):
-            return n
-    return 0
 
 
 def _finish(
