@@ -124,7 +124,7 @@ def test_what_is_said_to_run_in_lanes_does(compiler: str, built: FileResult, tmp
 def test_rows_that_are_shorter_than_a_register_are_said_to_run_in_lanes_where_they_do(built: FileResult) -> None:
     assert "planish_short_rows_1(" in built.text
     # Lanes may run along the other loop; along three elements there are none.
-    assert says_lanes(built, "short_rows") == ("a0_lanes" in built.text.partition("planish_short_rows_1(")[2])
+    assert says_lanes(built, "short_rows") == ("planish_reduce(" in built.text.partition("planish_short_rows_1(")[2])
     assert "k + 64" not in built.text
 
 

@@ -19,7 +19,7 @@ import typer
 from planish.build.dump import STAGES, Stage, only_changed, print_stages
 from planish.build.project import ProjectFile, list_files
 from planish.cli.exits import OK, USER_ERROR, guarded, tell, tell_crashes, tell_interrupted
-from planish.cli.files import check_outputs, write_files
+from planish.cli.files import check_ours, check_outputs, write_files
 from planish.cli.machines.device_build import build_on_device
 from planish.cli.machines.machine_build import build_for_machine
 from planish.cli.options import (
@@ -30,6 +30,7 @@ from planish.cli.options import (
     Function,
     Includes,
     Sizes,
+    Style,
     Target,
     Threads,
     parse_sizes,
@@ -44,6 +45,7 @@ from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.files import Input, read_input
 from planish.core.passes import PassTimes, spell_times
 from planish.core.reasons import LOSSES
+from planish.emit.dropin.shared_header import share_prologue
 from planish.isa.instruction import Catalogue
 from planish.isa.instruction_file import read_instructions
 from planish.options import Options
@@ -132,6 +134,9 @@ def build(
         bool, typer.Option("--print-changed", help="Print each stage that differs from the one before; write no file.")
     ] = False,
     time_passes: Annotated[bool, typer.Option("--time-passes", help="Print what each pass takes, on stderr.")] = False,
+    style: Annotated[
+        Style, typer.Option("--style", help="full: one file; compact: what drop-ins share is in a header beside them.")
+    ] = Style.full,
     blas: Annotated[
         str | None,
         typer.Option(
@@ -218,7 +223,7 @@ def build(
         shown = _show(project, options, tuple(dump), known)
         if shown != OK:
             return shown
-    return _build(project, output, options, force, quiet, report, bool(dump), time_passes, known)
+    return _build(project, output, options, style, force, quiet, report, bool(dump), time_passes, known)
 
 
 def _read_instructions(names: Sequence[str]) -> Catalogue:
@@ -256,8 +261,8 @@ def _show_changed(project: Sequence[ProjectFile], options: Options, trials: Tria
 
 
 def _build(
-    project: Sequence[ProjectFile], folder: Path, options: Options, force: bool, quiet: bool, report: bool,
-    to_stderr: bool, time_passes: bool, trials: TrialStore | None,
+    project: Sequence[ProjectFile], folder: Path, options: Options, style: Style, force: bool, quiet: bool,
+    report: bool, to_stderr: bool, time_passes: bool, trials: TrialStore | None,
 ) -> int:  # fmt: skip
     cache, times = Cache(), PassTimes()
     done: list[tuple[FileAccount, bool]] = []
@@ -273,7 +278,7 @@ def _build(
                     given.source, file.options(options), cache, force=force, tell=progress.tell, times=times,
                     trials=trials,
                 )  # fmt: skip
-                written += _write(given, account, folder / file.folder)
+                written += _write(given, account, folder / file.folder, style, force)
             except PlanishError as error:
                 if file.found and error.diagnostic.code in NOTHING:
                     empty.append(file.name)
@@ -300,9 +305,15 @@ def _build(
     return USER_ERROR if failed else OK
 
 
-def _write(given: Input, account: FileAccount, folder: Path) -> tuple[Path, ...]:
+def _write(given: Input, account: FileAccount, folder: Path, style: Style, force: bool) -> tuple[Path, ...]:
     stem = Path(given.source.name).stem
     files = {f"{stem}.c": account.text}
+    if style is Style.compact:
+        parted = share_prologue(account.text)
+        files = {f"{stem}.c": parted.text}
+        for name, header in parted.headers.items():
+            check_ours(folder / name, force)
+            files[name] = header
     if not re.search(rf'^[ \t]*#[ \t]*include[ \t]*"{re.escape(stem)}\.h"', account.text, re.MULTILINE):
         # A header of that name beside the drop-in would hide the user's own.
         files[f"{stem}.h"] = account.header

@@ -41,9 +41,14 @@ def check_outputs(inputs: Sequence[str], folder: Path, force: bool) -> None:
             if output.resolve() in given:
                 message = f"the output {output} would replace the input {given[output.resolve()]}"
                 raise refusal("E0903", message, "name another directory with -o")
-            if not force and output.exists() and not _is_ours(output):
-                message = f"{output} is in the way, and Planish did not write it"
-                raise refusal("E0904", message, "name another directory with -o, or replace it with --force")
+            check_ours(output, force)
+
+
+def check_ours(output: Path, force: bool) -> None:
+    """That a file may be written; raises PlanishError E0904 where one is there that this program did not write."""
+    if not force and output.exists() and not _is_ours(output):
+        message = f"{output} is in the way, and Planish did not write it"
+        raise refusal("E0904", message, "name another directory with -o, or replace it with --force")
 
 
 def check_writable(folder: Path) -> None:

@@ -25,6 +25,13 @@ class Floats(StrEnum):
     reassociate = "reassociate"
 
 
+class Style(StrEnum):
+    """How drop-ins are laid out."""
+
+    full = "full"
+    compact = "compact"
+
+
 _SIZE = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)=(\d{1,12})")
 _DEFINE = re.compile(r"[A-Za-z_]\w*(\([\w, ]*\))?(=.*)?", re.S)
 

@@ -146,6 +146,19 @@ def settings_for(target: Target, floats: Floats) -> CompilerSettings:
     return CompilerSettings(floats, features, tuning, _accumulators(target))
 
 
+def name_settings(settings: CompilerSettings) -> str:
+    """A name by which settings are told apart.
+
+    >>> name_settings(CompilerSettings("strict", (*_V4, "avx512vbmi"), ("prefer-vector-width=512",)))
+    'planish_avx512_avx512vbmi_512_strict'
+    """
+    level = next((x for x in (_V4, _V3) if settings.features[: len(x)] == x), ())
+    names = [{_V4: "avx512", _V3: "avx2"}[level]] if level else []
+    names += [*settings.features[len(level) :], *(re.sub(r"\W", "_", x.rpartition("=")[2]) for x in settings.tuning)]
+    names += [settings.floats] if settings.floats != "reassociate" else []
+    return "_".join(["planish", *names])
+
+
 def _accumulators(target: Target) -> Accumulators:
     """As many as additions are under way at a time, in at most half of the registers."""
     if not target.vector_bits:

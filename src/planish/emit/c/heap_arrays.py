@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.nest import Alloc, Array, Kernel
+from planish.ir.traverse import walk
 
 
 def is_fallible(kernel: Kernel) -> bool:
@@ -25,3 +27,12 @@ def is_heap(array: Array) -> bool:
 def release_text(array: Array, spelt: Mapping[str, str]) -> str:
     """The C that gives a block back; `spelt`: the names of arrays in C."""
     return f"planish_{'return' if array.memory == 'scratch' else 'release'}({spelt[array.name]});"
+
+
+def refuse_inner_blocks(kernel: Kernel) -> None:
+    """That no block of memory is taken inside of a loop; PlanishError E0713."""
+    inner = (x for stmt in kernel.body.body for x in walk(stmt) if x is not stmt)
+    if any(isinstance(x, Alloc) and is_heap(x.array) for x in inner):
+        message = f"`{kernel.name}` takes a block of memory inside of a loop"
+        advice = "lift the buffer out of all loops with lift_alloc"
+        raise PlanishError(Diagnostic("E0713", message, kernel.span, advice))

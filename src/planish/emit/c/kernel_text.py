@@ -13,24 +13,24 @@ static void scale(ptrdiff_t n, const double *restrict x, double *restrict y)
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Set
+from collections.abc import Collection, Set
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from planish.core.diagnostic import Diagnostic, PlanishError
-from planish.emit.c.braces import without_braces
 from planish.emit.c.c_names import RESERVED, spell_names
 from planish.emit.c.cases import hide_cases
 from planish.emit.c.context import HUGE, EmitContext, adds_and_subtracts, size_ranges
 from planish.emit.c.element_types import Declared, declared_type, others_of, sizes_of
 from planish.emit.c.expression import POSTFIX, PREFIX, SUM, c_type, emit_expr, emit_place, helper_suffix
 from planish.emit.c.function_head import write_head
-from planish.emit.c.heap_arrays import is_fallible, is_heap, release_text
+from planish.emit.c.heap_arrays import is_fallible, is_heap, refuse_inner_blocks, release_text
 from planish.emit.c.instruction_calls import check_lanes, find_callee
 from planish.emit.c.local_arrays import declare, without_dead, write_extents
-from planish.emit.c.partial_sums import StripBody, Strips, needs_low_bits, sum_alone, without_unused
+from planish.emit.c.partial_sums import StripBody, Strips, needs_low_bits, reduced, sum_alone, without_unused
 from planish.emit.c.pragmas import LoopBounds, directives, has_partial_sums, on_threads, own_tables
 from planish.emit.c.rolled import roll_kernel
+from planish.emit.c.tidy_lines import tidied
 from planish.emit.idioms.lane_sums import ACCUMULATORS, Accumulators, LaneSum, Partial, count_lanes
 from planish.emit.idioms.nontemporal import LINE, calls_of, in_parts, iterations, promise_whole, take_names
 from planish.emit.idioms.strip_mined_math import BLOCKS
@@ -94,10 +94,7 @@ def emit_function(
     PlanishError E0710 for arithmetic in bf16, E0711 where lanes of a register are touched but not by an instruction,
     E0713 for a `dram` array below the top level.
     """
-    if any(isinstance(x, Alloc) and is_heap(x.array) for s in kernel.body.body for x in _below(s)):
-        message = f"`{kernel.name}` takes a block of memory inside of a loop"
-        advice = "lift the buffer out of all loops with lift_alloc"
-        raise PlanishError(Diagnostic("E0713", message, kernel.span, advice))
+    refuse_inner_blocks(kernel)
     kernel = without_dead(kernel)
     check_lanes(kernel)
     known = (catalogue or shipped()).with_instructions(BLOCKS.values())
@@ -115,11 +112,6 @@ def _is_bound(condition: Expr, names: Set[str]) -> bool:
     if not isinstance(condition, Compare) or not isinstance(condition.right, Const):
         return False
     return isinstance(condition.left, Var) and condition.left.name in names
-
-
-def _below(stmt: Stmt) -> Iterator[Stmt]:
-    """The statements within a statement."""
-    return (x for x in walk(stmt) if x is not stmt)
 
 
 @dataclass(slots=True)
@@ -203,7 +195,7 @@ class _Function:
         self.lines += [f"  {release_text(x, self.spelt)}" for x in reversed(heap)]
         self.lines += ["  return 0;"] if heap else []
         self.lines.append("}")
-        return "\n".join(without_braces(self.lines)) + "\n"
+        return "\n".join(tidied(self.lines)) + "\n"
 
     @property
     def restrict(self) -> str:
@@ -459,12 +451,24 @@ class _Function:
             self.finishes = before
         self.lines.append(f"{indent}}}")
 
+    def reduce(self, loop: For, head: str, sums: list[LaneSum], context: EmitContext, indent: str) -> None:
+        """The loop as a call of a macro."""
+        told, held, begin = self.told, self.held, len(self.lines)
+        self.told |= {x.name for x in sums if x.type.is_float}
+        self.held -= {x.name for x in sums}
+        self.block(loop.body, context.inside(loop), "")
+        self.told, self.held = told, held
+        self.lines[begin:] = [f"{indent}{head}", f"{indent}               {' '.join(self.lines[begin:])})"]
+
     def partial(self, loop: For, sums: list[LaneSum], bounds: LoopBounds, context: EmitContext, indent: str) -> None:
         """The loop with partial sums. clang makes them itself where it is told of each sum that it may."""
         told = all(x.type.is_int or x.op in ("add", "mul") for x in sums)
+        names = [(x, context.names.get(x.name, x.name)) for x in sums]
+        head = reduced(loop, bounds, sums, names[0][1], self.spelt[loop.var], count_lanes(sums, self.accumulators))
+        if head and told and not needs_low_bits(loop):
+            return self.reduce(loop, head, sums, context, indent)
         if told:
-            self.lines.append("#if defined(__clang__)")
-            self.lines.append(f"{indent}planish_lanes")
+            self.lines += ["#if defined(__clang__)", f"{indent}planish_lanes"]
             outer = self.told
             self.told |= {x.name for x in sums if x.type.is_float}
             self.rounds(loop, bounds, context, indent)
@@ -472,7 +476,6 @@ class _Function:
             self.lines.append("#else")
         # Behind a condition, what a lane has would be stored under a mask.
         self.held -= {x.name for x in sums}
-        names = [(x, context.names.get(x.name, x.name)) for x in sums]
         count, few = count_lanes(sums, self.accumulators)
         own = [
             Partial(x, y, self.fresh(f"{y}_lanes"), self.fresh(f"{y}_many"), self.fresh(f"{y}_lane"), count, few)

@@ -61,16 +61,73 @@ from dataclasses import dataclass, field, replace
 from planish.emit.c.context import EmitContext, adds_in
 from planish.emit.c.expression import c_type, emit_expr
 from planish.emit.c.pragmas import LoopBounds
-from planish.emit.idioms.lane_sums import Partial, clear
-from planish.emit.idioms.update_statements import update
+from planish.emit.idioms.lane_sums import (
+    LaneSum,
+    Partial,
+    begins_with,
+    clear,
+    fold_name,
+    has_macro,
+    joiner,
+    total_name,
+)
+from planish.emit.idioms.update_statements import is_conditional, update
 from planish.ir.expr import Cast, Var, type_of
-from planish.ir.nest import For, Reduce
+from planish.ir.nest import For, Let, Reduce
 from planish.ir.passes.vector_loops import FEW
 from planish.ir.traverse import expressions, variables, walk, walk_expr
 from planish.ir.types import I32
 
 WORTH = 2
 """Many lanes are worth their beginning and their end from so many iterations of a strip on."""
+
+
+REDUCE = """\
+/* A loop that adds to `sum`, in lanes that begin with `none`: many of them, those of several registers, then few, those
+ * of one, the rest under a mask. clang makes lanes of a sum itself where it is told that it may. */
+#if defined(__clang__)
+#define planish_reduce(type, many, few, sum, none, join, fold, total, i, lower, upper, ...) \\
+  planish_lanes for (ptrdiff_t i = lower; i < upper; i++) { __VA_ARGS__ }
+#else
+#define planish_reduce(type, many, few, sum, none, join, fold, total, i, lower, upper, ...) \\
+  if ((upper) - (lower) < 16) { \\
+    for (ptrdiff_t i = lower; i < upper; i++) { __VA_ARGS__ } \\
+  } else { \\
+    type planish_f[few]; \\
+    for (int planish_l = 0; planish_l < few; planish_l++) { planish_f[planish_l] = none; } \\
+    ptrdiff_t planish_i = lower; \\
+    if ((upper) - (lower) >= 2 * many) { \\
+      type planish_m[many]; \\
+      for (int planish_l = 0; planish_l < many; planish_l++) { planish_m[planish_l] = none; } \\
+      for (; planish_i <= (upper) - many; planish_i += many) { \\
+        planish_lanes for (int planish_l = 0; planish_l < many; planish_l++) { \\
+          const ptrdiff_t i = planish_i + planish_l; \\
+          type sum = planish_m[planish_l]; \\
+          __VA_ARGS__ \\
+          planish_m[planish_l] = sum; \\
+        } \\
+      } \\
+      fold(planish_m, planish_f); \\
+    } \\
+    for (; planish_i <= (upper) - few; planish_i += few) { \\
+      planish_strip for (int planish_l = 0; planish_l < few; planish_l++) { \\
+        const ptrdiff_t i = planish_i + planish_l; \\
+        type sum = planish_f[planish_l]; \\
+        __VA_ARGS__ \\
+        planish_f[planish_l] = sum; \\
+      } \\
+    } \\
+    const int planish_rest = (int)((upper) - planish_i); \\
+    planish_strip for (int planish_l = 0; planish_l < few; planish_l++) { \\
+      const ptrdiff_t i = planish_i + planish_l; \\
+      type sum = planish_f[planish_l]; \\
+      if (planish_l < planish_rest) { __VA_ARGS__ } \\
+      planish_f[planish_l] = sum; \\
+    } \\
+    sum = join(sum, total(planish_f)); \\
+  }
+#endif"""
+"""The same as a macro, for loops of which nothing but the sum is special."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +226,23 @@ class Strips:
         for x in self.own:
             yield f"    {x.lanes}[{self.lane}] = {x.lane};"
         yield "  }"
+
+
+def reduced(loop: For, bounds: LoopBounds, sums: Sequence[LaneSum], cell: str, var: str, lanes: tuple[int, int]) -> str:
+    """The head of the call of the macro that stands for a loop, what is in the loop being left; "" where none may.
+
+    `cell`: C's name of the sum, `var` of the iterator; `lanes`: the number of lanes, and those of a register.
+    """
+    plain = all(isinstance(x, Let) or (isinstance(x, Reduce) and not is_conditional(x)) for x in loop.body.body)
+    last = loop.body.body[-1] if loop.body.body else None
+    if len(sums) != 1 or loop.step != 1 or not plain or not isinstance(last, Reduce) or lanes[0] == lanes[1]:
+        return ""
+    (x,), (many, few) = sums, lanes
+    if sum(isinstance(y, Reduce) for y in loop.body.body) != 1 or not has_macro(x):
+        return ""
+    names = f"{joiner(x.op, x.type)}, {fold_name(x.op, x.type, many, few)}, {total_name(x.op, x.type, few)}"
+    own = f"{c_type(x.type)}, {many}, {few}, {cell}, {begins_with(x.op)}, {names}"
+    return f"planish_reduce({own}, {var}, {bounds.lower}, {bounds.upper},"
 
 
 def needs_low_bits(loop: For) -> bool:

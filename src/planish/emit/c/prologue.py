@@ -18,7 +18,8 @@ from collections.abc import Sequence
 from planish.emit.c.cases import UNKNOWN
 from planish.emit.c.compiler_attributes import USUAL, CompilerSettings
 from planish.emit.c.expression import c_type, helper_suffix
-from planish.emit.idioms.lane_sums import LANES, STRIP, SUM, SUMS
+from planish.emit.c.partial_sums import REDUCE
+from planish.emit.idioms.lane_sums import HALVING, LANES, STRIP, SUM, SUMS
 from planish.emit.idioms.math_functions import LANE_FUNCTIONS
 from planish.ir.expr import PURE_FUNCTIONS
 from planish.ir.types import ALL_TYPES, I32, I64, Type
@@ -290,6 +291,7 @@ def _helpers() -> dict[str, str]:
         "planish_strip": STRIP,
         "planish_sum": SUM,
         "planish_unknown": UNKNOWN,
+        "planish_reduce": REDUCE,
         **LANE_FUNCTIONS,
     }
     for type in ALL_TYPES:
@@ -302,7 +304,7 @@ def _helpers() -> dict[str, str]:
         for op, sign in (("add", "+"), ("mul", "*")):
             name = f"planish_wrap_{op}_{type}"
             out[name] = _function(name, type, f"({c_type(type)})((u{c_type(type)})a {sign} (u{c_type(type)})b)")
-    return {**out, **SUMS}
+    return {**out, **HALVING, **SUMS}
 
 
 HELPERS = _helpers()
@@ -344,7 +346,7 @@ def emit_prologue(
     body = "\n".join([*inside, "\n".join(function.rstrip("\n") + "\n" for function in functions)])
     if settings is not None and settings.guard:
         parts.append(settings.guard)
-    if settings is not None and (settings.guard or settings.floats == "strict" or re.search(r"\bfor \(", text)):
+    if settings is not None and (settings.guard or settings.floats == "strict" or re.search(r"\bfor \(|\bplanish_reduce\(", text)):
         body = f"{settings.opening}\n{body}\n{settings.closing}"
     parts.append(body)
     return "\n".join(parts)

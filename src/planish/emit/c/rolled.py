@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from planish.ir.expr import Const
 from planish.ir.nest import Alloc, For, Kernel, Stmt
+from planish.ir.passes.inline_loads import inline_loads
 from planish.ir.passes.reroll import reroll
 from planish.ir.traverse import walk
 from planish.isa.instruction import Catalogue
@@ -20,7 +21,7 @@ from planish.poly.scop.separation import everywhere
 
 
 def roll_kernel(kernel: Kernel, catalogue: Catalogue) -> Kernel:
-    """The kernel with loops in place of statements that repeat."""
+    """The kernel with loops in place of statements that repeat, and elements in place of names that are used once."""
     local = [x.array for x in walk(kernel.body) if isinstance(x, Alloc)]
     arrays = {x.name: x for x in (*kernel.arrays, *local)}
 
@@ -34,4 +35,4 @@ def roll_kernel(kernel: Kernel, catalogue: Catalogue) -> Kernel:
             return False
         return all(isinstance(found.sizes[x], Const) for x in instruction.immediate)
 
-    return reroll(kernel, holds)
+    return reroll(inline_loads(kernel), holds)

@@ -89,7 +89,7 @@ class Partial:
     @property
     def folded(self) -> str:
         """The statement that adds many lanes, which change, up in the few ones."""
-        return f"planish_fold_{self.sum.op}_{self.count}_{self.few}_{self.sum.type}({self.many}, {self.lanes});"
+        return f"{fold_name(self.sum.op, self.sum.type, self.count, self.few)}({self.many}, {self.lanes});"
 
     @property
     def first(self) -> str:
@@ -100,7 +100,7 @@ class Partial:
     def added(self) -> str:
         """The statement that adds the few lanes, which change, to the place."""
         op, type = self.sum.op, self.sum.type
-        total = f"{_name(op, type, self.few)}({self.lanes})"
+        total = f"{total_name(op, type, self.few)}({self.lanes})"
         return f"{self.cell} = {_joined(op, type, self.cell, total) if op in _FIRST else total};"
 
 
@@ -134,8 +134,24 @@ def clear(sums: Sequence[Partial], counter: str, many: bool) -> list[str]:
     return [*names, loop, *(f"  {name}[{counter}] = {x.first};" for x, name, _ in own), "}"]
 
 
-def _name(op: ReduceOp, type: Type, count: int) -> str:
+def total_name(op: ReduceOp, type: Type, count: int) -> str:
+    """The function that joins all lanes to one."""
     return f"planish_{op}_{count}_{type}"
+
+
+def fold_name(op: ReduceOp, type: Type, count: int, few: int) -> str:
+    """The function that joins many lanes to few ones."""
+    return f"planish_fold_{op}_{count}_{few}_{type}"
+
+
+def begins_with(op: ReduceOp) -> str:
+    """What changes nothing where it is joined, as C."""
+    return _FIRST[op]
+
+
+def has_macro(x: LaneSum) -> bool:
+    """Whether the macro for loops makes this sum: what a lane begins with is a number."""
+    return x.op in _FIRST and bool(joiner(x.op, x.type))
 
 
 def _joined(op: ReduceOp, type: Type, a: str, b: str) -> str:
@@ -145,25 +161,66 @@ def _joined(op: ReduceOp, type: Type, a: str, b: str) -> str:
     return emit_expr(Binary(op, Var(a, type), Var(b, type)))
 
 
+_JOINERS = {"a + b": "planish_plus", "a * b": "planish_times", "a & b": "planish_and", "a | b": "planish_or"}
+HALVING = {
+    "planish_plus": "#define planish_plus(a, b) ((a) + (b))",
+    "planish_times": "#define planish_times(a, b) ((a) * (b))",
+    "planish_and": "#define planish_and(a, b) ((a) & (b))",
+    "planish_or": "#define planish_or(a, b) ((a) | (b))",
+    "planish_halve": """\
+/* Half of the lanes are joined with the other half, as registers are. */
+#define planish_halve(half, to, from, join) \\
+  for (int l = 0; l < half; l++) { to[l] = join(from[l + half], from[l]); }""",
+    "planish_halve_4": """\
+#define planish_halve_4(join) planish_halve(2, lanes, lanes, join) planish_halve(1, lanes, lanes, join)""",
+    **{
+        f"planish_halve_{x}": f"#define planish_halve_{x}(join) \\\n"
+        f"  planish_strip planish_halve({x // 2}, lanes, lanes, join) planish_halve_{x // 2}(join)"
+        for x in _COUNTS[1:]
+    },
+    **{
+        f"planish_fold_{2 * x}_{x}": f"#define planish_fold_{2 * x}_{x}(join) \\\n"
+        f"  planish_strip planish_halve({x}, few, lanes, join)"
+        for x in _COUNTS[:-1]
+    },
+    **{
+        f"planish_fold_{count}_{few}": f"#define planish_fold_{count}_{few}(join) \\\n"
+        f"  planish_halve({count // 2}, lanes, lanes, join) planish_fold_{count // 2}_{few}(join)"
+        for count in _COUNTS for few in _COUNTS if count > 2 * few
+    },
+}
+"""Macros of which the functions are made that join lanes."""
+
+
+def joiner(op: ReduceOp, type: Type) -> str:
+    """What joins two lanes, as a function or macro of C; "" where it is none."""
+    text = _joined(op, type, "a", "b")
+    return _JOINERS.get(text, text.removesuffix("(a, b)") if text.endswith("(a, b)") and text[0] != "(" else "")
+
+
 def _write_half(op: ReduceOp, type: Type, half: int, few: int, to: str = "lanes") -> list[str]:
     """Half of the lanes are added to the other half, as registers are."""
+    strip = "planish_strip " if 2 < half <= few else ""
     joined = _joined(op, type, f"lanes[l + {half}]", "lanes[l]")
-    loop = f"  for (int l = 0; l < {half}; l++) {{ {to}[l] = {joined}; }}"
-    return ["  planish_strip", loop] if 2 < half <= few else [loop]
+    return [f"  {strip}for (int l = 0; l < {half}; l++) {{ {to}[l] = {joined}; }}"]
 
 
 def _write_sum(op: ReduceOp, type: Type, count: int) -> str:
-    halves = [x for i in range(1, count.bit_length()) for x in _write_half(op, type, count >> i, count)]
     spelt = c_type(type)
-    head = f"planish_spare planish_inside {spelt} {_name(op, type, count)}({spelt} *lanes)"
+    head = f"planish_spare planish_inside {spelt} {total_name(op, type, count)}({spelt} *lanes)"
+    if join := joiner(op, type):
+        return f"{head} {{ planish_halve_{count}({join}) return lanes[0]; }}"
+    halves = [x for i in range(1, count.bit_length()) for x in _write_half(op, type, count >> i, count)]
     return "\n".join([head, "{", *halves, "  return lanes[0];", "}"])
 
 
 def _write_fold(name: str, op: ReduceOp, type: Type, count: int, few: int) -> str:
-    halves = [count >> i for i in range(1, count.bit_length()) if count >> i > few]
-    lines = [y for x in halves for y in _write_half(op, type, x, few)]
     spelt = c_type(type)
     head = f"planish_spare planish_inside void {name}({spelt} *lanes, {spelt} *few)"
+    if join := joiner(op, type):
+        return f"{head}\n{{ planish_fold_{count}_{few}({join}) }}"
+    halves = [count >> i for i in range(1, count.bit_length()) if count >> i > few]
+    lines = [y for x in halves for y in _write_half(op, type, x, few)]
     return "\n".join([head, "{", *lines, *_write_half(op, type, few, few, "few"), "}"])
 
 
@@ -171,9 +228,9 @@ def _write_sums() -> dict[str, str]:
     out: dict[str, str] = {}
     for op, type in ((op, type) for op in _OPERATIONS for type in ALL_TYPES if has_lanes(op, type)):
         for count in _COUNTS:
-            out[_name(op, type, count)] = _write_sum(op, type, count)
+            out[total_name(op, type, count)] = _write_sum(op, type, count)
             for few in (x for x in _COUNTS if x < count):
-                name = f"planish_fold_{op}_{count}_{few}_{type}"
+                name = fold_name(op, type, count, few)
                 out[name] = _write_fold(name, op, type, count, few)
     return out
 

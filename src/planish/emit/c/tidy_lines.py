@@ -1,10 +1,12 @@
-"""Braces and lines that C does not need: a loop or branch of one statement, directives of the loop behind them.
+"""What C does not need is left out: braces of one statement, declarations apart from the first value.
 
 >>> lines = ["#pragma GCC unroll 4", "for (int i = 0; i < 4; i++) {", "  if (i < n) {", "    a[i] = 0;", "  }", "}"]
->>> print("\\n".join(without_braces(lines)))
+>>> print("\\n".join(tidied(lines)))
 _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++)
   if (i < n)
     a[i] = 0;
+>>> tidied(["float s;", "float t;", "s = x[0];", "t = s + 1.0f;"])
+['float s = x[0];', 'float t = s + 1.0f;']
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ _DIRECTIVE = re.compile(r"^(\s*)#pragma (GCC unroll \d+)$")
 _WORDS = ("planish_lanes", "planish_strip")
 _STATEMENT = re.compile(r"^(?!const |[a-z_0-9]+ \**[A-Za-z_]\w*(?:\[|;| =)|#|planish_sum)[^;{}]*;$")
 """One that declares nothing."""
+_DECLARATION = re.compile(r"^( *)((?!return\b)[A-Za-z_]\w*) (\w+);$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +42,12 @@ class _Part:
         return not self.branches and bool(_STATEMENT.match(self.line.strip()))
 
 
-def without_braces(lines: Sequence[str]) -> list[str]:
+def tidied(lines: Sequence[str]) -> list[str]:
     """The lines of a function's body, or of the whole function, without what is not needed."""
-    parts, rest = _parse(_joined(lines), 0)
-    assert rest == len(_joined(lines)), "the emitter closes what it opens"
-    return [y for x in parts for y in _write(x)]
+    joined = _joined(lines)
+    parts, rest = _parse(joined, 0)
+    assert rest == len(joined), "the emitter closes what it opens"
+    return [y for x in _with_values(parts) for y in _write(x)]
 
 
 def _joined(lines: Sequence[str]) -> list[str]:
@@ -80,6 +84,31 @@ def _parse(lines: Sequence[str], at: int) -> tuple[tuple[_Part, ...], int]:
             head, at = head.replace("} ", "", 1), at - 1
         out.append(_Part(head if head.strip() != "}" else "", tuple(branches)))
     return tuple(out), at
+
+
+def _with_values(parts: tuple[_Part, ...]) -> tuple[_Part, ...]:
+    """The parts with declarations where the first value is."""
+    out = [_Part(x.line, tuple((head, _with_values(body)) for head, body in x.branches)) for x in parts]
+    for at in range(len(out) - 1, -1, -1):
+        declared = _DECLARATION.match(out[at].line)
+        if declared is None or out[at].branches:
+            continue
+        indent, type, name = declared.groups()
+        word = re.compile(rf"\b{name}\b")
+        first = next((i for i in range(at + 1, len(out)) if _mentions(out[i], word)), None)
+        if first is None or any(x.line.startswith("#") for x in out[at:first]):
+            continue
+        before, sign, value = out[first].line.partition(f"{indent}{name} = ")
+        if not before and sign and not out[first].branches and not word.search(value):
+            out[first] = _Part(f"{indent}{type} {name} = {value}")
+            del out[at]
+    return tuple(out)
+
+
+def _mentions(part: _Part, word: re.Pattern[str]) -> bool:
+    if word.search(part.line):
+        return True
+    return any(word.search(head) or any(_mentions(x, word) for x in body) for head, body in part.branches)
 
 
 def _write(part: _Part) -> Iterator[str]:
