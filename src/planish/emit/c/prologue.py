@@ -312,6 +312,7 @@ HELPERS = _helpers()
 _BEFORE = {"hvx_hexagon_protos.h": ("hexagon_types.h",)}
 """Headers that want others before them."""
 
+_LOOP = re.compile(r"\bfor \(|\bplanish_reduce\(")
 _CALLED = "|".join(f"{name}f?" for name in PURE_FUNCTIONS if name != "abs")
 _MATH = re.compile(rf"\b(?:{_CALLED})\(|\bINFINITY\b|\bNAN\b")
 
@@ -346,7 +347,7 @@ def emit_prologue(
     body = "\n".join([*inside, "\n".join(function.rstrip("\n") + "\n" for function in functions)])
     if settings is not None and settings.guard:
         parts.append(settings.guard)
-    if settings is not None and (settings.guard or settings.floats == "strict" or re.search(r"\bfor \(|\bplanish_reduce\(", text)):
+    if settings is not None and (settings.guard or settings.floats == "strict" or _LOOP.search(text)):
         body = f"{settings.opening}\n{body}\n{settings.closing}"
     parts.append(body)
     return "\n".join(parts)
