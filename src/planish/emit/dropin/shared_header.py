@@ -27,6 +27,7 @@ from typing import get_args
 
 from planish.emit.c.compiler_attributes import CompilerSettings, name_settings
 from planish.emit.c.prologue import HELPERS
+from planish.emit.dropin.kernel_headers import part_kernels
 from planish.emit.idioms.lane_sums import SUMS
 from planish.emit.idioms.math_functions import LANE_FUNCTIONS
 from planish.ir.types import Floats
@@ -65,9 +66,9 @@ def share_prologue(text: str) -> PartedFile:
     before = _without_helpers(before.removesuffix(guard))
     name = f"{name_settings(settings)}.h"
     head = _without_includes(before.rstrip("\n") + "\n")
-    body = _without_helpers(body).strip("\n")
+    body, kernels = part_kernels(_without_helpers(body).strip("\n"))
     parted = f'{head}#include "{name}"\n\n{body}\n#include "{END}"\n{after}'
-    return PartedFile(parted, {name: _header(name, settings), END: _end()})
+    return PartedFile(parted, {name: _header(name, settings), **kernels, END: _end()})
 
 
 def _settings(opening: str) -> CompilerSettings | None:
