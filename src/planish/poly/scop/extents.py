@@ -354,12 +354,12 @@ def negative_sizes(scop: Scop) -> isl.Set:
 
 
 def inexact_conditions(scop: Scop) -> tuple[Expr, ...]:
-    """Conditions on sizes under which no subscript that is not affine lies before the start of its array.
-
-    Raises NoExtentError."""
-    lows = (
-        subscript_ends(scop, statement, access, dimension)[0]
-        for statement in scop.statements for access in statement.accesses if not access.relation.is_empty()
-        for dimension in sorted(access.inexact)
-    )  # fmt: skip
+    """Conditions on sizes under which no subscript that is not affine lies before the start of its array; none of those
+    that data choose anywhere, of arrays that no store reaches."""
+    lows: list[Expr] = []
+    for statement in scop.statements:
+        for access in statement.accesses:
+            for dimension in sorted(access.inexact) if not access.relation.is_empty() else ():
+                with suppress(NoExtentError):
+                    lows.append(subscript_ends(scop, statement, access, dimension)[0])
     return tuple(x for x in dict.fromkeys(simplify(Compare("ge", low, index(0))) for low in lows) if x != TRUE)

@@ -39,6 +39,7 @@ from planish.poly.scop.extraction import Scop
 from planish.poly.scop.factors import find_factors, with_factors
 from planish.run.calls.passing import COUNT_OF, MEMORY_OF, ROW, ROWS, leaves_of, outcomes_of, spread_cells, spread_in
 from planish.run.calls.signature import CallCase
+from planish.run.sizes.gathered_elements import find_gathers, held_ranges
 from planish.run.sizes.size_roles import Role, find_roles
 
 CHECK_SIZES = (0, 1, 2, 3, 5, 8, 13, 17, 31, 33, 63, 65, 127, 130, 259, 515)
@@ -71,7 +72,6 @@ STREWN, STREWN_CASES = 100, 3
 """The seeds, from the first, of so many calls in whose arrays the constants of the function are strewn."""
 SMALL_CONSTANT = 256
 """An array of which nothing is known has room for what is as long as this number."""
-_ELEMENT = re.compile(r"(?=.*\[|\(\*)\(?\*?\s*([A-Za-z_]\w*(?:(?:->|\.)\w+)*)")
 _NO_WORD = re.compile(r"\W+")
 _NUMBER = re.compile(r"\b\d+\b")
 POWERS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
@@ -329,8 +329,12 @@ def make_case(
     rows: dict[str, int] = {}
     unsure: set[str] = set()
     factorised = any(_divides(k.scop.kernel.body) for k in known)
+    chosen: dict[str, tuple[int, int]] = {}
     for k in known:
         counts = (reach_elements if alone else count_elements)(k.scop, _inner(k, sizes))
+        gathers = find_gathers(k.scop.kernel, _inner(k, sizes)).renamed(k.arrays)
+        chosen |= gathers.ranges
+        reached |= {x: max(reached.get(x, 0), count) for x, count in gathers.elements.items()}
         unsure |= {c for name, c in k.arrays.items() if name not in counts}
         for name, count in counts.items():
             if name in k.arrays:
@@ -370,8 +374,8 @@ def make_case(
     ranges = {name: LOOSE_RANGE for name in most if name not in fixed}
     # What is not told apart from an index has to be one.
     ranges |= {p.name: INDEX_RANGE for p in leaves if not p.text and p.pointer and p.type is not None and p.type.is_int}
-    ranges |= dict.fromkeys(_holding_sizes(function) & own, INDEX_RANGE)
-    ranges |= {p.name: (0, 0) for p in leaves if p.form == "memory"}
+    ranges |= {x: y for x, y in held_ranges(function, INDEX_RANGE).items() if x in own}
+    ranges |= {p.name: (0, 0) for p in leaves if p.form == "memory"} | chosen
     if seed % DISTANCES_OF != 0:
         ranges |= dict.fromkeys(_distances(function), DISTANCES)
     if alone and seed % WIDE_OF == WIDE_AT and not any(_may_fail(k.scop.kernel.body) for k in known):
@@ -395,12 +399,6 @@ def _records(function: CFunction, elements: dict[str, int]) -> dict[str, int]:
             elements |= {f"{p.name}[].{x.path}": count * x.count for x in spread_cells(p.form)}
             out[p.name + COUNT_OF] = count
     return out
-
-
-def _holding_sizes(function: CFunction) -> set[str]:
-    """The arrays whose elements are sizes of regions, such as `w[i]` and `*n`."""
-    texts = [dict(x.names)[size] for x in function.regions for size in x.kernel.sizes]
-    return {found[1] for x in texts if (found := _ELEMENT.match(x)) is not None}
 
 
 def _divides(body: Block) -> bool:

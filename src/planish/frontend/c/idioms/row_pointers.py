@@ -25,7 +25,7 @@ from pycparser.c_generator import CGenerator
 from planish.frontend.c.analysis.scope import Symbol
 from planish.frontend.c.translate.addresses import row
 from planish.frontend.c.translate.state import Address, CTranslation, Refused
-from planish.frontend.c.types.declarations import CPointer
+from planish.frontend.c.types.declarations import CArray, CPointer
 from planish.ir.expr import index
 
 
@@ -46,6 +46,17 @@ def follow(place: Address, node: c_ast.Node, cx: CTranslation) -> Address:
         cx.bound.symbols.append(found)
     cx.reach(root.members[f"&{text}"], node)
     return Address(root.members[text], (index(0),), place.target.target)
+
+
+def is_row(symbol: Symbol) -> bool:
+    """Whether a symbol is such a row."""
+    if symbol.whole is None or not isinstance(symbol.ctype, CPointer):
+        return False
+    holds = symbol.whole.ctype
+    holds = holds.target if isinstance(holds, CPointer) else holds
+    while isinstance(holds, CArray):
+        holds = holds.element
+    return isinstance(holds, CPointer)
 
 
 def _stem(text: str) -> str:

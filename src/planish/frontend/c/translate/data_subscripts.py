@@ -14,7 +14,7 @@ y[i] = t[i64(u8(v[]))]
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -28,13 +28,14 @@ from planish.frontend.c.translate.subscripts import index_of
 from planish.frontend.c.types.constants import walk_tree
 from planish.ir.expr import Binary, Cast, Const, Expr, Load, Select, Var, index, type_of
 from planish.ir.index.interval import Interval, range_of
-from planish.ir.index.polynomial import add, build, constant, normal, polynomial, sub
+from planish.ir.index.polynomial import add, build, constant, names, normal, polynomial, sub
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Reduce, Stmt
 from planish.ir.passes.number_ranges import narrowest
 from planish.ir.semantics.arithmetic import limits
 from planish.ir.traverse import (
     blocks_of,
     children,
+    loads,
     map_expr,
     map_exprs,
     stored_arrays,
@@ -45,6 +46,8 @@ from planish.ir.traverse import (
 from planish.ir.types import INDEX, Type
 from planish.poly.scop.subscript_range import bound_subscript, data_range
 
+LONG = 64
+"""From so many iterations on, a sum of elements that data choose is made in lanes."""
 _PASSES = 3
 """So often the ranges of cells are found anew from those of others."""
 
@@ -80,31 +83,52 @@ def _is_step(node: c_ast.Node) -> bool:
     return isinstance(node, c_ast.UnaryOp) and node.op in ("++", "--", "p++", "p--")
 
 
-def settle_subscripts(body: Block, given: Iterable[Array], loose: Mapping[str, Refused]) -> Block:
+def settle_subscripts(
+    body: Block, given: Iterable[Array], loose: Mapping[str, Refused], untouched: Set[str] = frozenset()
+) -> Block:
     """A nest whose subscripts that data choose have types that hold no more than these may be; `given`: arrays that are
-    declared outside of it. `loose`: what is said of each array with subscripts that are not affine.
+    declared outside of it. `loose`: what is said of each array with subscripts that are not affine; `untouched`: the
+    arrays of which no store of the nest may change an element, wherever that lies.
 
-    Raises Refused where such an array is stored to as well, or it is not known how far a subscript goes, or that may be
-    outside of an array whose extent is a number."""
+    Raises Refused where such an array is stored to as well, or may be and it is not known how far a subscript goes, or
+    data decide whether an element is read of which it is not known whether it is one of the array."""
     shapes = {x.name: x.shape for x in given}
     shapes |= {x.array.name: x.array.shape for x in walk(body) if isinstance(x, Alloc)}
     narrowing = _Narrowing(_cell_ranges(body), shapes, frozenset(x.var for x in walk(body) if isinstance(x, For)))
     body = narrowing.block(body, dict(narrowing.whole)) if loose else body
-    for name in sorted(narrowing.lost | (narrowing.inexact & stored_arrays(body))):
+    lost = narrowing.unsure | (narrowing.lost - untouched)
+    for name in sorted(lost | (narrowing.inexact & stored_arrays(body))):
         raise loose[name]
     return body
+
+
+def long_rows(body: Block) -> Iterator[Expr]:
+    """What has to be positive or zero for sums of elements that data choose, anywhere, to be worth a call: the
+    iterations of the loop over each are many. Lanes that gather gain little, and nothing in short rows of a matrix."""
+    for loop in (x for x in walk(body) if isinstance(x, For)):
+        sums = [x for x in loop.body.body if isinstance(x, Reduce) and all(loop.var not in names(y) for y in x.index)]
+        if any(data_range(y) is None for x in sums for y in _chosen(x)):
+            yield sub(sub(loop.upper, loop.lower), index(LONG))
+
+
+def _chosen(stmt: Reduce) -> Iterator[Cast]:
+    """The parts of subscripts that data choose."""
+    for load in loads(stmt.value):
+        yield from (x for at in load.index for m in polynomial(at) for x in m if isinstance(x, Cast) and _is_data(x))
 
 
 @dataclass(frozen=True, slots=True)
 class _Narrowing:
     """One walk: between which numbers cells are at all (`whole`), the extents of arrays, the loops, and the arrays that
-    have been found with subscripts that are not affine, and with those that may be anywhere (`lost`)."""
+    have been found with subscripts that are not affine, with those that may be anywhere (`lost`), and with such ones
+    under conditions on data (`unsure`)."""
 
     whole: Mapping[str, Interval]
     shapes: Mapping[str, tuple[Expr | None, ...]]
     moving: frozenset[str]
     inexact: set[str] = field(default_factory=set)
     lost: set[str] = field(default_factory=set)
+    unsure: set[str] = field(default_factory=set)
 
     def block(self, block: Block, ranges: dict[str, Interval]) -> Block:
         """A block; `ranges`: those of cells where it begins, and then where it ends."""
@@ -156,7 +180,7 @@ class _Narrowing:
         numbers = [constant(x) for x in ends or ()]
         leaves = inside is not None and not chosen and any(x is not None and not _has(inside, x) for x in numbers)
         if leaves or ends is None or bound_subscript(fresh, {}, frozenset()) is None:
-            self.lost.add(array)
+            (self.unsure if chosen else self.lost).add(array)
         return fresh
 
 

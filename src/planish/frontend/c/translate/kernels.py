@@ -9,7 +9,7 @@ A cell that is always written before it is read becomes local to the innermost b
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pycparser import c_ast
 
@@ -17,9 +17,10 @@ from planish.core.diagnostic import Remark
 from planish.frontend.c.analysis.aliasing import changes, is_alone, is_reached
 from planish.frontend.c.analysis.scope import Symbol, is_integer, is_pointer, written
 from planish.frontend.c.analysis.trip_counts import ComputedSize
+from planish.frontend.c.idioms.row_pointers import is_row
 from planish.frontend.c.translate.asserted_facts import known_sizes, number_conditions
 from planish.frontend.c.translate.constant_tables import constant_values
-from planish.frontend.c.translate.data_subscripts import settle_subscripts
+from planish.frontend.c.translate.data_subscripts import LONG, long_rows, settle_subscripts
 from planish.frontend.c.translate.expressions import value_of
 from planish.frontend.c.translate.members import ancestors
 from planish.frontend.c.translate.object_sizes import listed_elements
@@ -30,7 +31,7 @@ from planish.frontend.c.types.constants import walk_tree
 from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, scalar_of
 from planish.ir.conditional_accesses import read_in_any_case
 from planish.ir.expr import Cast, Expr, Load, Var, index
-from planish.ir.index.polynomial import mul, same, sub
+from planish.ir.index.polynomial import mul, names, same, sub
 from planish.ir.nest import Array, Assign, Block, For, Kernel, Reduce, Scalar
 from planish.ir.passes.declaration_sinking import exposed, forget, sink
 from planish.ir.passes.number_ranges import narrow_numbers, number_ranges
@@ -102,7 +103,10 @@ def finish(
     body = _scalars_in(body, {s.name: s.type for s in scalars})
     counted = _quotients(body, loose, cx)
     known = (*(s.key for s in sizes), *counted)
-    body = settle_subscripts(body, arrays, cx.loose)
+    arrays = _with_types_apart(arrays, stored, cx)
+    # What is read as a choice between indices may still be read as data.
+    body = settle_subscripts(body, arrays, cx.loose, frozenset() if cx.chosen else _untouched(arrays, stored))
+    _ask_long_rows(body, touched, cx, nodes)
     facts = [x for x in known_sizes(cx.facts, known) if x not in (*cx.entered, *cx.assumptions)]
     types = {s.name: s.type for s in scalars}
     ranges = number_ranges(cx.facts, types)
@@ -264,6 +268,42 @@ def _check_hidden_writes(
             how = f"{symbol.name} may be changed by a store of characters through {array.name}"
             raise Refused("scop-pointer", f"{how}: copy it into a local pointer in front of the loop", nodes[0])
     return tuple(held)
+
+
+def _ask_long_rows(body: Block, touched: set[str], cx: CTranslation, nodes: list[c_ast.Node]) -> None:
+    """Ask for many iterations where a call gains nothing in few: of the one loop over a row whose address is read from
+    memory, and of sums over elements that data choose, anywhere. Raises Refused where how many of these there are is
+    read from memory, as in the rows of a sparse matrix: asking in each row takes longer than lanes save."""
+    by_address = any(is_row(s) and s.key in touched for s in cx.used)
+    for loop in (x for x in body.body if isinstance(x, For) and by_address):
+        if not any(isinstance(x, For) for x in walk(loop.body)):
+            cx.assume(sub(sub(loop.upper, loop.lower), index(LONG)))
+    read = {s.key: s for s in cx.used if s.through}
+    for least in long_rows(body) if cx.loose else ():
+        if names(least) & read.keys():
+            message = "sums of elements that data choose, in rows that may be short, which lanes do not make faster"
+            raise Refused("scop-data", message, nodes[0])
+        cx.assume(least)
+
+
+def _with_types_apart(arrays: list[Array], stored: set[str], cx: CTranslation) -> list[Array]:
+    """The arrays; those of which data choose elements are known to overlap no other where types tell that no store of
+    the nest changes them."""
+    scalars = {s.key: scalar_of(s.ctype) for s in cx.used}
+    changed = [scalars[x.name] for x in arrays if x.name in stored and not x.distinct]
+
+    def is_other(scalar: CScalar | None) -> bool:
+        known = scalar is not None and bool(scalar.family)
+        return known and all(x is not None and scalar is not None and not changes(x, scalar) for x in changed)
+
+    own = {x.name for x in arrays if x.name in cx.loose and x.name not in stored and is_other(scalars[x.name])}
+    return [replace(x, distinct=True) if x.name in own else x for x in arrays]
+
+
+def _untouched(arrays: list[Array], stored: set[str]) -> frozenset[str]:
+    """The arrays of which no store of the nest may change an element, wherever that lies."""
+    shared = any(x.name in stored and not x.distinct for x in arrays)
+    return frozenset(x.name for x in arrays if x.name not in stored and (x.distinct or not shared))
 
 
 def _memory_of(symbol: Symbol) -> tuple[str, str]:

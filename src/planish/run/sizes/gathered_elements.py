@@ -1,0 +1,88 @@
+"""Arrays of which data choose elements, `x[column[k]]`: in calls that check, what chooses lies inside of them.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> body = "for i in 0 .. n { y[i] = x[2 * i64(at[i]) + 1] }"
+>>> kernel = parse_kernel("kernel k(n; x: f32[?] distinct, at: i32[?], y: f32[?]) { %s }" % body)
+>>> find_gathers(kernel, {"n": 20})
+Gathers(elements={'x': 40}, ranges={'at': (0, 19)})
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+
+from planish.frontend.c.translation_unit import CFunction
+from planish.ir.expr import Cast, Const, Expr, Var
+from planish.ir.index.evaluate import evaluate
+from planish.ir.index.polynomial import Monomial, build, polynomial
+from planish.ir.nest import Kernel
+from planish.ir.traverse import expressions, loads, walk
+from planish.poly.scop.subscript_range import data_range
+
+FEWEST, MOST = 16, 4096
+"""The bounds of how many elements data choose among."""
+
+
+_ELEMENT = re.compile(r"(?=.*\[|\(\*)\(?\*?\s*([A-Za-z_]\w*(?:(?:->|\.)\w+)*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Gathers:
+    """How many elements arrays must have of which data choose elements, and the bounds of the integers that do."""
+
+    elements: Mapping[str, int]
+    ranges: Mapping[str, tuple[int, int]]
+
+    def renamed(self, names: Mapping[str, str]) -> Gathers:
+        """The same of those arrays that have other names."""
+        elements = {names[x]: y for x, y in self.elements.items() if x in names}
+        return Gathers(elements, {names[x]: y for x, y in self.ranges.items() if x in names})
+
+
+def find_gathers(kernel: Kernel, sizes: Mapping[str, int]) -> Gathers:
+    """The gathers of a kernel whose subscripts may be anything, by the names of its arrays."""
+    among = min(MOST, max(FEWEST, *sizes.values())) if sizes else FEWEST
+    elements: dict[str, int] = {}
+    ranges: dict[str, tuple[int, int]] = {}
+    for load in dict.fromkeys(x for stmt in walk(kernel.body) for e in expressions(stmt) for x in loads(e)):
+        chosen = [(at, [x for m in polynomial(at) for x in m if _is_anything(x)]) for at in load.index]
+        if not any(parts for _, parts in chosen):
+            continue
+        shape = kernel.array(load.array).shape if load.array in {x.name for x in kernel.arrays} else ()
+        rows = prod(_value(x, sizes, 1) for x in shape[1:] if x is not None)
+        for at, parts in chosen:
+            highest = sum(c * _reach(m, sizes, among) for m, c in polynomial(at).items() if c > 0)
+            lowest = sum(-c * _reach(m, sizes, among) for m, c in polynomial(at).items() if c < 0)
+            elements[load.array] = max(elements.get(load.array, 0), (highest + 1) * rows)
+            for inner in (x for part in parts for x in loads(part)):
+                low = max(ranges.get(inner.array, (0, 0))[0], min(lowest, among - 1))
+                ranges[inner.array] = (low, among - 1)
+    return Gathers(elements, ranges)
+
+
+def held_ranges(function: CFunction, usual: tuple[int, int]) -> dict[str, tuple[int, int]]:
+    """The `usual` bounds of the integers in arrays whose elements are sizes of regions, such as `w[i]` and `*n`."""
+    texts = [dict(x.names)[size] for x in function.regions for size in x.kernel.sizes]
+    return {found[1]: usual for x in texts if (found := _ELEMENT.match(x)) is not None}
+
+
+def _is_anything(atom: Expr) -> bool:
+    return isinstance(atom, Cast) and bool(loads(atom)) and data_range(atom) is None
+
+
+def _reach(monomial: Monomial, sizes: Mapping[str, int], among: int) -> int:
+    """The greatest value of a product of numbers that data choose, of sizes and of iterators."""
+    return prod(among - 1 if _is_anything(x) else _value(x, sizes, among) for x in monomial)
+
+
+def _value(atom: Expr, sizes: Mapping[str, int], otherwise: int) -> int:
+    if isinstance(atom, Var) and atom.name not in sizes:
+        return otherwise
+    try:
+        return max(0, evaluate(build({(atom,): 1}) if not isinstance(atom, Const) else atom, sizes))
+    except (KeyError, ValueError, ZeroDivisionError, TypeError):
+        return otherwise
+
