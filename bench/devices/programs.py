@@ -377,6 +377,18 @@ PROGRAMS: tuple[Program, ...] = (
         checks=(0, 1, 7, 32, 64, 131),
     ),
     Program(
+        "gemm_columns", "small", lambda n, s: {"total": 3 if n < 257 else 1, "m": n, "n": n + 3 * s, "k": n + s},
+        {
+            "left": Tensor(("total", "k", "m")), "right": Tensor(("total", "n", "k")),
+            "to": Tensor(("total", "n", "m"), "out"),
+        },
+        lambda v: 2e-12 * v["total"] * v["m"] * v["n"] * v["k"], "TFLOPS",
+        lambda t, v: {"to": 0.5 * (v["right"] @ v["left"])},
+        (Anchor("bmm", lambda t, v, own: lambda: t.bmm(v["right"], v["left"])),),
+        (Measure(48, {"bmm": 1.0}, {"total": 4096, "m": 48, "n": 48, "k": 48}, "4096x48"),),
+        checks=(0, 1, 7, 32, 64, 131),
+    ),
+    Program(
         "conv3x3", "small", lambda n, s: _images(2, 5, 3, n, n + 3 * s),
         {
             "x": Tensor(("batch", "inputs", "H", "W")), "k": Tensor(("outputs", "inputs", "3", "3")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -109,16 +110,20 @@ void tables(int n, const int v[64], const short w[4][16], const int *a, int *res
 }
 
 
+DEVICE = replace(load_device("cuda-sm90"), multiprocessors=2)
+"""A few tiles are enough for it, so that small matrices are made by large tiles."""
+
+
 def build(name: str, fp: str = "reassociate", orders: tuple[int, ...] = (0, 1, 2)) -> DeviceBuild:
     options = Options(fp=fp)  # type: ignore[arg-type]
-    return build_for_device(Source(f"{name}.c", SOURCES[name]), options, load_device("cuda-sm90"), orders=orders)
+    return build_for_device(Source(f"{name}.c", SOURCES[name]), options, DEVICE, orders=orders)
 
 
 @cache
 def planned(name: str) -> DevicePlan:
     """The kernels of a source, made once for all faults."""
     fp: Floats = "reassociate" if name == "sums" else "strict"
-    return plan_devices(Source(f"{name}.c", SOURCES[name]), Options(fp=fp), load_device("cuda-sm90"))
+    return plan_devices(Source(f"{name}.c", SOURCES[name]), Options(fp=fp), DEVICE)
 
 
 @pytest.mark.parametrize("name", SOURCES)

@@ -27,7 +27,7 @@ from planish.emit.device.dialect import DIALECTS
 from planish.emit.device.files import DeviceFiles, device_files
 from planish.emit.dropin.replacement import Replacement, call_instead, name_of
 from planish.frontend.c.translation_unit import CFile, CFunction
-from planish.gpu.dispatch import thresholds
+from planish.gpu.dispatch import sizes_of_versions
 from planish.gpu.sweeps import repetitions
 from planish.ir.traverse import stored_arrays
 from planish.options import Options
@@ -52,12 +52,14 @@ LABEL = "kernels"
 LARGER = (64, 147, 290, 1100)
 """Sizes of calls besides those of every check."""
 LARGER_SEED = 4000
-FEW = 3
-"""The other sizes where one is large, and by how much that is beyond what a host function asks for."""
+OTHERS = (37, 3)
+"""The other sizes where those that the host chooses by are large: several pieces of a sum, or few elements."""
 REPEATED = 12
 """How often repeated sweeps run in calls with these sizes."""
 MOST_INSTANCES = 30_000_000
 """The most statements that run in such a call: the emulator takes a second or two for them."""
+MOST_OF_VERSIONS = 150_000_000
+"""The same where a kernel is launched for large sizes only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,14 +186,16 @@ def _larger(function: CFunction, known: tuple[KnownSizes, ...]) -> Iterator[Call
 def _of_each_version(
     function: CFunction, known: tuple[KnownSizes, ...], nests: Sequence[DeviceNest]
 ) -> Iterator[CallCase]:  # fmt: skip
-    """Calls for kernels that are launched only where a size is greater than those of other calls."""
-    met = {x for nest in nests if nest.kernel is not None for x in thresholds(nest.kernel)}
-    for number, (name, value) in enumerate(sorted(met)):
-        for k in (x for x in known if name in x.sizes and value >= min(LARGER)):
-            wanted = {**wanted_sizes(size_names(known), FEW), k.sizes[name]: value + FEW}
-            sizes = sizes_near(known, wanted, {})
-            if sizes is not None and instances_of(known, sizes) <= MOST_INSTANCES:
-                yield make_case(function, known, sizes, seed=LARGER_SEED + len(LARGER) + number)
+    """Calls for each of the kernels between which the host chooses by sizes."""
+    met = [x for nest in nests if nest.kernel is not None for x in sizes_of_versions(nest.kernel)]
+    for number, asked in enumerate(met):
+        for k in (x for x in known if asked.keys() <= x.sizes.keys()):
+            for others in OTHERS:
+                wanted = {**wanted_sizes(size_names(known), others), **{k.sizes[x]: n for x, n in asked.items()}}
+                sizes = sizes_near(known, wanted, {})
+                if sizes is not None and instances_of(known, sizes) <= MOST_OF_VERSIONS:
+                    yield make_case(function, known, sizes, seed=LARGER_SEED + len(LARGER) + number)
+                    break
 
 
 def _replacement(nest: DeviceNest, file: CFile) -> Replacement:

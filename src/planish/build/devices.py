@@ -30,6 +30,7 @@ from planish.ir.expr import Binary, index
 from planish.ir.nest import Kernel
 from planish.library.driver import MadeVersions, make_versions
 from planish.library.registry import DEVICE_STRATEGIES
+from planish.library.strategies.devices.tiles import DEVICE_TILES, tiles_for
 from planish.library.strategies.devices.time_tiles import DEVICE_TIME_TILES
 from planish.library.strategy import Context, Strategy
 from planish.options import Options
@@ -121,9 +122,10 @@ def _plan(function: CFunction, region: Region, options: Options, device: Device)
 def _strategies(cx: Context, device: Device, region: Region) -> tuple[list[Strategy[Any]], list[Remark]]:
     """The strategies for a nest on a device; and what is not tried, with the reason."""
     reason = DIALECTS[device.dialect].swept_alone
+    known = [tiles_for(device.multiprocessors) if x is DEVICE_TILES else x for x in DEVICE_STRATEGIES]
     if not reason:
-        return list(DEVICE_STRATEGIES), []
-    left = [x for x in DEVICE_STRATEGIES if x is not DEVICE_TIME_TILES]
+        return known, []
+    left = [x for x in known if x is not DEVICE_TIME_TILES]
     told = Remark("time-tiles", "refused", f"each sweep is a launch of its own: {reason}", region.span)
     return left, [told] if DEVICE_TIME_TILES.match(cx) else []
 

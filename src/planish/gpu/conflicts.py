@@ -11,12 +11,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Set
+from dataclasses import dataclass, field, replace
 
 import islpy as isl
 
-from planish.ir.nest import Alloc, Assign, For, Kernel, Reduce
+from planish.ir.nest import Alloc, Assign, Block, For, If, Kernel, Reduce, Stmt
+from planish.ir.traverse import blocks_of, walk
 from planish.poly.isl.affine import NotAffineError
 from planish.poly.isl.op_budget import budget
 from planish.poly.scop.extraction import Scop, Statement, extract_scop
@@ -46,7 +47,7 @@ class Conflicts:
         self._late = frozenset(n for n, x in enumerate(last) if isinstance(x, Assign) and x.asynchronous)
         self.private = self.private | {name for x in paths(self.kernel.body) for name in _own(x)}
         try:
-            self._scop = extract_scop(self.kernel)
+            self._scop = _scop_of(self.kernel)
         except NotAffineError:
             self._scop = None
 
@@ -102,6 +103,24 @@ class Conflicts:
     def _axes(self, number: int) -> dict[str, int]:
         """The loops over threads around a statement, by their axes."""
         return {x.facts.axis: d for d, x in enumerate(self._loops[number]) if x.facts.axis.startswith("thread")}
+
+
+def _scop_of(kernel: Kernel) -> Scop:
+    """The statements of a kernel; where conditions around loops over blocks are not affine, as if they always held:
+    what is not run meets nothing. Raises NotAffineError."""
+    try:
+        return extract_scop(kernel)
+    except NotAffineError:
+        return extract_scop(replace(kernel, body=Block(tuple(_without_choices(kernel.body)))))
+
+
+def _without_choices(block: Block) -> Iterator[Stmt]:
+    for stmt in block.body:
+        inside = any(isinstance(x, For) and x.facts.axis.startswith("block") for x in walk(stmt))
+        if isinstance(stmt, If) and inside:
+            yield from (y for part in blocks_of(stmt) for y in _without_choices(part))
+        else:
+            yield stmt
 
 
 def _own(path: tuple[Node, ...]) -> list[str]:

@@ -8,7 +8,7 @@ beyond the edge hold elements at the edge, and nothing that is computed from the
 >>> loops = "for i in 0 .. n { for j in 0 .. m { for k in 0 .. l { C[i, j] += A[i, k] * B[k, j] } } }"
 >>> kernel = parse_kernel(f"kernel g(n, m, l; A: f64[n, l], B: f64[l, m], C: f64[n, m]) {{ {loops} }}")
 >>> map_kernel(kernel, techniques=(tile_contraction,)).nests[0].told
-'`i`, `j` in tiles of 64 x 64, 4 x 4 a thread; `k` by 16: `A`, `B` in shared memory'
+'`i`, `j` in tiles of 64 x 64, 4 x 4 a thread or 32 x 32, 4 x 4 a thread; `k` by 16: `A`, `B` in shared memory'
 """
 
 from __future__ import annotations
@@ -17,8 +17,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from planish.core.names import take_name
+from planish.gpu.dispatch import choose_by_sizes
 from planish.gpu.mapping import Chain, cursor, order_loops
-from planish.ir.expr import Load, type_of
+from planish.gpu.tile_shapes import MULTIPROCESSORS, TileShape, choose_tiles
+from planish.ir.expr import Binary, Load, type_of
+from planish.ir.index.simplify import simplify
 from planish.ir.nest import Alloc, Assign, Block, For, If, Reduce
 from planish.ir.text.printer import print_expr
 from planish.ir.traverse import arrays_in, loads, used_names, variables
@@ -34,37 +37,6 @@ from planish.schedule.steps.kernels import Simplify
 from planish.schedule.steps.loops import Coalesce, Fission, Split
 from planish.schedule.steps.promote_tile import PromoteTile
 from planish.schedule.steps.storage import SetMemory
-
-
-@dataclass(frozen=True, slots=True)
-class TileShape:
-    """How a block makes a tile: `warps`, and the threads of one (`lanes`), along rows and columns; what a thread has,
-    so many groups of so many neighbours (`groups`, `width`) both ways; `depth`, the products of a sum from one copy."""
-
-    warps: tuple[int, int]
-    lanes: tuple[int, int]
-    groups: int
-    width: int
-    depth: int
-
-    @property
-    def threads(self) -> int:
-        """The threads of a block."""
-        return self.warps[0] * self.warps[1] * self.lanes[0] * self.lanes[1]
-
-    @property
-    def own(self) -> int:
-        """The elements of a thread, along rows and along columns."""
-        return self.groups * self.width
-
-    @property
-    def extents(self) -> tuple[int, int]:
-        """The rows and columns of a tile."""
-        return self.warps[0] * self.lanes[0] * self.own, self.warps[1] * self.lanes[1] * self.own
-
-
-SHAPES = {4: TileShape((4, 2), (4, 8), 2, 4, 16), 8: TileShape((4, 2), (4, 8), 2, 2, 16)}
-"""By the bytes of an element: threads read 16 bytes of shared memory at once, without conflicts of banks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,74 +84,73 @@ def _uses(load: Load) -> set[str]:
     return {name for x in load.index for name in variables(x)}
 
 
-def tile_contraction(program: Program, chain: Chain) -> tuple[Program, str] | None:
-    """The contraction by tiles; None where the chain is none. PlanishError where a step is not legal."""
+def tile_contraction(
+    program: Program, chain: Chain, multiprocessors: int = MULTIPROCESSORS
+) -> tuple[Program, str] | None:  # fmt: skip
+    """The contraction by tiles, of several shapes where its sizes are known when it runs; None where the chain is none.
+    PlanishError where a step is not legal."""
     found = find_contraction(chain)
     if found is None:
         return None
-    shape = SHAPES[8 if type_of(found.update.value).size > 4 else 4]
+    rows, columns, *outer = (simplify(Binary("sub", x.upper, x.lower)) for x in (found.row, found.column, *found.outer))
+    choices = choose_tiles(rows, columns, outer, type_of(found.update.value).size, multiprocessors)
+    order = tuple(x.var for x in (*found.outer, found.row, found.column))
+    if tuple(x.var for x in chain.loops) != order:
+        program = program.apply(Reorder(cursor(program, chain.loops[0]), order))
+    made = [(x.where, _tiled(program, found, x.shape)) for x in choices]
+    shared = ", ".join(f"`{x}`" for x in found.operands)
+    told = f"`{found.row.var}`, `{found.column.var}` in tiles of {' or '.join(str(x.shape) for x in choices)}"
+    depths = " or ".join(dict.fromkeys(str(x.shape.depth) for x in choices))
+    return choose_by_sizes(made), f"{told}; `{found.sum.var}` by {depths}: {shared} in shared memory"
+
+
+def _tiled(program: Program, found: Contraction, shape: TileShape) -> Program:
+    """The program with the contraction in tiles."""
     taken = set(used_names(program.kernel))
 
     def fresh(stem: str) -> str:
         return take_name(stem, taken)
 
     i, j, k = found.row.var, found.column.var, found.sum.var
-    order = tuple(x.var for x in (*found.outer, found.row, found.column))
-    if [x.var for x in chain.loops] != list(order):
-        program = program.apply(Reorder(cursor(program, chain.loops[0]), order))
     program, own = _summed_apart(program, found, fresh)
-    rows, columns = (_Names.of(x, fresh) for x in (i, j))
-    program = _split(program, i, shape, 0, rows)
-    program = _split(program, j, shape, 1, columns)
-    threads = (rows.warp, columns.warp, rows.lane, columns.lane)
-    each = (rows.group, rows.own, columns.group, columns.own)
+    program, rows = _split(program, i, shape, 0, fresh)
+    program, columns = _split(program, j, shape, 1, fresh)
+    threads = (*rows.warp, *columns.warp, rows.lane, columns.lane)
+    each = (*rows.group, rows.own, *columns.group, columns.own)
+    inside = len(threads) + len(each)
     program = program.apply(
         Reorder(rows.block, (rows.block, columns.block, *threads, *each)),
-        *(LiftAlloc(f"{x}: _", 8) for x in own), *(SetMemory(f"{x}: _", "register") for x in own), Simplify(),
+        *(LiftAlloc(f"{x}: _", inside) for x in own), *(SetMemory(f"{x}: _", "register") for x in own), Simplify(),
     )  # fmt: skip
-    program = _cut(program, k)
+    program = _cut(program, k, inside)
     pieces, inner = fresh(f"{k}_b"), fresh(f"{k}_in")
     program = program.apply(Split(k, shape.depth, (pieces, inner), tail="short"))
-    band = _around(program, pieces)
+    band = [x for x in program.path(pieces)[:-1] if isinstance(x, For)][-inside]
     program = program.apply(Reorder(Cursor(program, band.label), (pieces, *threads, inner, *each)))
     for array in found.operands:
-        program = _promote(program, found, shape, f"{pieces} / {rows.warp}", array, fresh(f"shared_{array}"))
-    program = program.apply(DropGuard(f"{pieces} / {rows.warp} / if _: _"))
+        program = _promote(program, found, shape, f"{pieces} / {threads[0]}", array, fresh(f"shared_{array}"))
+    program = program.apply(DropGuard(f"{pieces} / {threads[0]} / if _: _"))
     # Whole pieces of the sum have constant bounds, so that their loops are unrolled.
     first, end = print_expr(found.sum.lower), print_expr(found.sum.upper)
     whole = f"{end} - {shape.depth} * {pieces} >= {shape.depth} + ({first})"
-    program = program.apply(Specialise(f"{pieces} / {rows.warp}", whole), Simplify())
-    program = program.apply(DoubleBuffer(pieces))
-    for _ in [x for x in nodes(program.kernel.body) if isinstance(x, For) and x.var == rows.warp]:
+    program = program.apply(Specialise(f"{pieces} / {threads[0]}", whole), Simplify(), DoubleBuffer(pieces))
+    for _ in [x for x in nodes(program.kernel.body) if isinstance(x, For) and x.var == threads[0]]:
         thread = fresh("thread")
-        program = program.apply(Coalesce(rows.warp, 4, thread))
-        program = program.apply(MapThreads(thread, "x"))
+        program = program.apply(Coalesce(threads[0], len(threads), thread), MapThreads(thread, "x"))
     program = program.apply(MapBlocks(rows.block, "y"), MapBlocks(columns.block, "x"))
-    program = program.apply(*(MapBlocks(x.var, "z") for x in found.outer))
-    shared = ", ".join(f"`{x}`" for x in found.operands)
-    extents = " x ".join(map(str, shape.extents))
-    tiles = f"`{i}`, `{j}` in tiles of {extents}, {shape.own} x {shape.own} a thread"
-    return program, f"{tiles}; `{k}` by {shape.depth}: {shared} in shared memory"
+    return program.apply(*(MapBlocks(x.var, "z") for x in found.outer))
 
 
 @dataclass(frozen=True, slots=True)
-class _Names:
-    """The loops that one is split into: over blocks, warps, their threads, groups of a thread, and in these."""
+class _Digits:
+    """The loops that one is split into: over blocks, warps, their threads, groups of a thread, and in these; none over
+    warps and groups of which there is one."""
 
     block: str
-    warp: str
+    warp: tuple[str, ...]
     lane: str
-    group: str
+    group: tuple[str, ...]
     own: str
-    inner: str
-    rest: str
-    middle: str
-
-    @staticmethod
-    def of(loop: str, fresh: Callable[[str], str]) -> _Names:
-        """Names after that of the loop."""
-        stems = ("b", "warp", "lane", "group", "own", "in", "rest", "middle")
-        return _Names(*(fresh(f"{loop}_{x}") for x in stems))
 
 
 def _summed_apart(program: Program, found: Contraction, fresh: Callable[[str], str]) -> tuple[Program, tuple[str, ...]]:
@@ -203,35 +174,40 @@ def _summed_apart(program: Program, found: Contraction, fresh: Callable[[str], s
     return program, tuple(local)
 
 
-def _split(program: Program, loop: str, shape: TileShape, axis: int, names: _Names) -> Program:
+def _split(
+    program: Program, loop: str, shape: TileShape, axis: int, fresh: Callable[[str], str]
+) -> tuple[Program, _Digits]:  # fmt: skip
     """A loop split into blocks and what each thread has, with guards in the innermost place."""
-    tile, lanes, width = shape.extents[axis], shape.lanes[axis], shape.width
-    program = program.apply(Split(loop, tile, (names.block, names.inner), tail="guard"))
-    for guard in [x for x in program.loop(names.inner).body.body if isinstance(x, If)][:1]:
+    tile, lanes, groups, warps = (x[axis] for x in (shape.extents, shape.lanes, shape.groups, shape.warps))
+    block, rest = fresh(f"{loop}_b"), fresh(f"{loop}_in")
+    program = program.apply(Split(loop, tile, (block, rest), tail="guard"))
+    for guard in [x for x in program.loop(rest).body.body if isinstance(x, If)][:1]:
         program = program.apply(SinkGuard(Cursor(program, guard.label)))
-    return program.apply(
-        Split(names.inner, tile // shape.groups, (names.group, names.rest), tail="perfect"),
-        Split(names.rest, width, (names.middle, names.own), tail="perfect"),
-        Split(names.middle, lanes, (names.warp, names.lane), tail="perfect"),
-    )  # fmt: skip
+    group: tuple[str, ...] = ()
+    warp: tuple[str, ...] = ()
+    if groups > 1:
+        group, whole, rest = (fresh(f"{loop}_group"),), rest, fresh(f"{loop}_rest")
+        program = program.apply(Split(whole, tile // groups, (*group, rest), tail="perfect"))
+    lane, own = fresh(f"{loop}_lane"), fresh(f"{loop}_own")
+    if warps > 1:
+        warp, middle = (fresh(f"{loop}_warp"),), fresh(f"{loop}_middle")
+        program = program.apply(Split(rest, shape.width, (middle, own), tail="perfect"))
+        program = program.apply(Split(middle, lanes, (*warp, lane), tail="perfect"))
+    else:
+        program = program.apply(Split(rest, shape.width, (lane, own), tail="perfect"))
+    return program, _Digits(block, warp, lane, group, own)
 
 
-def _cut(program: Program, total: str) -> Program:
-    """What is before the sum, the sum, and what is behind it in bands of their own."""
+def _cut(program: Program, total: str, depth: int) -> Program:
+    """What is before the sum, the sum, and what is behind it in bands of their own, of so many loops."""
     innermost = program.path(total)[-2]
     assert isinstance(innermost, For)
     body = innermost.body.body
     place = next(n for n, x in enumerate(body) if isinstance(x, For) and x.var == total)
     before = body[place - 1] if place else None
     if before is not None and not isinstance(before, Block):
-        program = program.apply(Fission(Cursor(program, before.label), 8))
-    return program.apply(Fission(total, 8)) if place + 1 < len(body) else program
-
-
-def _around(program: Program, inner: str, depth: int = 8) -> For:
-    """The loop so many loops around another one."""
-    loop = [x for x in program.path(inner)[:-1] if isinstance(x, For)][-depth]
-    return loop
+        program = program.apply(Fission(Cursor(program, before.label), depth))
+    return program.apply(Fission(total, depth)) if place + 1 < len(body) else program
 
 
 def _promote(program: Program, found: Contraction, shape: TileShape, around: str, array: str, name: str) -> Program:

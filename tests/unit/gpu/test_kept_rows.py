@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from planish.core.diagnostic import PlanishError
-from planish.gpu.dispatch import thresholds
+from planish.gpu.dispatch import sizes_of_versions
 from planish.gpu.mapping import map_kernel
 from planish.gpu.rows import map_rows
 from planish.gpu.spmd import make_launches
@@ -127,7 +127,7 @@ def test_two_versions_keep_rows_of_any_length() -> None:
     walk_twice = "for j in 0 .. m { s[i] += A[i, j] } for j in 0 .. m { A[i, j] = s[i] }"
     text = f"kernel v(n, m; A: f64[n, m], s: f64[n]) {{ for i in 0 .. n {{ {walk_twice} }} }}"
     mapped = map_kernel(parse_kernel(text), techniques=(map_rows,))
-    assert thresholds(mapped.kernel) == [("m", 4096), ("m", 0), ("m", 512)]
+    assert sizes_of_versions(make_launches(mapped.kernel)) == [{"m": 4099}, {"m": 515}, {"m": 3}]
     assert kept_of(mapped.kernel) == [2, 3]
     fixed = map_kernel(parse_kernel(text.replace(", m]", ", 700]").replace(".. m", ".. 700")), techniques=(map_rows,))
     assert kept_of(fixed.kernel) == [2] and "`A` in registers" in fixed.nests[0].told

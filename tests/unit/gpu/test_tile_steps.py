@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,7 @@ from planish.gpu.mapping import map_kernel
 from planish.gpu.spmd import make_launches
 from planish.gpu.tiles import tile_contraction
 from planish.ir.index.evaluate import evaluate
-from planish.ir.nest import Kernel, Launch
+from planish.ir.nest import Block, Kernel, Launch
 from planish.ir.semantics.interpreter import run_kernel
 from planish.ir.text.parser import parse_kernel
 from planish.ir.traverse import walk
@@ -132,10 +134,12 @@ CONTRACTIONS = {
 
 
 @pytest.mark.parametrize("name", CONTRACTIONS)
-def test_contractions_become_one_launch(name: str) -> None:
+def test_contractions_become_a_launch_of_each_shape(name: str) -> None:
     kernel = parse_kernel(f"kernel c(n, m, l; {CONTRACTIONS[name]}")
     mapped = map_kernel(kernel, "strict", (tile_contraction,))
     assert [x.special for x in mapped.nests] == [True], mapped.remarks
     launched = make_launches(mapped.kernel)
-    assert sum(isinstance(x, Launch) for x in walk(launched.body)) == 1
-    assert_same(kernel, launched, (1,))
+    shapes = [x for x in walk(launched.body) if isinstance(x, Launch)]
+    assert len(shapes) == (2 if name == "epilogue" else 3)
+    for shape in shapes:
+        assert_same(kernel, replace(launched, body=Block((shape,))), (1,))

@@ -11,8 +11,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
 from planish.gpu.columns import split_columns
 from planish.gpu.rows import map_rows
+from planish.gpu.tile_shapes import MULTIPROCESSORS
 from planish.gpu.tiles import tile_contraction
 from planish.gpu.transpositions import tile_transposition
 from planish.library.strategies.devices.threads import make_mapped, match_orders
@@ -20,11 +24,21 @@ from planish.library.strategy import Context, Made, Strategy, share
 from planish.schedule.auto.policies import Policy
 
 
+def _sized(multiprocessors: int, cx: Context, policy: Policy) -> Made:
+    tiled = partial(tile_contraction, multiprocessors=multiprocessors)
+    return make_mapped(cx, policy, "device-tiles", (tiled, map_rows, tile_transposition, split_columns))
+
+
 def _apply(cx: Context, policy: Policy) -> Made:
-    return make_mapped(cx, policy, "device-tiles", (tile_contraction, map_rows, tile_transposition, split_columns))
+    return _sized(MULTIPROCESSORS, cx, policy)
 
 
 DEVICE_TILES = Strategy(
     "device-tiles", "contractions and transpositions in tiles of shared memory and registers, rows by teams of threads",
     match_orders, _apply, share(0.5),
 )  # fmt: skip
+
+
+def tiles_for(multiprocessors: int) -> Strategy[Policy]:
+    """The strategy for a device that has so many multiprocessors, which all are to have blocks."""
+    return replace(DEVICE_TILES, apply=partial(_sized, multiprocessors))
