@@ -16,7 +16,7 @@ from planish.emit.dropin.standalone import emit_standalone
 from planish.frontend.c.analysis.data_model import check_data_model
 from planish.frontend.c.reader import read_c
 from planish.frontend.c.text.lexer import tokenize
-from planish.frontend.c.text.preprocess import STUBS
+from planish.frontend.c.text.preprocess import SYSTEM
 from planish.frontend.c.translation_unit import CFile, CFunction
 from planish.frontend.mlir.reader import is_mlir, read_mlir
 from planish.options import Options
@@ -38,7 +38,7 @@ def read_file(source: Source, options: Options) -> CFile:
         defines = (*options.defines, *target.predefined)
         file = read_c(source, defines=defines, include_dirs=options.include_dirs, fp=options.fp)
         if target.long_bits == 32:
-            check_data_model(file.preprocessed, str(STUBS), source, target.name)
+            check_data_model(file.preprocessed, SYSTEM, source, target.name)
     names = [f.name for f in file.functions]
     if missing := [x for x in options.functions if x not in names]:
         known = ", ".join(names) or "none"

@@ -96,7 +96,6 @@ void f(int n, int *a) { for (int i = 0; i < n; i++) a[i] = g(i) * 0; for (int i 
 @pytest.mark.parametrize(
     ("first", "line"),
     [
-        ("#include <stdarg.h>\nint unread(int n, ...) { va_list a; va_start(a, n); return va_arg(a, int); }", 2),
         ("#include <stdalign.h>\nint unread(int n) { alignas(64) int t[16]; t[0] = n; return t[0]; }", 2),
         ("int unread(int n) { void *p[] = { &&a, &&b }; goto *p[n & 1]; a: return 1; b: return 2; }", 1),
         ("int k;\nint unread(int n) { return __builtin_types_compatible_p(int, long); }", 2),

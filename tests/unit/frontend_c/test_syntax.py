@@ -78,6 +78,26 @@ def test_headers_cost_what_is_named_alone(tmp_path: Path) -> None:
     assert len(file.function("f").regions) == 1
 
 
+def test_types_without_a_place_are_found_in_structures() -> None:
+    record = "typedef struct { long_t dim; int n; other_t *next; } book;\ntypedef long_t (*call)(rare_t, int *);\n"
+    text = "void g(book *b, int *a) { for (int i = 0; i < b->n; i++) a[i] = 1; }\n"
+    file = read_c(Source("f.c", f"#include \"lost.h\"\n{record}{text}"))
+    assert len(file.function("g").regions) == 1 and not [x for x in file.remarks if x.id == "scop-syntax"]
+
+
+def test_types_of_the_library_are_known_without_its_headers() -> None:
+    text = "#include \"lost.h\"\nvoid f(size_t n, uint16_t *a) { for (size_t i = 0; i < n; i++) a[i] += 1; }\n"
+    assert len(read_c(Source("f.c", text)).function("f").regions) == 1
+
+
+def test_arguments_of_any_number_are_read() -> None:
+    text = "#include <stdarg.h>\nint g(int n, ...) { va_list l; va_start(l, n); int s = 0;\n"
+    text += "for (int i = 0; i < n; i++) s += va_arg(l, int); va_end(l); return s; }\n"
+    file = read_c(Source("f.c", text + NEST))
+    assert [len(x.regions) for x in file.functions] == [0, 1]
+    assert not [x for x in file.remarks if x.id == "scop-syntax"]
+
+
 def test_promoted_parameters_are_told_as_such() -> None:
     text = "void f(n, a) short n; int *a; { for (int i = 0; i < n; i++) a[i] = i; }\n"
     assert "promoted" in read_c(Source("f.c", text)).function("f").uncallable

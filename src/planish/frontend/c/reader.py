@@ -28,10 +28,18 @@ from planish.frontend.c.analysis.unobservable import unseen_in
 from planish.frontend.c.analysis.variables import Variables
 from planish.frontend.c.text.attributes import mark_attributes
 from planish.frontend.c.text.expansion import MacroExpansion, MarkedText, lines_of, mark_names, scan_expanded
-from planish.frontend.c.text.extent import ColumnMap, Item, UnreadableText, columns, match_items, scan_body
-from planish.frontend.c.text.lexer import Tokens, tokenize
+from planish.frontend.c.text.extent import (
+    ColumnMap,
+    Item,
+    UnreadableText,
+    active_tokens,
+    columns,
+    match_items,
+    scan_kept,
+)
+from planish.frontend.c.text.lexer import CToken, Tokens, tokenize
 from planish.frontend.c.text.old_definitions import declare_parameters, is_promoted
-from planish.frontend.c.text.preprocess import STUBS, preprocess
+from planish.frontend.c.text.preprocess import SYSTEM, preprocess
 from planish.frontend.c.text.syntax import main_lines, parse_c
 from planish.frontend.c.translate.regions import Search, search
 from planish.frontend.c.translate.state import CTranslation, NotIndex
@@ -78,10 +86,11 @@ def _read(source: Source, defines: Sequence[str], include_dirs: Sequence[Path], 
         listed = ", ".join(tree.unknown_types)
         remarks.append(Remark("c-type", "note", f"no header declares {listed}; nests that need it stay as written"))
     forms = Forms(scope.records, scope.typedefs, scope.constants)
-    variables = Variables(tree.ast, scope, forms, str(STUBS))
+    variables = Variables(tree.ast, scope, forms, SYSTEM)
     completion, calls = variables.completion(), calls_in(tree.ast, scope.constants)
     expansion = partial(_expand, source, tokens, active, defines, include_dirs)
-    reading = _Reading(scope, source, tokens, at, active, fp, remarks, forms, variables, MacroExpansion(expansion))
+    kept = active_tokens(tokens, active)
+    reading = _Reading(scope, source, tokens, at, kept, fp, remarks, forms, variables, MacroExpansion(expansion))
     functions = []
     for node in tree.ast.ext:
         if isinstance(node, c_ast.FuncDef) and node.coord is not None and node.decl.coord.file == source.name:
@@ -105,7 +114,7 @@ class _Reading:
     source: Source
     tokens: Tokens
     places: ColumnMap
-    active: frozenset[int]
+    kept: Sequence[CToken]
     fp: str
     remarks: list[Remark]
     forms: Forms
@@ -131,7 +140,7 @@ def _find_items(node: c_ast.FuncDef, reading: _Reading) -> tuple[Item, dict[int,
     name, line = node.decl.name, node.decl.coord.line
     found: dict[int, Item] = {}
     try:
-        body = scan_body(reading.tokens, name, line, reading.active)
+        body = scan_kept(reading.kept, name, line)
         match_items(node.body, body, reading.tokens, found)
         if all(id(x) in found for x in walk_tree(node.body) if isinstance(x, c_ast.For | c_ast.While | c_ast.DoWhile)):
             return body, found
@@ -139,7 +148,7 @@ def _find_items(node: c_ast.FuncDef, reading: _Reading) -> tuple[Item, dict[int,
         body = None
     expanded: dict[int, Item] = {}
     try:
-        whole = scan_expanded(*reading.expansion.get(), name, line)
+        whole = scan_expanded(reading.expansion.get(), name, line)
         match_items(node.body, whole, reading.tokens, expanded)
     except UnreadableText:
         if body is None:

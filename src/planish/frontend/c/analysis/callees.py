@@ -97,9 +97,18 @@ def _count(node: c_ast.Node, times: int, bound: BoundNames, uses: dict[Symbol, i
 
 def _stores(callee: c_ast.FuncDef, file: FileScope, seen: frozenset[str] = frozenset()) -> bool:
     """Whether a function, or one that it calls, may write to something that is not its own."""
-    if callee.decl.name in seen:
+    name = callee.decl.name
+    if name in seen:
         return False
-    seen |= {callee.decl.name}
+    if name not in file.storing:
+        found = _stores_itself(callee, file, seen | {name})
+        if seen:
+            return found  # of functions that call each other, not all may be known yet
+        file.storing[name] = found
+    return file.storing[name]
+
+
+def _stores_itself(callee: c_ast.FuncDef, file: FileScope, seen: frozenset[str]) -> bool:
     bound = bind_function(callee, file)
     for node in walk_tree(callee.body):
         match node:
@@ -124,19 +133,21 @@ def _is_variable(node: c_ast.Assignment | c_ast.UnaryOp) -> bool:
     return isinstance(node.lvalue if isinstance(node, c_ast.Assignment) else node.expr, c_ast.ID)
 
 
-def _steered(callee: c_ast.FuncDef, file: FileScope, seen: frozenset[str]) -> frozenset[int]:
+def _steered(callee: c_ast.FuncDef, file: FileScope) -> frozenset[int]:
     """The positions of the arguments of a function that steer it."""
-    if callee.decl.name in seen:
-        return frozenset()
-    bound = bind_function(callee, file)
-    steering = _steering([callee.body], bound, seen | {callee.decl.name})
-    return frozenset(n for n, x in enumerate(bound.parameters) if x in steering)
+    name = callee.decl.name
+    if name not in file.steered:
+        file.steered[name] = frozenset()  # as far as it calls itself
+        bound = bind_function(callee, file)
+        steering = _steering([callee.body], bound)
+        file.steered[name] = frozenset(n for n, x in enumerate(bound.parameters) if x in steering)
+    return file.steered[name]
 
 
-def _steering(parts: list[c_ast.Node], bound: BoundNames, seen: frozenset[str] = frozenset()) -> frozenset[Symbol]:
+def _steering(parts: list[c_ast.Node], bound: BoundNames) -> frozenset[Symbol]:
     """The integer variables on which subscripts, addresses and bounds of loops depend."""
     nodes = [node for part in parts for node in walk_tree(part)]
-    found = {s for node in nodes for x in _places(node, bound, seen) for s in _named(x, bound)}
+    found = {s for node in nodes for x in _places(node, bound) for s in _named(x, bound)}
     given = [(symbol, value) for part in parts for symbol, value in settings(part, bound)]
     while True:
         more = {s for symbol, value in given if symbol in found for s in _named(value, bound)} - found
@@ -145,7 +156,7 @@ def _steering(parts: list[c_ast.Node], bound: BoundNames, seen: frozenset[str] =
         found |= more
 
 
-def _places(node: c_ast.Node, bound: BoundNames, seen: frozenset[str]) -> Iterator[c_ast.Node]:
+def _places(node: c_ast.Node, bound: BoundNames) -> Iterator[c_ast.Node]:
     """The parts of a node of which addresses or trip counts are made."""
     match node:
         case c_ast.ArrayRef(subscript=subscript):
@@ -165,7 +176,7 @@ def _places(node: c_ast.Node, bound: BoundNames, seen: frozenset[str]) -> Iterat
         case c_ast.FuncCall(args=c_ast.ExprList(exprs=arguments)) if (
             name := called_name(node)
         ) in bound.file.functions:
-            steered = _steered(bound.file.functions[name], bound.file, seen)
+            steered = _steered(bound.file.functions[name], bound.file)
             yield from (x for n, x in enumerate(arguments) if n in steered)
         case _:
             pass

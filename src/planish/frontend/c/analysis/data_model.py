@@ -34,7 +34,7 @@ class WiderWord:
     text: str
 
 
-def check_data_model(preprocessed: str, own: str, source: Source, machine: str) -> None:
+def check_data_model(preprocessed: str, own: str | tuple[str, ...], source: Source, machine: str) -> None:
     """PlanishError E0205 where what a file says of such types is not the same on a machine with 32 bits."""
     for x in wider_words(preprocessed, own):
         last = x.column + len(x.text)
@@ -43,10 +43,10 @@ def check_data_model(preprocessed: str, own: str, source: Source, machine: str) 
         raise PlanishError(Diagnostic("E0205", message, Span(x.file, x.line, x.column, x.line, last), advice), source)
 
 
-def wider_words(preprocessed: str, own: str) -> Iterator[WiderWord]:
-    """The words of a preprocessed text, but for files below the folder `own`, whose meaning may differ. A number with a
-    sign that has a name of its own is the same, and so is an int as such a number: these do not overflow in a program
-    that is correct there."""
+def wider_words(preprocessed: str, own: str | tuple[str, ...]) -> Iterator[WiderWord]:
+    """The words of a preprocessed text, but for files below the folders `own`, whose meaning may differ. A number with
+    a sign that has a name of its own is the same, and so is an int as such a number: these do not overflow in a
+    program that is correct there."""
     lines = preprocessed.split("\n")
     places = line_map(preprocessed)
     plain = "\n".join(

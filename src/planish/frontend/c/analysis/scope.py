@@ -70,7 +70,8 @@ class Symbol:
 class FileScope:
     """What the file declares: type names, objects, enumeration constants, and the functions that it defines.
 
-    `exposed`: names among those of its text of which an address may be taken.
+    `exposed`: names among those of its text of which an address may be taken. `steered`, `storing`: what is found out
+    of its functions, once: which arguments steer them, and whether they write to what is not their own.
     """
 
     typedefs: dict[str, CType]
@@ -80,6 +81,8 @@ class FileScope:
     functions: dict[str, c_ast.FuncDef] = field(default_factory=dict)
     records: Records = field(default_factory=Records)
     exposed: frozenset[str] = frozenset()
+    steered: dict[str, frozenset[int]] = field(default_factory=dict)
+    storing: dict[str, bool] = field(default_factory=dict)
 
     def forget_members(self) -> None:
         """Members of its variables are symbols of the function that uses them, with keys of that function."""

@@ -35,14 +35,14 @@ _LABELS = """\
 
 
 class Variables:
-    """The variables at file scope; those of headers in the folder `stubs` are the C library's."""
+    """The variables at file scope; those of headers in the folders `system` are the C library's."""
 
-    def __init__(self, tree: c_ast.FileAST, scope: FileScope, forms: Forms, stubs: str) -> None:
+    def __init__(self, tree: c_ast.FileAST, scope: FileScope, forms: Forms, system: str | tuple[str, ...]) -> None:
         self._scope, self._forms = scope, forms
         self._declared: dict[str, list[c_ast.Decl]] = {}
         for node in tree.ext:
             if isinstance(node, c_ast.Decl) and node.name and not isinstance(node.type, c_ast.FuncDecl):
-                if not (stubs and node.coord is not None and str(node.coord.file).startswith(stubs)):
+                if not (system and node.coord is not None and str(node.coord.file).startswith(system)):
                     self._declared.setdefault(node.name, []).append(node)
         self._inside: dict[str, c_ast.Decl] = {}
         self._called = {

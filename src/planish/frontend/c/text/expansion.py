@@ -8,7 +8,7 @@ two marks then is what the user's characters between them expand to.
 >>> marked.text[:67]
 'void planish_open_0 f(void) planish_close_0  { planish_open_1 ALL(i'
 >>> made = marked.text.replace("ALL(i)", "for (i = 0; i < 9; i++)").replace("ALL(k)", "for (;;)")
->>> body = scan_expanded(marked, tokenize(made), "f", 1)
+>>> body = scan_expanded(place_tokens(marked, tokenize(made)), "f", 1)
 >>> [(x.form, text[x.start : x.end]) for x in body.children]
 [('for', 'ALL(i) a[i] = N;'), ('for', 'ALL(k) { a[k] = 0; }')]
 """
@@ -16,7 +16,7 @@ two marks then is what the user's characters between them expand to.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from planish.frontend.c.text.extent import Item, UnreadableText, active_tokens, balanced, find_body, scan_statement
@@ -56,19 +56,19 @@ class ExpandedToken:
 
 @dataclass(slots=True)
 class MacroExpansion:
-    """The marked text and what the preprocessor makes of it, made when it is first asked for."""
+    """What the preprocessor makes of a marked text, each token with its place; made when it is first asked for."""
 
     make: Callable[[], tuple[MarkedText, Tokens]]
-    made: tuple[MarkedText, Tokens] | None = None
+    made: list[ExpandedToken] | None = None
     fault: str = ""
 
-    def get(self) -> tuple[MarkedText, Tokens]:
-        """Both. Raises UnreadableText."""
+    def get(self) -> list[ExpandedToken]:
+        """The tokens. Raises UnreadableText."""
         if self.fault:
             raise UnreadableText(self.fault)
         if self.made is None:
             try:
-                self.made = self.make()
+                self.made = place_tokens(*self.make())
             except UnreadableText as reason:
                 self.fault = str(reason)
                 raise
@@ -107,17 +107,16 @@ def mark_names(tokens: Tokens, active: frozenset[int]) -> MarkedText:
     return MarkedText("".join((*out, tokens.text[done:])), tuple(groups), tuple(plain))
 
 
-def scan_expanded(marked: MarkedText, expanded: Tokens, name: str, line: int) -> Item:
+def scan_expanded(found: Sequence[ExpandedToken], name: str, line: int) -> Item:
     """The body of the function `name`, whose declarator starts near `line`, of the marked text after the preprocessor.
     Statements that begin or end within a macro have no start or end. Raises UnreadableText."""
-    found = _place(marked, expanded.tokens)
     return scan_statement(found, find_body(found, name, line))[0]
 
 
-def _place(marked: MarkedText, expanded: tuple[CToken, ...]) -> list[ExpandedToken]:
-    """The tokens after the preprocessor, each with the place that it comes from."""
+def place_tokens(marked: MarkedText, made: Tokens) -> list[ExpandedToken]:
+    """The tokens after the preprocessor, each with the place that it comes from. Raises UnreadableText."""
     out: list[ExpandedToken] = []
-    plain, position, at = marked.plain, 0, 0
+    expanded, plain, position, at = made.tokens, marked.plain, 0, 0
     while at < len(expanded):
         token = expanded[at]
         at += 1

@@ -56,7 +56,11 @@ def scan_body(tokens: Tokens, name: str, line: int, active: frozenset[int]) -> I
     `active` are the lines that survive the preprocessor; tokens of conditional groups on other lines are left out.
     Raises UnreadableText where no such body is found.
     """
-    kept = active_tokens(tokens, active)
+    return scan_kept(active_tokens(tokens, active), name, line)
+
+
+def scan_kept(kept: Sequence[Lexeme], name: str, line: int) -> Item:
+    """As `scan_body`, of the tokens that the preprocessor keeps."""
     return scan_statement(kept, find_body(kept, name, line))[0]
 
 

@@ -158,8 +158,10 @@ def _names(own: Sequence[CToken]) -> Iterable[str]:
             yield text
         elif depth == 0 and after in ("(", "[", "=", ";", ",", ""):
             yield text
-        elif depth == 1 and inside[-1] == "(" and before == "*":
+        elif depth == 1 and before == "*" and own[n - 2].text == "(":
             yield text  # an address of a function
+        elif depth == 1 and before == "*" and [x.text for x in own[n + 1 : n + 3]] == [")", "("]:
+            yield text
 
 
 def needed_parts(parts: Sequence[Part], own: str) -> list[Part]:

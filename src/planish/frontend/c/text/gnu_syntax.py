@@ -105,9 +105,32 @@ def _rewritten(tokens: Sequence[CToken], at: int, inside: bool) -> tuple[int, st
             return _elvis(tokens, at)
     except UnreadableText:
         pass
+    if text == "va_arg" or text == "__builtin_va_arg":
+        return _argument(tokens, at)
+    if _is_beside_string(tokens, at):
+        return at + 1, ""  # a macro of a header that was not found
     if text in _AWAY:
         return at + 1, ""
     return at + 1, None
+
+
+def _argument(tokens: Sequence[CToken], at: int) -> tuple[int, str | None]:
+    """`va_arg(list, type)`"""
+    if at + 1 >= len(tokens) or tokens[at + 1].text != "(":
+        return at + 1, None
+    end = balanced(tokens, at + 1)
+    fields = [" ".join(x.text for x in y) for y in _split(tokens[at + 2 : end - 1], ",")]
+    return (end, f"(*({fields[1]} *)planish_unread(&({fields[0]})))") if len(fields) == 2 else (at + 1, None)
+
+
+def _is_beside_string(tokens: Sequence[CToken], at: int) -> bool:
+    """Whether a name stands beside a string, as none does in C."""
+    text = tokens[at].text
+    if not _NAME.fullmatch(text) or text in WORDS or text in _ASM:
+        return False
+    before = tokens[at - 1].text if at else ""
+    after = tokens[at + 1].text if at + 1 < len(tokens) else ""
+    return before.endswith('"') or after.startswith('"')
 
 
 def _elvis(tokens: Sequence[CToken], at: int) -> tuple[int, str | None]:

@@ -10,12 +10,14 @@ True
 from __future__ import annotations
 
 import io
+import os
 import re
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from pcpp import Action, OutputDirective, Preprocessor
@@ -26,6 +28,9 @@ from planish.frontend.c.text.lexer import tokenize
 
 STUBS = Path(__file__).parent / "stubs"
 """Standard headers reduced to what the parser must know: types and constants."""
+
+SYSTEM = tuple(str(x) for x in (STUBS, "/usr/include", "/usr/local/include"))
+"""Where the headers of the C library and of the system begin."""
 
 DIALECT = (
     "__attribute__(x)=", "__declspec(x)=", "__extension__=", "__restrict=restrict", "__restrict__=restrict",
@@ -88,7 +93,9 @@ def _with_compiler(compiler: str, source: Source, defines: Sequence[str], places
         command = [compiler, "-E", "-x", "c", "-nostdinc", "-Wno-all"]
         for place in places:
             command += ["-I", str(place)]
-        command += ["-isystem", str(STUBS), "-isystem", empty]
+        command += ["-isystem", str(STUBS)]
+        command += [y for x in _system_folders(compiler) for y in ("-idirafter", x)]
+        command += ["-idirafter", empty]
         command += [f"-D{define}" for define in (*DIALECT, *defines)]
         for _ in range(_MOST_MISSING):
             done = subprocess.run([*command, "-"], input=text, capture_output=True, text=True, check=False)
@@ -107,6 +114,13 @@ def _with_compiler(compiler: str, source: Source, defines: Sequence[str], places
             span = Span(file, int(line), int(column), int(line), int(column) + len(header))
             missing.append(MissingHeader(header, span))
     raise PlanishError(Diagnostic("E0202", "too many headers were not found", source.point(1)), source)
+
+
+@cache
+def _system_folders(compiler: str) -> tuple[str, ...]:
+    """Where a compiler looks for headers of the system, but for those of its own dialect."""
+    asked = subprocess.run([compiler, "-E", "-v", "-x", "c", os.devnull], capture_output=True, text=True, check=False)
+    return tuple(x.strip() for x in asked.stderr.splitlines() if x.startswith(" /") and x.strip().startswith(SYSTEM))
 
 
 def _without_places(text: str) -> str:

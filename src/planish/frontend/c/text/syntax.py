@@ -22,6 +22,7 @@ from planish.core.recursion_limit import MOST_NESTED, deep
 from planish.core.span import Source, Span
 from planish.frontend.c.text.external import Part, needed_parts, split_text
 from planish.frontend.c.text.gnu_syntax import TYPE_OF, as_plain_c, unread_body, without_words
+from planish.frontend.c.text.preprocess import STUBS
 from planish.frontend.c.text.type_guesses import likely_types, type_candidates
 from planish.frontend.c.types.declarations import OWN_TYPES
 
@@ -40,7 +41,13 @@ _MOST_PARSED = 3_000_000
 """Characters that are parsed to find more types, in all parts together: some seconds."""
 _MOST_CALLS = 20_000
 """Calls of the parser within each other."""
-_PRELUDE = "planish-types"
+_PRELUDE = str(STUBS / "planish.h")
+STANDARD = {
+    x[1]: x[0]
+    for name in ("stddef.h", "stdint.h", "stdbool.h")
+    for x in re.finditer(r"^typedef [\w ]+?(\w+);$", (STUBS / name).read_text("utf-8"), re.M)
+}
+"""The types of the C library by their names, which mean nothing else where no header was found that declares them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +125,18 @@ class _Unit:
         """See whether names read like types, take them so, and parse again: those near the place where the parser
         stopped, which then comes further, one after the other."""
         found: list[str] = []
+        whole = part.body is not None
+        likely = [x for x in likely_types(text, whole) if x not in self.types]
+        if not whole and likely and not isinstance(nodes := self.parse(part, text, likely), _Failure):
+            self.unknown |= dict.fromkeys(likely)
+            self.types |= {*likely}
+            return nodes
         reached, outcome = failure.position, failure
         for _ in range(_MOST_TYPES):
             candidates = (
                 type_candidates(text, outcome.physical, outcome.column, {*found, *self.types})
                 if outcome.physical
-                else [x for x in likely_types(text) if x not in found and x not in self.types]
+                else [x for x in likely if x not in found]
             )
             for name in candidates:
                 if self.left < 0:
@@ -212,10 +225,12 @@ def parse_c(text: str, source: Source, flags: Sequence[str] = (), *, complete: b
     if unit.failures and sum(_is_own(x, source) for x in unit.nodes) <= unit.emptied:
         raise PlanishError(_tell_unread(unit.failures[0][1], taken), source)
     head = [_declare(x, x if x in OWN_TYPES else f"{UNKNOWN}{x}") for x in own]
-    head += [_declare(x, f"{UNKNOWN}{x}") for x in unit.unknown]
+    head += [_declare(x, f"{UNKNOWN}{x}") for x in unit.unknown if x not in STANDARD]
+    head += [_parsed(STANDARD[x]) for x in unit.unknown if x in STANDARD]
     tree = c_ast.FileAST([*(x for y in head for x in y), *unit.nodes])
     remarks = [_tell_left_out(part) for part, _ in unit.failures]
-    return Tree(tree, tuple(unit.unknown), (*remarks, *_leave_out_deep(tree)))
+    unknown = tuple(x for x in unit.unknown if x not in STANDARD)
+    return Tree(tree, unknown, (*remarks, *_leave_out_deep(tree)))
 
 
 def _is_own(node: c_ast.Node, source: Source) -> bool:
@@ -223,7 +238,11 @@ def _is_own(node: c_ast.Node, source: Source) -> bool:
 
 
 def _declare(name: str, tag: str) -> list[c_ast.Node]:
-    nodes: list[c_ast.Node] = CParser().parse(f"typedef struct {tag} {name};", _PRELUDE).ext
+    return _parsed(f"typedef struct {tag} {name};")
+
+
+def _parsed(declaration: str) -> list[c_ast.Node]:
+    nodes: list[c_ast.Node] = CParser().parse(declaration, _PRELUDE).ext
     return nodes
 
 

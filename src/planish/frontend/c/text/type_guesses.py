@@ -1,7 +1,7 @@
 """Names that must be types where no header declares them, found near the place where the parser stopped.
 
->>> likely_types("strange_t *find(other_t *x);")
-['other_t']
+>>> likely_types("strange_t *find(other_t *x, rare_t);", body=False)
+['other_t', 'rare_t']
 >>> type_candidates("void f(void) { strange_t *a; }", 1, 27, ())[0]
 'strange_t'
 """
@@ -46,9 +46,9 @@ def type_candidates(text: str, line: int, column: int, unknown: Collection[str])
     return out
 
 
-def likely_types(text: str) -> list[str]:
-    """Names directly before a name at the start of a declaration or parameter; outside of bodies, those before a `*`
-    and a name as well."""
+def likely_types(text: str, body: bool = True) -> list[str]:
+    """Names directly before a name at the start of a declaration or parameter; outside of the body of a function, if
+    it has a `body`, those before a `*` and a name as well, and parameters without a name."""
     tokens = tokenize(text).tokens
     out: list[str] = []
     depth = 0
@@ -58,8 +58,10 @@ def likely_types(text: str) -> list[str]:
         if not starts or not _NAME.fullmatch(here.text) or here.text in WORDS:
             continue
         named = _NAME.fullmatch(after.text) and (after.text not in WORDS or after.text in ("const", "restrict"))
-        pointed = after.text == "*" and depth == 0
-        if (named or pointed) and here.text not in out:
+        outside = depth == 0 or not body
+        alone = outside and before.text in ("(", ",") and after.text in (",", ")") and not body
+        pointed = after.text == "*" and outside
+        if (named or pointed or alone) and here.text not in out:
             out.append(here.text)
     return out
 

@@ -30,7 +30,7 @@ def walk_tree(node: c_ast.Node) -> Iterator[c_ast.Node]:
     while left:
         part = left.pop()
         yield part
-        left += (child for _, child in reversed(part.children()))
+        left += reversed([*part])
 
 
 def define_enumerations(
