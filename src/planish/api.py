@@ -48,6 +48,7 @@ from planish.report.store import build_address
 from planish.run.calls.abi_wrapper import entry_text
 from planish.run.calls.arguments import interface_of_c, interface_of_kernel
 from planish.run.calls.callable import NativeFunction
+from planish.run.calls.fast_call import make_fast_call
 from planish.run.toolchains.cross import is_foreign
 from planish.run.toolchains.missing_headers import pointing_at_headers
 from planish.run.toolchains.toolchain import compile_library
@@ -278,7 +279,7 @@ def _compile(unit: PendingFunction, options: Options, cache: Cache, emulate: boo
     unbounded = tuple(a.name for a in unit.interface.arguments if not a.bounded)
     report = Report(account.functions[0], account.floats, account.compile, unbounded, known is not None)
     native = NativeFunction(library, unit.interface, options.threads)
-    return CompiledFunction(native, report, account.text, data["stages"])
+    return CompiledFunction(native, report, account.text, data["stages"], call=make_fast_call(native))
 
 
 def _build(unit: PendingFunction, options: Options) -> bytes:
@@ -360,7 +361,9 @@ class KernelFunction:
 
     def __call__(self, *arguments: Any, **named: Any) -> None:
         """Runs the compiled function on NumPy arrays; raises TypeError and ValueError for what does not fit."""
-        self.compiled(*arguments, **named)
+        # What is compiled, and not tuned beside the program, needs no lock.
+        compiled = self._compiled if self.tuning is None else None
+        (compiled or self.compiled)(*arguments, **named)
 
     def as_torch_op(self, name: str, **options: Any) -> Any:
         """An operator of PyTorch (see `CompiledFunction.as_torch_op`)."""

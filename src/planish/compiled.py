@@ -81,9 +81,10 @@ class CompiledFunction:
 
     def __init__(
         self, native: PythonCallee, report: Report, source: str, stages: Mapping[str, str],
-        fresh: Set[str] = frozenset(),
+        fresh: Set[str] = frozenset(), call: Callable[..., Any] | None = None,
     ) -> None:  # fmt: skip
         self._native, self._fresh = native, fresh
+        self._call = call if call is not None else lambda *given, **named: native(given, named)
         self.report, self.source, self.stages = report, source, stages
         self.interface = native.interface
         self.__name__ = self.__qualname__ = report.account.function
@@ -95,7 +96,7 @@ class CompiledFunction:
 
         Raises TypeError and ValueError for arguments that do not fit; nothing was touched then.
         """
-        return self._native(arguments, named)
+        return self._call(*arguments, **named)
 
     def as_torch_op(
         self, name: str, *, shapes: Mapping[str, ShapeOf] | None = None, backward: Callable[..., Any] | None = None,

@@ -56,6 +56,11 @@ class NativeFunction:
         """The function's value as NumPy's scalar; raises what `bind` raises."""
         return self.call_bound(bind(self.interface, given, named, self._seen))
 
+    @property
+    def address(self) -> int:
+        """Where the entry is: a function of the arguments' addresses, and the result's."""
+        return ctypes.cast(self._entry, ctypes.c_void_p).value or 0
+
     def call_bound(self, values: Mapping[str, Any]) -> Any:
         """The function's value with arguments that `bind` has checked."""
         return self.call_packed(self.pack(values))
