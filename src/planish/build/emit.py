@@ -125,13 +125,11 @@ def make_replacement(
     region: Region, prepared: Prepared, candidate: Version, source: Source, options: Options
 ) -> Replacement:
     """The C for one version of one region."""
-    comment = f"{_place(region.span)}: {candidate.name}"
-    if region.exits is not None:
-        return replace_early_exit(region, prepared.scop, candidate.kernel, source.text, comment, options.settings)
-    return replace_region(
+    make = replace_region if region.exits is None else replace_early_exit
+    return make(
         region, prepared.scop, candidate.kernel, source.text,
         threads=options.threads > 1, strict=options.fp != "reassociate",
-        comment=comment, reserved=defined_macros(source.text),
+        comment=f"{_place(region.span)}: {candidate.name}", reserved=defined_macros(source.text),
         catalogue=shipped().joined(options.catalogue).joined(candidate.catalogue),
         settings=options.settings,
     )  # fmt: skip

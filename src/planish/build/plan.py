@@ -27,7 +27,6 @@ from planish.ir.checker import check_kernel
 from planish.library.driver import Ranked, rank
 from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.registry import STRATEGIES
-from planish.library.strategies.nests.early_exit import EARLY_EXIT
 from planish.library.strategy import Context, Strategy
 from planish.options import Options
 from planish.poly.isl.affine import NotAffineError
@@ -73,9 +72,7 @@ def plan_region(region: Region, options: Options, target: Target, tell: Progress
         region.kernel, nest, target, options.fp, options.threads, sizes_of(region, options), region.scratch, maker,
         region,
     )  # fmt: skip
-    # Of a loop with early exits the kernel tells only whether any iteration leaves: no other code computes the same.
-    known = STRATEGIES if region.exits is None else (EARLY_EXIT,)
-    strategies = tuple(x for x in known if options.raising or not x.kernels)
+    strategies = tuple(x for x in STRATEGIES if options.raising or not x.kernels)
     return Plan(region, context, remarks, strategies, options.choice_for(region.kernel))
 
 

@@ -116,7 +116,7 @@ def prepare(
 
     What is interpreted is what `change` makes of each region's kernel; it has the same parameters.
     """
-    file = read_c(source, defines=defines, fp=fp)
+    file = read_c(source, defines=defines, fp=fp).without_early_exits()
     place = include or directory
     original = build(source.text, directory, "original", place, defines)
     replayed = build(replaced(file), directory, "replayed", place, defines)

@@ -57,12 +57,12 @@ class Replacement:
 def replace_region(
     region: Region, scop: Scop, kernel: Kernel, source_text: str, *, threads: bool, strict: bool, comment: str,
     reserved: frozenset[str], catalogue: Catalogue | None = None, suffix: str = "", original: str | None = None,
-    settings: CompilerSettings = USUAL,
+    settings: CompilerSettings = USUAL, guards: list[str] | None = None,
 ) -> Replacement:  # fmt: skip
     """The replacement of `region` by `kernel`, which computes what `scop` describes; raises NoExtentError, and
     PlanishError E0710 for values of bf16 that are copied, of which functions have but the bits in memory. `suffix`:
     what the function's name ends with; `original`: what is done where the kernel cannot be called, if not what is
-    written there; `settings`: as of `call_instead`."""
+    written there; `settings`, `guards`: as of `call_instead`."""
     copied = (x for x in kernel.arrays if x.name in _registers(region))
     for type in (*(x.type for x in kernel.scalars), *(x.type for x in copied)):
         refuse_bf16(type)
@@ -76,7 +76,7 @@ def replace_region(
     called = tuple(emit_callees((kernel,), catalogue, threads, declared=dict(region.declared)))
     return call_instead(
         region, scop, name, text, source_text, is_fallible(kernel), headers_of(kernel, catalogue), called,
-        assumptions=kernel.assumptions, original=original, settings=settings,
+        assumptions=kernel.assumptions, original=original, settings=settings, guards=guards,
     )  # fmt: skip
 
 
@@ -88,18 +88,19 @@ def name_of(region: Region) -> str:
 def call_instead(
     region: Region, scop: Scop, name: str, text: str, source_text: str, fallible: bool, headers: tuple[str, ...] = (),
     callees: tuple[str, ...] = (), done: tuple[str, ...] = (), assumptions: tuple[Expr, ...] = (),
-    original: str | None = None, settings: CompilerSettings = USUAL,
+    original: str | None = None, settings: CompilerSettings = USUAL, guards: list[str] | None = None,
 ) -> Replacement:  # fmt: skip
     """The replacement of `region` by a call of the function `name`, which `text` defines and which computes what `scop`
     describes for arrays that do not overlap; `fallible`: it returns 0, or something else where it did nothing;
     `assumptions` are conditions besides those of the scop; `original`: what is done where some do not hold, if not what
-    is written there; `settings` of the function: it is asked, too, whether the processor has what they need.
+    is written there; `settings` of the function: it is asked, too, whether the processor has what they need;
+    `guards`: all conditions, if not those of `guards_of`.
     Raises NoExtentError."""
     if region.exits is not None:
         message = f"{region.function}: a loop with early exits is no call of a kernel"
         raise PlanishError(Diagnostic("E0717", message, region.span))
     names = dict(region.names)
-    guards = guards_of(region, scop, assumptions, settings)
+    guards = guards_of(region, scop, assumptions, settings) if guards is None else guards
     original = source_text[region.start : region.end] if original is None else original
     line_start = source_text.rfind("\n", 0, region.start) + 1
     indent = source_text[line_start : region.start]

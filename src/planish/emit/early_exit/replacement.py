@@ -8,12 +8,14 @@ After:  { int i = 0; if (guards) { …; i += planish_k; } for (; i < n; i++) if 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from planish.emit.c.compiler_attributes import CompilerSettings
 from planish.emit.c.context import EmitContext
 from planish.emit.c.element_types import declared_type
 from planish.emit.c.expression import emit_expr
 from planish.emit.dropin.patched_file import Patch, emit_guard
-from planish.emit.dropin.replacement import Replacement, guards_of, name_of
+from planish.emit.dropin.replacement import Replacement, guards_of, name_of, replace_region
 from planish.emit.early_exit.lanes import SIGNS, LaneTest, lanes_for
 from planish.emit.early_exit.search import SearchText, emit_search
 from planish.frontend.c.translation_unit import Region
@@ -22,17 +24,22 @@ from planish.ir.index.polynomial import mul
 from planish.ir.nest import Kernel
 from planish.ir.traverse import loads, variables
 from planish.ir.types import INDEX
+from planish.isa.instruction import Catalogue
+from planish.library.loops.early_exit.exit_condition import COUNT, counted_kernel, search_kernel
 from planish.library.loops.early_exit.exit_test import ITERATION, ExitTest, find_exit_test
 from planish.poly.scop.extraction import Scop
+from planish.schedule.auto.plan import prepare
 
 FIRST = 8
 """So many iterations are tested before the search in lanes is called."""
 
 
 def replace_early_exit(
-    region: Region, scop: Scop, kernel: Kernel, source_text: str, comment: str, settings: CompilerSettings
-) -> Replacement:
-    """The replacement of a loop with early exits. Raises NoExtentError and NoExitTest."""
+    region: Region, scop: Scop, kernel: Kernel, source_text: str, *, threads: bool, strict: bool, comment: str,
+    reserved: frozenset[str], catalogue: Catalogue, settings: CompilerSettings,
+) -> Replacement:  # fmt: skip
+    """The replacement of a loop with early exits; `kernel` runs iterations that stay in the loop, where they have
+    effects. Raises NoExtentError, NotAffineError and NoExitTest."""
     exits, names = region.exits, dict(region.names)
     assert exits is not None
     test = find_exit_test(region.kernel, exits.flag)
@@ -62,7 +69,27 @@ def replace_early_exit(
     line_start = source_text.rfind("\n", 0, region.start) + 1
     indent = source_text[line_start : region.start]
     indent = indent if not indent.strip() else ""
-    guards = guards_of(region, scop, kernel.assumptions, settings)
+    run: list[str] = []
+    made: tuple[Replacement, ...] = ()
+    if exits.effects:
+        full, bare = counted_kernel(region.kernel, exits.flag, COUNT)
+        passed = {**names, COUNT: ITERATION}
+        parameters = (*bare.sizes, *(x.name for x in bare.scalars), *(x.name for x in bare.arrays))
+        counted = replace(region, kernel=bare, names=tuple((x, passed[x]) for x in parameters), exits=None, alone=True)
+        # What decides about the exits must not be stored to, either.
+        reading = replace(counted, kernel=full, names=tuple(passed.items()))
+        asked_of = guards_of(reading, prepare(full).scop, kernel.assumptions)
+        made = (
+            replace_region(
+                counted, prepare(bare).scop, kernel, source_text, threads=threads, strict=strict, comment=comment,
+                reserved=reserved, catalogue=catalogue, suffix="_run", original=f"{ITERATION} = 0;", settings=settings,
+                guards=asked_of,
+            ),
+        )  # fmt: skip
+        run = [f"if ({ITERATION} <= {FIRST}) {ITERATION} = 0;", f"else {{ {made[0].patch.text}\n{indent}    }}"]
+        guards = guards_of(region, prepare(search_kernel(region.kernel, exits.flag)).scop, (), settings)
+    else:
+        guards = guards_of(region, scop, kernel.assumptions, settings)
     body = [
         *(f"const {types[x]} {y} = {names[x]};" for x, y in values.items()),
         *(f"const {x} *const planish_p{n} = {_start(test, n, x, names)};" for n, x in enumerate(elements)),
@@ -71,6 +98,7 @@ def replace_early_exit(
         f"while ({ITERATION} < planish_n && {ITERATION} < {FIRST} && !({one})) {ITERATION}++;",
         f"if ({ITERATION} == {FIRST}) {ITERATION} = {name}({', '.join((ITERATION, 'planish_n', *text.arguments))});",
         *([f"if ({ITERATION} > 0) {ITERATION}--;"] if exits.again else []),
+        *run,
         *(f"{variable} += {_times(amount, names)};" for variable, amount in exits.advances),
     ]
     inner = "".join(f"{indent}    {x}\n" for x in body)
@@ -82,7 +110,11 @@ def replace_early_exit(
     function = emit_search(name, text, comment)
     helpers = (*lanes.types.values(), *((SIGNS,) if lanes.lanes.style == "words" else ()))
     headers = ("immintrin.h",) if lanes.lanes.style != "words" else ()
-    return Replacement(function, patch, tuple(guards), headers, helpers, settings=settings)
+    callees = dict.fromkeys((*helpers, *(y for x in made for y in x.callees)))
+    return Replacement(
+        "\n".join((function, *(x.function for x in made))), patch, tuple(guards),
+        tuple(dict.fromkeys((*headers, *(y for x in made for y in x.headers)))), tuple(callees), settings=settings,
+    )  # fmt: skip
 
 
 def emit_test(test: ExitTest, context: EmitContext) -> str:

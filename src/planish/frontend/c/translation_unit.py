@@ -156,7 +156,8 @@ class EarlyExit:
 
     Each iteration adds to the C variables `advances`, pointers by elements. What stays is `text[rest:end]` of the
     source behind `opening`; `first` is the statement that begins the loop, or "". `again`: iterations leave something
-    in other variables, so that the last one before an exit has to be run as it is written.
+    in other variables, so that the last one before an exit has to be run as it is written. `effects`: they do more
+    than that, which has to be done for those that are skipped.
     """
 
     flag: str
@@ -164,7 +165,8 @@ class EarlyExit:
     first: str
     opening: str
     rest: int
-    again: bool
+    again: bool = False
+    effects: bool = False
 
 
 @dataclass(frozen=True, slots=True)

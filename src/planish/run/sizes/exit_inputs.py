@@ -27,7 +27,8 @@ from planish.ir.semantics.arithmetic import limits
 from planish.ir.semantics.interpreter import compile_kernel
 from planish.ir.traverse import map_expr
 from planish.ir.types import BOOL, I32, U8, Type
-from planish.library.loops.early_exit.exit_test import ITERATION, ExitTest, NoExitTest, find_exit_test
+from planish.library.loops.early_exit.exit_condition import NoExitTest
+from planish.library.loops.early_exit.exit_test import ITERATION, ExitTest, find_exit_test
 from planish.run.calls.passing import leaves_of
 from planish.run.calls.signature import CallCase, Placement
 from planish.run.sizes.call_sizes import KnownSizes, make_case, usable_sizes

@@ -34,6 +34,7 @@ def segments(items: list[c_ast.Node]) -> Iterator[list[c_ast.Node]]:
 
 
 def has_loop(node: c_ast.Node) -> bool:
+    """Whether a statement is or holds a loop."""
     return any(isinstance(x, LOOPS) for x in walk_tree(node))
 
 

@@ -27,7 +27,7 @@ from planish.frontend.c.translate.state import Refused
 from planish.frontend.c.translation_unit import EarlyExit
 from planish.frontend.c.types.constants import walk_tree
 from planish.frontend.c.types.declarations import CScalar
-from planish.ir.nest import Alloc, Assign, Block, For, Reduce
+from planish.ir.nest import Alloc, Assign, For, Kernel, Reduce
 from planish.ir.passes.declaration_sinking import exposed
 from planish.ir.traverse import walk
 from planish.ir.types import I32
@@ -59,27 +59,30 @@ def find_early_exit(
     made = with_flag(loop, mention, bound.kept)
     if made is None:
         return None
-    found = attempt([made], constant_facts(before, bound), frozenset({flag}))
+    facts = constant_facts(before, bound)
+    found = attempt([made], facts, frozenset({flag}))
     if isinstance(found, Refused):
         return found
-    kernel = found.kernel
-    loops = [x for x in kernel.body.body if not isinstance(x, Alloc)]
+    loops = [x for x in found.kernel.body.body if not isinstance(x, Alloc)]
     if len(loops) != 1 or not isinstance(loops[0], For) or any(isinstance(x, For) for x in walk(loops[0].body)):
         return Refused("scop-jump", "an exit out of a loop of several parts", loop)
-    own = {x.name for x in kernel.arrays if not x.shape} - {NAME}
-    local = {x.array.name for x in walk(kernel.body) if isinstance(x, Alloc)}
-    for stmt in walk(loops[0].body):
-        if isinstance(stmt, Reduce) or (isinstance(stmt, Assign) and stmt.array not in {NAME, *own, *local}):
-            return Refused("scop-jump", "an exit out of a loop that stores or adds up something", loop)
-    if any(exposed(Block(loops[0].body.body), x) for x in own):
-        return Refused("scop-jump", "an exit out of a loop whose iterations use values of earlier ones", loop)
-    moved = {name for name, _ in found.advances}
     inside = {bound.symbol(x) for x in walk_tree(loop.stmt) if isinstance(x, c_ast.Decl)}
-    steps = loop.next if isinstance(loop, c_ast.For) else None
-    changed = {x for part in (made.stmt, made.cond, steps) for x in _written(part, bound)}
-    changed = {x for x in changed if x not in inside and x is not flag and x.name not in moved}
-    if any(x.lasting for x in changed) or any(x.static for x in inside if x is not None):
+    if any(x.static for x in inside if x is not None):
         return Refused("scop-jump", "an exit out of a loop that sets what others may read", loop)
+    steps = loop.next if isinstance(loop, c_ast.For) else None
+    changed = {x for part in (made.stmt, made.cond, steps) for x in _written(part, bound)} - inside - {flag}
+    moved = {name for name, _ in found.advances}
+    if any(x.lasting for x in changed if x.name in moved):
+        return Refused("scop-jump", "an exit out of a loop that sets what others may read", loop)
+    again = any(x.name not in moved for x in changed)
+    effects = _has_effects(found.kernel) or any(x.lasting for x in changed)
+    if effects:
+        # The way out may read all that iterations have set.
+        found = attempt([made], facts, frozenset({flag, *changed}))
+        if isinstance(found, Refused):
+            return found
+        if {x.variable for x in found.updates} - moved:
+            return Refused("scop-jump", "an exit out of a loop that sets integers to what it counts", loop)
     first, opening, rest = _cut(loop, tokens, item)
     if rest < 0:
         return Refused("scop-macro", "the head of the loop comes out of a macro", loop)
@@ -87,7 +90,17 @@ def find_early_exit(
     passed = {text.lstrip("&") for _, text in found.names}
     if any(x.name in passed for x in begun):
         return Refused("scop-jump", "an exit out of a loop whose beginning depends on what it sets", loop)
-    return found, EarlyExit(NAME, found.advances, first, opening, rest, bool(changed))
+    return found, EarlyExit(NAME, found.advances, first, opening, rest, again and not effects, effects)
+
+
+def _has_effects(kernel: Kernel) -> bool:
+    """Whether iterations store to arrays, add up something, or hand on values."""
+    own = {x.name for x in kernel.arrays if not x.shape} - {NAME}
+    local = {x.array.name for x in walk(kernel.body) if isinstance(x, Alloc)}
+    for stmt in walk(kernel.body):
+        if isinstance(stmt, Reduce) or (isinstance(stmt, Assign) and stmt.array not in {NAME, *own, *local}):
+            return True
+    return any(exposed(x.body, y) for x in kernel.body.body if isinstance(x, For) for y in own)
 
 
 def _written(node: c_ast.Node | None, bound: BoundNames) -> set[Symbol]:
@@ -132,12 +145,15 @@ def _cut(loop: c_ast.For | c_ast.While, tokens: Tokens, item: Item) -> tuple[str
     words = tokens.tokens[at:]
     if [x.text for x in words[:2]] != ["for", "("]:
         return "", "", -1
-    depth = 0
+    depth, ends = 0, []
     for token in words[1:]:
-        if token.start >= item.end:
-            break
         depth += (token.text in "([{") - (token.text in ")]}")
+        if depth == 0 or token.start >= item.end:
+            break
         if token.text == ";" and depth == 1:
-            first = tokens.text[words[1].end : token.start].strip()
-            return (f"{first};" if first else ""), "for (;", token.end
-    return "", "", -1
+            ends.append(token)
+    if len(ends) != 2:
+        return "", "", -1
+    first = tokens.text[words[1].end : ends[0].start].strip()
+    behind = "\n" if "//" in first or "#" in first else ""
+    return (f"{first}{behind};" if first else ""), "for (;", ends[0].end

@@ -212,7 +212,8 @@ def _left_early(node: c_ast.For | c_ast.While, before: list[c_ast.Node], s: Sear
     kernel = replace(finished.kernel, span=span)
     computed = tuple((key, value) for key, value in s.computed if key in kernel.sizes)
     return Region(
-        s.bound.function.decl.name, 0, kernel, item.start, item.end, finished.names, computed=computed, span=span,
+        s.bound.function.decl.name, 0, kernel, item.start, item.end, finished.names, registers=finished.registers,
+        computed=computed, span=span, conditional_stores=finished.conditional_stores, guarded=finished.guarded,
         alone=item.start in s.alone, declared=declared_types(kernel, s.bound) + size_types(finished, s.bound),
         conditions=finished.conditions, held=finished.held, views=finished.views, distances=distances_of(finished),
         exits=exits,

@@ -19,23 +19,16 @@ from dataclasses import dataclass
 
 from planish.ir.expr import Binary, Compare, Const, Expr, Load, Select, Unary, Var, index, type_of
 from planish.ir.index.polynomial import add, coefficient_of, constant, floordiv, mul, names, sub
-from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Stmt
+from planish.ir.nest import Array, For, Kernel
 from planish.ir.traverse import children, loads, map_expr, substitute, walk_expr
 from planish.ir.types import BOOL, INDEX, U8
-from planish.library.loops.early_exit.candidates import FALSE, both, either, weakened
+from planish.library.loops.early_exit.candidates import weakened
+from planish.library.loops.early_exit.exit_condition import NoExitTest, exit_condition
 from planish.library.loops.early_exit.narrow_comparisons import narrowed
 
 ITERATION = "planish_k"
 """The number of an iteration, from 0."""
 _PAGE = 4096
-
-
-class NoExitTest(Exception):
-    """Whether an iteration leaves a loop is nothing that lanes can be asked; `reason` says why."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +57,8 @@ class ExitTest:
 def find_exit_test(kernel: Kernel, flag: str) -> ExitTest:
     """The test of a kernel that sets its cell `flag` where an iteration leaves its loop. Raises NoExitTest."""
     loop = next(x for x in kernel.body.body if isinstance(x, For))
-    cells = {x.array.name for x in _allocated(kernel.body)} | {x.name for x in kernel.arrays if not x.shape}
-    stored = {x.array for x in _stores(loop.body)}
-    run = _Run(flag, cells & stored)
-    values = run.after(loop.body.body, {flag: FALSE})
     number = add(loop.lower, mul(index(loop.step), Var(ITERATION, INDEX)))
-    condition = substitute(values[flag], {loop.var: number})
+    condition = substitute(exit_condition(kernel, loop, flag), {loop.var: number})
     shapes = {x.name: x.shape for x in kernel.arrays}
     found: dict[Row, int] = {}
 
@@ -106,102 +95,6 @@ def _why_none(rows: tuple[Row, ...], certain: frozenset[Row]) -> str:
         return "what it reads does not lie side by side"
     doubtful = next((x.array for x in rows if x.step and x not in certain), "")
     return f"{doubtful} is read under a condition" if doubtful else "lanes do not compute what it asks"
-
-
-def _allocated(body: Block) -> Iterator[Alloc]:
-    for x in body.body:
-        if isinstance(x, Alloc):
-            yield x
-        elif isinstance(x, For):
-            yield from _allocated(x.body)
-        elif isinstance(x, If):
-            yield from _allocated(x.then)
-            yield from _allocated(x.otherwise)
-
-
-def _stores(body: Block) -> Iterator[Assign]:
-    for x in body.body:
-        match x:
-            case Assign():
-                yield x
-            case If(then=then, otherwise=otherwise):
-                yield from _stores(then)
-                yield from _stores(otherwise)
-            case _:
-                pass
-
-
-class _Run:
-    """One iteration in symbols: what cells hold, as expressions of what they are made of."""
-
-    def __init__(self, flag: str, cells: set[str]) -> None:
-        self.flag, self.cells = flag, cells
-
-    def after(self, stmts: tuple[Stmt, ...], values: Mapping[str, Expr]) -> dict[str, Expr]:
-        """What cells hold behind statements."""
-        now = dict(values)
-        for stmt in stmts:
-            match stmt:
-                case Alloc():
-                    pass
-                case Let(var=name, value=value):
-                    now[f"let {name}"] = self.value(value, now)
-                case Assign(array=array, index=(), value=value):
-                    now[array] = self.flagged(value, now) if array == self.flag else self.value(value, now)
-                case If(condition=condition, then=then, otherwise=otherwise):
-                    test = self.value(condition, now)
-                    a, b = self.after(then.body, now), self.after(otherwise.body, now)
-                    now = {x: self.joined(x, test, a, b) for x in {*a, *b}}
-                case _:
-                    raise NoExitTest("its iterations do more than to compute values")
-        return now
-
-    def joined(self, name: str, test: Expr, a: Mapping[str, Expr], b: Mapping[str, Expr]) -> Expr:
-        """What a cell holds behind a branch."""
-        if name not in a or name not in b:
-            return a.get(name) or b[name]  # of one side alone: it is set before it is read behind
-        if a[name] == b[name]:
-            return a[name]
-        if name == self.flag:
-            return either(both(test, a[name]), both(Unary("not", test), b[name]))
-        return Select(test, a[name], b[name])
-
-    def value(self, x: Expr, now: Mapping[str, Expr]) -> Expr:
-        """An expression without cells."""
-
-        def known(part: Expr) -> Expr:
-            match part:
-                case Load(array=array, index=()) if array in self.cells:
-                    if array not in now:
-                        raise NoExitTest(f"it reads {array} before an iteration sets it")
-                    return now[array]
-                case Var(name=name) if f"let {name}" in now:
-                    return now[f"let {name}"]
-                case _:
-                    return part
-
-        return map_expr(known, x)
-
-    def flagged(self, x: Expr, now: Mapping[str, Expr]) -> Expr:
-        """Whether a value that is stored to the flag is 1, which is what it holds where an iteration leaves."""
-        match x:
-            case Const(value=value):
-                return Const(bool(value), BOOL)
-            case Load(array=array, index=()) if array == self.flag:
-                return now[array]
-            case Select(condition=test, then=then, otherwise=otherwise):
-                # What left before has left, whatever is computed behind that.
-                known = self.value(test, now)
-                first, second = self.flagged(then, now), self.flagged(otherwise, now)
-                if second == now[self.flag]:
-                    return either(second, both(known, first))
-                if first == now[self.flag]:
-                    return either(first, both(Unary("not", known), second))
-                return either(both(known, first), both(Unary("not", known), second))
-            case Binary(op="max", left=Load(array=array), right=Const()) if array == self.flag:
-                return self.flagged(x.right, now)
-            case _:
-                raise NoExitTest("how it leaves is not understood")
 
 
 def _row_of(array: str, at: tuple[Expr, ...], shape: tuple[Expr | None, ...]) -> Row:

@@ -14,9 +14,10 @@
 from __future__ import annotations
 
 from planish.core.diagnostic import Remark
-from planish.library.loops.early_exit.exit_test import ExitTest, NoExitTest, find_exit_test
+from planish.library.loops.early_exit.exit_condition import COUNT, NoExitTest, counted_kernel
+from planish.library.loops.early_exit.exit_test import ExitTest, find_exit_test
 from planish.library.strategy import Context, Made, Strategy, share
-from planish.schedule.auto.plan import Version
+from planish.schedule.auto.plan import Version, as_written, plan, prepare
 
 NAME = "early-exit"
 
@@ -35,11 +36,20 @@ def _match(cx: Context) -> tuple[ExitTest | Remark, ...]:
 def _apply(cx: Context, found: ExitTest | Remark) -> Made:
     if isinstance(found, Remark):
         return (found,)
+    assert cx.region is not None and cx.region.exits is not None
     message = "the iteration that leaves the loop is searched for in lanes"
-    remarks = (Remark(NAME, "done", message, cx.kernel.span),)
-    return (Version(NAME, cx.prepared.scop.schedule, cx.prepared.kernel, remarks, 0.0),)
+    if not cx.region.exits.effects:
+        remarks = (Remark(NAME, "done", message, cx.kernel.span),)
+        return (Version(NAME, cx.prepared.scop.schedule, cx.prepared.kernel, remarks, 0.0),)
+    _, bare = counted_kernel(cx.kernel, cx.region.exits.flag, COUNT)
+    body = prepare(bare)
+    made = plan(body, cx.target, reassociate=cx.reassociate, most=1)
+    schedule, kernel = (made[0].schedule, made[0].kernel) if made else (body.scop.schedule, as_written(body))
+    done = Remark(NAME, "done", f"{message}; those before it are run as a loop that counts", cx.kernel.span)
+    return (Version(NAME, schedule, kernel, (done, *(made[0].remarks if made else ())), 0.0),)
 
 
 EARLY_EXIT = Strategy(
-    NAME, "searches in lanes, page by page, for the first iteration that leaves a loop", _match, _apply, share(0.5)
-)
+    NAME, "searches in lanes, page by page, for the first iteration that leaves a loop", _match, _apply, share(0.5),
+    exits=True,
+)  # fmt: skip
