@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +104,56 @@ ptrdiff_t shorts(const int16_t *s, const int16_t *t, ptrdiff_t n)
     return -7;
 }
 """.replace("            goto_end: return", "            return")
+EFFECTS = """
+#include <stddef.h>
+#include <stdint.h>
+
+ptrdiff_t copy_until(const uint8_t *s, uint8_t *t, ptrdiff_t n)
+{
+    ptrdiff_t i, seen = 0;
+    for (i = 0; i < n; i++) {
+        if (s[i] == 99)
+            break;
+        t[i] = s[i] + 1;
+        seen += s[i] & 3;
+    }
+    return i * 1000 + seen;
+}
+
+ptrdiff_t sum_until(const int32_t *s, int64_t *t, ptrdiff_t n)
+{
+    int64_t sum = 5;
+    int32_t last = -1;
+    while (n-- > 0) {
+        int32_t v = *s++;
+        if (v < 0 || v == 77)
+            return last * 100000 + sum;
+        if (v > 5)
+            last = v;
+        sum += v;
+        *t++ += v;
+    }
+    return sum;
+}
+
+ptrdiff_t least_until(const float *s, float *t, ptrdiff_t n)
+{
+    float least = s[0];
+    for (ptrdiff_t i = 0; i < n; i++) {
+        if (s[i] < least)
+            least = s[i];
+        if (s[i] > 1000)
+            return (ptrdiff_t)(least * 8) + i;
+        t[n - 1 - i] = s[i];
+    }
+    return (ptrdiff_t)(least * 8);
+}
+"""
+ENDS: dict[str, tuple[str, str, float]] = {
+    "copy_until": ("uint8", "uint8", 99), "sum_until": ("int32", "int64", -4),
+    "least_until": ("float32", "float32", 2e3),
+}  # fmt: skip
+"""Types of both arrays, and what ends a loop."""
 KINDS: dict[str, tuple[str, str, float, float, tuple[float, float]]] = {
     "find_byte": ("uint8", "uint8", 1, 1, (200, 0)),
     "mismatch": ("uint8", "uint8", 9, 9, (8, 9)),
@@ -117,42 +167,74 @@ KINDS: dict[str, tuple[str, str, float, float, tuple[float, float]]] = {
 """Types of both arrays, what they hold, and what they hold where an iteration leaves."""
 
 Function = Callable[..., int]
+Pairs = dict[str, tuple[Function, Function]]
 
 
-@pytest.fixture(scope="session", params=TARGETS)
-def both(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, tuple[Function, Function]]:
-    if request.param == "x86-avx2" and "avx2" not in Path("/proc/cpuinfo").read_text():
+def build_both(text: str, names: Iterable[str], target: str, folder: Path) -> Pairs:
+    """The functions of a program as they are written, and as they are built: in all of them a loop was replaced."""
+    if target == "x86-avx2" and "avx2" not in Path("/proc/cpuinfo").read_text():
         pytest.skip("the processor has no AVX2")
     if shutil.which("gcc") is None:
         pytest.skip("there is no gcc")
-    folder = tmp_path_factory.mktemp("exits")
-    options = Options(target=request.param, measure=False)
-    made = build_file(Source("exits.c", PROGRAM), options)
-    assert all("early-exit" in x.selection.version.label for x in made.functions if x.selection and x.selection.version)
-    assert sum(1 for x in made.functions if x.replacements) == len(KINDS)
+    made = build_file(Source("exits.c", text), Options(target=target, measure=False))
+    for x in made.functions:
+        assert x.selection is not None and x.selection.version is not None, x.remarks
+        assert x.selection.version.label == "early-exit"
     libraries = []
-    for name, text in (("original", PROGRAM), ("made", made.text)):
-        (folder / f"{name}.c").write_text(text)
-        command = ["gcc", "-O2", "-shared", "-fPIC", f"{name}.c", "-o", f"{name}.so", "-lm"]
-        subprocess.run(
-            [*command, *(["-mavx2", "-mfma", "-mf16c"] if request.param == "x86-avx2" else [])], cwd=folder, check=True
-        )
+    for name, written in (("original", text), ("made", made.text)):
+        (folder / f"{name}.c").write_text(written)
+        flags = ["-mavx2", "-mfma", "-mf16c"] if target == "x86-avx2" else []
+        command = ["gcc", "-O2", "-Wall", "-shared", "-fPIC", f"{name}.c", "-o", f"{name}.so", "-lm", *flags]
+        subprocess.run(command, cwd=folder, check=True)
         libraries.append(ctypes.CDLL(str(folder / f"{name}.so")))
     out = {}
-    for name in KINDS:
-        pair = []
-        for library in libraries:
-            function = getattr(library, name)
+    for name in names:
+        old, new = (getattr(x, name) for x in libraries)
+        for function in (old, new):
             function.restype, function.argtypes = ctypes.c_ssize_t, [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_ssize_t]
-            pair.append(function)
-        out[name] = (pair[0], pair[1])
+        out[name] = (old, new)
     return out
 
 
+@pytest.fixture(scope="session", params=TARGETS)
+def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Pairs:
+    return build_both(PROGRAM, KINDS, request.param, tmp_path_factory.mktemp("exits"))
+
+
+@pytest.fixture(scope="session")
+def effects(tmp_path_factory: pytest.TempPathFactory) -> Pairs:
+    return build_both(EFFECTS, ENDS, "native", tmp_path_factory.mktemp("effects"))
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_what_iterations_did_before_the_exit(name: str, effects: Pairs, guarded: Any) -> None:
+    first, second, end = ENDS[name]
+    random, count = np.random.default_rng(7), 1500
+    for place in (0, 1, 7, 8, 9, 10, 40, 63, 200, 1031, 1498, 1499, -1):
+        values = random.integers(0, 60, count).astype(first)
+        if place >= 0:
+            values[place] = end
+        results = []
+        for function in effects[name]:
+            s, t = guarded(values, 0), guarded(np.arange(count).astype(second), 0)
+            results.append((function(s.ctypes.data, t.ctypes.data, count), s.tolist(), t.tolist()))
+        assert results[0] == results[1], place
+
+
+@pytest.mark.parametrize("shift", [0, 1, 3, 64, 700, -1, -5, -64])
+def test_stores_into_what_decides(shift: int, effects: Pairs) -> None:
+    # t[i] = s[i] + 1 in one array: an iteration may store what ends the loop.
+    results = []
+    for function in effects["copy_until"]:
+        memory = np.zeros(3000, np.uint8)
+        memory[1000:] = np.arange(2000) % 90
+        s = memory[1000:].ctypes.data
+        results.append((function(s, s + shift, 1200), memory.tolist()))
+    assert results[0] == results[1]
+
+
 @pytest.mark.parametrize("name", KINDS)
-def test_the_same_exit_wherever_it_is(name: str, both: dict[str, tuple[Function, Function]], guarded: Any) -> None:
+def test_the_same_exit_wherever_it_is(name: str, both: Pairs, guarded: Any) -> None:
     kinds = KINDS[name]
     old, new = both[name]
     count = 9000

@@ -1,6 +1,6 @@
 """A condition on elements of rows, for many iterations at a time: vector types of gcc and clang, and a mask of bits.
 
->>> from planish.library.loops.early_exit.exit_test import ExitTest, Row
+>>> from planish.poly.early_exit.exit_test import ExitTest, Row
 >>> from planish.ir.expr import index
 >>> from planish.ir.text.parser import parse_expr
 >>> from planish.ir.types import I32
@@ -25,7 +25,7 @@ from planish.ir.expr import Binary, Call, Cast, Compare, CompareOp, Const, Expr,
 from planish.ir.index.polynomial import coefficient_of
 from planish.ir.traverse import children, walk_expr
 from planish.ir.types import BOOL, INDEX, Type
-from planish.library.loops.early_exit.exit_test import ITERATION, ExitTest
+from planish.poly.early_exit.exit_test import ITERATION, ExitTest
 
 Style = Literal["masks", "movemask", "words"]
 """How lanes become bits: compared into mask registers (AVX-512), by the instruction that collects the signs of bytes

@@ -25,8 +25,8 @@ from planish.ir.nest import Kernel
 from planish.ir.traverse import loads, variables
 from planish.ir.types import INDEX
 from planish.isa.instruction import Catalogue
-from planish.library.loops.early_exit.exit_condition import COUNT, counted_kernel, search_kernel
-from planish.library.loops.early_exit.exit_test import ITERATION, ExitTest, find_exit_test
+from planish.poly.early_exit.exit_condition import COUNT, counted_kernel, search_kernel
+from planish.poly.early_exit.exit_test import ITERATION, ExitTest, find_exit_test
 from planish.poly.scop.extraction import Scop
 from planish.schedule.auto.plan import prepare
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from planish.library.loops.early_exit.exit_test import ITERATION
+from planish.poly.early_exit.exit_test import ITERATION
 
 UNROLLED = 4
 """So many vectors are tested before a branch."""

@@ -27,8 +27,7 @@ from planish.ir.semantics.arithmetic import limits
 from planish.ir.semantics.interpreter import compile_kernel
 from planish.ir.traverse import map_expr
 from planish.ir.types import BOOL, I32, U8, Type
-from planish.library.loops.early_exit.exit_condition import NoExitTest
-from planish.library.loops.early_exit.exit_test import ITERATION, ExitTest, find_exit_test
+from planish.poly.early_exit.exit_test import ITERATION, ExitTest, find_exit_test
 from planish.run.calls.passing import leaves_of
 from planish.run.calls.signature import CallCase, Placement
 from planish.run.sizes.call_sizes import KnownSizes, make_case, usable_sizes
@@ -94,10 +93,7 @@ def _joined(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def _calm(region: Region, function: CFunction) -> tuple[CalmInput, ...]:
     """Values with which the iterations of one loop stay."""
     assert region.exits is not None
-    try:
-        test = find_exit_test(region.kernel, region.exits.flag)
-    except NoExitTest:
-        return (CalmInput(),)
+    test = find_exit_test(region.kernel, region.exits.flag)
     own, names = {p.name for p in leaves_of(function)}, dict(region.names)
     leaves = _compiled(test, region.kernel)
     arrays = tuple(dict.fromkeys(x.array for x in test.rows))

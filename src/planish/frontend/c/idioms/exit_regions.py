@@ -31,6 +31,8 @@ from planish.ir.nest import Alloc, Assign, For, Kernel, Reduce
 from planish.ir.passes.declaration_sinking import exposed
 from planish.ir.traverse import walk
 from planish.ir.types import I32
+from planish.poly.early_exit.exit_condition import NoExitTest
+from planish.poly.early_exit.exit_test import find_exit_test
 
 NAME = "planish_exit"
 """What the flag is called."""
@@ -83,6 +85,10 @@ def find_early_exit(
             return found
         if {x.variable for x in found.updates} - moved:
             return Refused("scop-jump", "an exit out of a loop that sets integers to what it counts", loop)
+    try:
+        find_exit_test(found.kernel, NAME)
+    except NoExitTest as error:
+        return Refused("scop-jump", f"an exit out of a loop that lanes cannot search: {error.reason}", loop)
     first, opening, rest = _cut(loop, tokens, item)
     if rest < 0:
         return Refused("scop-macro", "the head of the loop comes out of a macro", loop)

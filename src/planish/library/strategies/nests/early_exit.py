@@ -14,34 +14,25 @@
 from __future__ import annotations
 
 from planish.core.diagnostic import Remark
-from planish.library.loops.early_exit.exit_condition import COUNT, NoExitTest, counted_kernel
-from planish.library.loops.early_exit.exit_test import ExitTest, find_exit_test
+from planish.frontend.c.translation_unit import EarlyExit
 from planish.library.strategy import Context, Made, Strategy, share
+from planish.poly.early_exit.exit_condition import COUNT, counted_kernel
 from planish.schedule.auto.plan import Version, as_written, plan, prepare
 
 NAME = "early-exit"
 
 
-def _match(cx: Context) -> tuple[ExitTest | Remark, ...]:
-    """The test of a loop with early exits, or why lanes cannot be asked."""
-    if cx.region is None or cx.region.exits is None:
-        return ()
-    try:
-        return (find_exit_test(cx.kernel, cx.region.exits.flag),)
-    except NoExitTest as error:
-        message = f"the loop with early exits stays as written: {error.reason}"
-        return (Remark("scop-jump", "refused", message, cx.kernel.span),)
+def _match(cx: Context) -> tuple[EarlyExit, ...]:
+    """How a loop with early exits goes on."""
+    return () if cx.region is None or cx.region.exits is None else (cx.region.exits,)
 
 
-def _apply(cx: Context, found: ExitTest | Remark) -> Made:
-    if isinstance(found, Remark):
-        return (found,)
-    assert cx.region is not None and cx.region.exits is not None
+def _apply(cx: Context, exits: EarlyExit) -> Made:
     message = "the iteration that leaves the loop is searched for in lanes"
-    if not cx.region.exits.effects:
+    if not exits.effects:
         remarks = (Remark(NAME, "done", message, cx.kernel.span),)
         return (Version(NAME, cx.prepared.scop.schedule, cx.prepared.kernel, remarks, 0.0),)
-    _, bare = counted_kernel(cx.kernel, cx.region.exits.flag, COUNT)
+    _, bare = counted_kernel(cx.kernel, exits.flag, COUNT)
     body = prepare(bare)
     made = plan(body, cx.target, reassociate=cx.reassociate, most=1)
     schedule, kernel = (made[0].schedule, made[0].kernel) if made else (body.scop.schedule, as_written(body))

@@ -22,9 +22,9 @@ from planish.ir.index.polynomial import add, coefficient_of, constant, floordiv,
 from planish.ir.nest import Array, For, Kernel
 from planish.ir.traverse import children, loads, map_expr, substitute, walk_expr
 from planish.ir.types import BOOL, INDEX, U8
-from planish.library.loops.early_exit.candidates import weakened
-from planish.library.loops.early_exit.exit_condition import NoExitTest, exit_condition
-from planish.library.loops.early_exit.narrow_comparisons import narrowed
+from planish.poly.early_exit.candidates import weakened
+from planish.poly.early_exit.exit_condition import NoExitTest, exit_condition
+from planish.poly.early_exit.narrow_comparisons import narrowed
 
 ITERATION = "planish_k"
 """The number of an iteration, from 0."""

@@ -18,7 +18,7 @@ from planish.ir.index.polynomial import add, mul
 from planish.ir.nest import Alloc, Assign, Block, For, If, Kernel, Let, Reduce, Stmt
 from planish.ir.traverse import arrays_in, loads, map_block, map_expr, with_stmts
 from planish.ir.types import BOOL, I32, INDEX
-from planish.library.loops.early_exit.candidates import FALSE, both, either
+from planish.poly.early_exit.candidates import FALSE, both, either
 
 COUNT = "planish_count"
 """The number of iterations that stay in a loop."""
