@@ -45,7 +45,7 @@ def test_scripts_have_what_they_should() -> None:
     # A nest of a device has blocks, threads and barriers (tests/unit/gpu).
     devices = {
         "map_blocks", "map_threads", "promote_shared", "promote_registers", "bounding_box", "guard_loop",
-        "tree_reduction", "map_team", "split_reduction", "promote_row", "promote_tile", "sink_guard", "drop_guard",
-        "coalesce",
+        "tree_reduction", "map_team", "split_reduction", "promote_row", "begin_early", "promote_tile",
+        "sink_guard", "drop_guard", "coalesce",
     }  # fmt: skip
     assert rare <= {*elsewhere, *devices, "replace", "inline", "prefetch", *seldom, "widen", "swap"}

@@ -7,7 +7,7 @@ import pytest
 
 from planish.core.diagnostic import PlanishError
 from planish.gpu.columns import split_columns
-from planish.gpu.elements import coarsen_threads
+from planish.gpu.elements import coarsen_threads, distance_to_aligned
 from planish.gpu.mapping import map_kernel
 from planish.gpu.rows import map_rows
 from planish.gpu.spmd import make_launches
@@ -183,11 +183,34 @@ def test_columns_in_parts() -> None:
         assert all(map(np.array_equal, run(kernel, given), run(launched, given)))
 
 
-@pytest.mark.parametrize("kernel", [AVERAGE, SCALED, TURNED], ids=lambda x: x.name)
-def test_elements_by_few_threads(kernel: Kernel) -> None:
+SPACE = parse_kernel(
+    """kernel s(n, m, l; A: i32[n, m, l + 1], B: i32[n, m, l + 2]) { for i in 1 .. n - 1 { for j in 0 .. m {
+  for k in 0 .. l { B[i, j, k + 2] = A[i - 1, j, k] + A[i + 1, j, k + 1] - 2:i32 * A[i, j, k] } } } }"""
+)
+
+
+@pytest.mark.parametrize(
+    "kernel, own, sizes",
+    [
+        (AVERAGE, "8 of `i`", (0, 1, 3, 38)), (SCALED, "4", (0, 1, 38)), (TURNED, "4 of", (0, 1, 5)),
+        (SPACE, "8 of `i`", (2, 11)),
+    ],
+    ids=lambda x: x.name if isinstance(x, Kernel) else "",
+)  # fmt: skip
+def test_elements_by_few_threads(kernel: Kernel, own: str, sizes: tuple[int, ...]) -> None:
     mapped = map_kernel(kernel, "strict", (), (coarsen_threads,))
-    assert not mapped.nests[0].special and "each with 4" in mapped.nests[0].told
-    assert_alike(kernel, mapped.kernel, (0, 1, 3, 38))
+    assert not mapped.nests[0].special and f"each with {own}" in mapped.nests[0].told
+    assert_alike(kernel, mapped.kernel, sizes)
+
+
+@pytest.mark.parametrize(
+    "lower, stores, early",
+    [("1", "A[j]", 1), ("0", "A[j + 2]", 2), ("33", "A[j]", 1), ("m", "A[j]", 0), ("1", "A[2 * j]", 0),
+     ("1", "A[j] = 0:i32 B[j + 1]", 0), ("1", "A[j] = 0:i32 B[j]", 1)],
+)  # fmt: skip
+def test_blocks_begin_at_aligned_elements(lower: str, stores: str, early: int) -> None:
+    text = f"kernel k(n, m; A: i32[n], B: i32[n]) {{ for j in {lower} .. n {{ {stores} = 1:i32 }} }}"
+    assert distance_to_aligned(Program.of(parse_kernel(text)).loop("j")) == early
 
 
 def test_elements_with_loops_or_triangles_are_one_a_thread() -> None:

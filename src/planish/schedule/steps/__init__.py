@@ -19,7 +19,7 @@ from planish.schedule.steps.facts import Parallelise, Vectorise
 from planish.schedule.steps.guards import DropGuard, SinkGuard
 from planish.schedule.steps.instructions import Inline, Replace
 from planish.schedule.steps.kernels import Assume, PartialEval, Rename, RenameLoop, Simplify
-from planish.schedule.steps.loops import Coalesce, Fission, Fuse, Peel, Reverse, Shift, Split, Unroll
+from planish.schedule.steps.loops import BeginEarly, Coalesce, Fission, Fuse, Peel, Reverse, Shift, Split, Unroll
 from planish.schedule.steps.padding import Widen
 from planish.schedule.steps.prefetch import Prefetch
 from planish.schedule.steps.promote_row import PromoteRow
@@ -41,11 +41,12 @@ def script_name(step: type[Step]) -> str:
 STEPS: Mapping[str, type[Step]] = {
     script_name(step): step
     for step in (
-        Assume, BindExpr, BoundingBox, Coalesce, DoubleBuffer, DropGuard, FactorOut, Fission, FoldDim, FoldFactor, Fuse,
-        GuardLoop, Hoist, Inline, LiftAlloc, MapBlocks, MapTeam, MapThreads, PadDim, Parallelise, PartialEval, Peel,
-        Prefetch, PromoteRegisters, PromoteRow, PromoteShared, PromoteTile, Rename, RenameLoop, Reorder, ReorderDims,
-        Replace, ReuseBuffer, Reverse, SetLayout, SetMemory, SetPrecision, Shift, Simplify, Sink, SinkGuard, Skew,
-        Specialise, Split, SplitDim, SplitReduction, StageMem, Swap, TreeReduction, Unroll, Vectorise, Widen,
+        Assume, BeginEarly, BindExpr, BoundingBox, Coalesce, DoubleBuffer, DropGuard, FactorOut, Fission, FoldDim,
+        FoldFactor, Fuse, GuardLoop, Hoist, Inline, LiftAlloc, MapBlocks, MapTeam, MapThreads, PadDim, Parallelise,
+        PartialEval, Peel, Prefetch, PromoteRegisters, PromoteRow, PromoteShared, PromoteTile, Rename, RenameLoop,
+        Reorder, ReorderDims, Replace, ReuseBuffer, Reverse, SetLayout, SetMemory, SetPrecision, Shift, Simplify, Sink,
+        SinkGuard, Skew, Specialise, Split, SplitDim, SplitReduction, StageMem, Swap, TreeReduction, Unroll, Vectorise,
+        Widen,
     )
 }  # fmt: skip
 """Every step by its name in scripts."""

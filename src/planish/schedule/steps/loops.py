@@ -105,6 +105,38 @@ class Split:
 
 
 @dataclass(frozen=True, slots=True)
+class BeginEarly:
+    """Begin a loop so many iterations earlier, which do nothing: blocks of iterations then begin where rows of memory
+    are aligned.
+
+    >>> from planish.schedule.example import show_step
+    >>> show_step("for i in 1 .. n { A[i] = 0.0:f32 }", BeginEarly("i", 1))
+    for i in 0 .. n {
+      if i >= 1 {
+        A[i] = 0.0:f32
+      }
+    }
+    """
+
+    loop: Target
+    iterations: int
+
+    def rewrite(self, program: Program) -> Change:
+        """E0604 where the loop has a step, or the number is negative."""
+        loop = _unit_loop(program, self.loop)
+        if self.iterations < 0:
+            raise PlanishError(Diagnostic("E0604", "a loop does not begin later", help="use 0 or more"))
+        lower = simplify(Binary("sub", loop.lower, index(self.iterations)))
+        test = Compare("ge", index(loop.var), loop.lower)
+
+        def earlier(x: Stmt) -> tuple[Stmt, ...]:
+            assert isinstance(x, For)
+            return (replace(x, lower=lower, body=Block((If(test, x.body),))),)
+
+        return Change(program.kernel, lambda body: exchange(body, loop.label, earlier))
+
+
+@dataclass(frozen=True, slots=True)
 class Peel:
     """Give the first iterations of a loop a loop of their own, or the last ones where `count` is negative.
 
