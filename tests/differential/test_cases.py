@@ -1,7 +1,7 @@
 """Programs that were not handled well once, each built as a user would, however he compiles what comes out.
 
 `cases/NAME.c` holds functions, a `main` under `#ifdef MAIN`, and what it demands in its first lines (see `judging`);
-`cases/NAME.expected` is what it prints.
+`cases/NAME.expected` is what it prints. One whose first line is `// slow` is only built behind that marker.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc here
 
 def marked(name: str) -> object:
     """A case as a parameter."""
-    return pytest.param(name, marks=pytest.mark.xfail(reason=FAILING[name], strict=True) if name in FAILING else ())
+    failing = [pytest.mark.xfail(reason=FAILING[name], strict=True)] if name in FAILING else []
+    slow = [pytest.mark.slow] if (FOLDER / f"{name}.c").read_text().startswith("// slow") else []
+    return pytest.param(name, marks=[*failing, *slow])
 
 
 @pytest.mark.each_value

@@ -1,3 +1,4 @@
+// slow
 // taken: permuted dots picked blended
 // tolerance: 1e-6
 // sanitize

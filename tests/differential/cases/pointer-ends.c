@@ -1,3 +1,4 @@
+// slow
 // taken: dot scaled hash filled longest
 // tolerance: 1e-6
 // sanitize

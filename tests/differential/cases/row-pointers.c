@@ -1,3 +1,4 @@
+// slow
 // taken: scaled inverted mixed total sums
 // tolerance: 1e-6
 // sanitize

@@ -25,11 +25,13 @@ from planish.emit.c.instruction_calls import headers_of
 from planish.emit.c.kernel_text import emit_function
 from planish.emit.c.prologue import emit_prologue
 from planish.emit.dropin.patched_file import Patch, alias_guard, assemble, emit_guard, guarded_call
+from planish.emit.dropin.row_spacing import FUNCTION, declare_spacing, row_ends, spacing_guard
 from planish.emit.idioms.conditional_stores import store_changes
 from planish.frontend.c.text.lexer import tokenize
 from planish.frontend.c.translation_unit import Region, Update
 from planish.ir.expr import Binary, Compare, Const, Expr, index
 from planish.ir.nest import Array, Kernel
+from planish.ir.traverse import variables
 from planish.ir.types import BF16
 from planish.isa.instruction import Catalogue
 from planish.poly.isl.expression import TRUE, normalise, set_condition
@@ -109,7 +111,8 @@ def call_instead(
     if not guards and not fallible:
         after += [f"(void){v};" for v in outer_counters(original)]
     call = guarded_call(original, indent, name, _arguments(region, scop, names), guards, after, fallible, region.alone)
-    call = _with_copies(region, call, indent)
+    call = _with_spacing(region, _with_copies(region, call, indent), names, indent)
+    callees = (*callees, *([FUNCTION] if region.spaced else []))
     patch = Patch(region.start, region.end, call)
     return Replacement(text, patch, tuple(guards), headers, callees, done, settings)
 
@@ -121,8 +124,12 @@ def guards_of(
     and the processor has what the settings need. Raises NoExtentError."""
     names = dict(region.names)
     guards = ["planish_able"] if settings.features else []
-    guards += [emit_guard(a, names) for a in dict.fromkeys((*scop.kernel.assumptions, *assumptions))]
+    asked = list(dict.fromkeys((*scop.kernel.assumptions, *assumptions)))
+    counted = {x.apart for x in region.spaced}
+    guards += [emit_guard(a, names) for a in asked if not variables(a) & counted]
     guards += [f"({x})" for x in region.conditions]
+    guards += _spacing_guards(region, scop, names)
+    guards += [emit_guard(a, names) for a in asked if variables(a) & counted]
     negative = scop.context.subtract(negative_sizes(scop)).gist(scop.context)
     condition = set_condition(isl.Set.from_params(negative), ())
     if condition != TRUE:
@@ -149,6 +156,29 @@ def compose(text: str, replacements: Sequence[Replacement], banner: str) -> str:
     settings = replacements[0].settings.needing(functions)
     prologue = emit_prologue(functions, [r.patch.text for r in replacements], headers, settings)
     return assemble(text, [r.patch for r in replacements], banner, prologue)
+
+
+def _spacing_guards(region: Region, scop: Scop, names: Mapping[str, str]) -> list[str]:
+    """Conditions that rows through pointers are evenly spaced, which stores of characters leave as they are."""
+    written = {s.write.array for s in scop.statements}
+    characters = [a for a in scop.kernel.arrays if a.name in written and a.type.size == 1 and not a.distinct]
+    out: list[str] = []
+    for rows in region.spaced:
+        first, last = (emit_guard(x, names) for x in row_ends(scop, rows.array))
+        out.append(spacing_guard(rows.table, (first, last), names[rows.apart], rows.first))
+    for rows in region.spaced if characters else ():
+        last = emit_guard(row_ends(scop, rows.array)[1], names)
+        bytes_ = f"({last} + 1) * (ptrdiff_t)sizeof(*({rows.table}))"
+        out += (alias_guard(byte_range(x, scop, names), (rows.table, bytes_)) for x in characters)
+    return out
+
+
+def _with_spacing(region: Region, call: str, names: Mapping[str, str], indent: str) -> str:
+    """The call inside a block with the variables that say how far rows lie apart."""
+    if not region.spaced:
+        return call
+    declared = "".join(f"{indent}{declare_spacing(names[x.apart], x.first)}\n" for x in region.spaced)
+    return f"{{\n{declared}{indent}{call}\n{indent}}}"
 
 
 def _whole_rows(region: Region, scop: Scop, names: Mapping[str, str]) -> list[str]:

@@ -136,6 +136,17 @@ class HeldValue:
     bytes: str
 
 
+@dataclass(frozen=True, slots=True)
+class SpacedRows:
+    """Rows of the kernel's array `array` whose addresses lie in `table`, in C. They have to be evenly spaced, which the
+    size `apart` counts in elements; what is called `first` in C is then where a row with the number 0 begins."""
+
+    array: str
+    apart: str
+    table: str
+    first: str
+
+
 TILE = 16
 """Elements on each side of a tile of a `BitReversal`."""
 
@@ -188,7 +199,8 @@ class Region:
     types of their elements in C, where C has a name for them. `unseen`: variables that it may change and no check
     compares. `conditions`: what the kernel relies on besides its assumptions, in C: ranges of numbers; `held`:
     what its stores must not reach; `views`: the kernel's arrays that are members of one type in an array of structures,
-    and what that is called in C; `distances`: its sizes that are distances of addresses;
+    and what that is called in C; `distances`: its sizes that are distances of addresses; `spaced`: arrays whose rows
+    are found to be evenly spaced before the kernel is called;
     `exits`: it is a loop with early exits, whose kernel only tells whether any iteration leaves it.
     """
 
@@ -216,6 +228,7 @@ class Region:
     views: Mapping[str, str] = field(default_factory=dict)
     distances: tuple[PointerDistance, ...] = ()
     exits: EarlyExit | None = None
+    spaced: tuple[SpacedRows, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

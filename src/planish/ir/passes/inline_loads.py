@@ -6,6 +6,10 @@
 >>> kernel = inline_loads(parse_kernel(f"kernel k(x: f32[4], y: f32[4]) {{ {text} }}"))
 >>> [print_stmt(x) for x in kernel.body.body]
 ['let b = x[1]', 'y[0] = x[0] * x[2]', 'y[1] = b + b', 'y[2] += y[1]']
+>>> loop = "for l in 0 .. 4 as _mm_add_ps { let a = x[l] y[l] = a + y[l] }"
+>>> own = parse_kernel(f"kernel k(x: f32[4], y: f32[4]) {{ {loop} }}")
+>>> inline_loads(own) == own
+True
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ from dataclasses import replace
 from functools import partial
 
 from planish.ir.expr import Binary, Load, Select, Var, type_of
-from planish.ir.nest import Assign, Block, Kernel, Let, Reduce, Stmt
+from planish.ir.nest import Assign, Block, For, Kernel, Let, Reduce, Stmt
 from planish.ir.traverse import blocks_of, expressions, map_exprs, substitute, walk, walk_expr, with_blocks
 from planish.ir.types import BOOL
 
@@ -32,7 +36,7 @@ def inline_loads(kernel: Kernel) -> Kernel:
 
 
 def _inlined(block: Block, once: set[str]) -> Block:
-    body = [with_blocks(x, [_inlined(y, once) for y in blocks_of(x)]) for x in block.body]
+    body = [x if _is_call(x) else with_blocks(x, [_inlined(y, once) for y in blocks_of(x)]) for x in block.body]
     for at in range(len(body) - 1, -1, -1):
         let = body[at]
         if not isinstance(let, Let) or let.var not in once or not isinstance(let.value, Load):
@@ -42,6 +46,11 @@ def _inlined(block: Block, once: set[str]) -> Block:
             body[user] = map_exprs(partial(substitute, values={let.var: let.value}), body[user])
             del body[at]
     return Block(tuple(body))
+
+
+def _is_call(stmt: Stmt) -> bool:
+    """Whether a loop is what an instruction does, whose statements are those of the definition."""
+    return isinstance(stmt, For) and bool(stmt.facts.instruction)
 
 
 def _user(body: list[Stmt], at: int, name: str) -> int | None:

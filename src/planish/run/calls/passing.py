@@ -247,11 +247,11 @@ class _Maker:
             self.after.append(f"{loop} __builtin_memcpy({other}, {one}, {size});")
 
     def _fill_rows(self, held: str, name: str, type: Type, count: int) -> None:
-        """Set an array of addresses, `char *`, to those of rows."""
+        """Set an array of addresses, `char *`, to those of rows; those of a negative length, last first."""
         length = f"*(long *)planish_a[{self.number[name + ROW]}]"
-        # The last row comes first, so that rows that follow each other do not lie so.
-        first, step = f"(char *)planish_a[{self.number[name]}]", f"{length} * sizeof({c_name(type)})"
-        place = f"{first} + ({count - 1} - planish_i) * {step}"
+        first, step = f"(char *)planish_a[{self.number[name]}]", f"{length} * (long)sizeof({c_name(type)})"
+        turned = f"planish_i - ({length} < 0 ? {count - 1} : 0)"
+        place = f"{first} + ({turned}) * {step}"
         self.before.append(f"for (long planish_i = 0; planish_i < {count}; planish_i++) {held}[planish_i] = {place};")
 
     def _put_rows(self, text: str, name: str, cell: MemberCell) -> None:

@@ -66,6 +66,8 @@ that check, one has others."""
 WIDE_OF, WIDE_AT = 4, 2
 """Of so many calls that check, the one with this number has integers of the whole range of their type, where these are
 harmless."""
+TURNED_OF, TURNED_AT = 4, 3
+"""Of so many calls that check, the one with this number has the last rows first, where it takes addresses of rows."""
 SEEDS = 4
 """So many calls check a function that has no sizes."""
 STREWN, STREWN_CASES = 100, 3
@@ -106,8 +108,9 @@ def find_known(region: Region, scop: Scop, function: CFunction, text: str = "") 
     """A region's sizes and arrays that are the function's own parameters, or in them; `text` is the file's, `scop` the
     region's as it is scheduled."""
     shown = {x.text: x.shown for x in region.distances}
+    shown |= {dict(region.names)[x.apart]: x.table + ROW for x in region.spaced}
     names = {key: shown.get(text, text) for key, text in region.names}
-    own = {p.name for p in leaves_of(function)}
+    own = {p.name for p in leaves_of(function)} | {p.name + ROW for p in leaves_of(function) if p.form == "rows"}
     sizes = {s: names[s] for s in scop.kernel.sizes if names[s] in own}
     arrays = {a.name: names[a.name] for a in scop.kernel.arrays if names[a.name] in own}
     arrays |= {x: text + MEMORY_OF for x, text in region.views.items() if text + MEMORY_OF in own}
@@ -348,7 +351,8 @@ def make_case(
     own = {p.name for p in leaves}
     # Sizes are given to all functions of a file.
     integers = {x: y for x, y in {**most, **sizes}.items() if x in own}
-    rowed = {p.name: min(ROWS, 64 + 2 * max(integers.values(), default=1)) for p in leaves if p.form == "rows"}
+    longest = min(ROWS, 64 + 2 * max(integers.values(), default=1))
+    rowed = {p.name: sizes.get(p.name + ROW, longest) for p in leaves if p.form == "rows"}
     for p in leaves:
         if not p.pointer:
             if not p.text:
@@ -384,7 +388,7 @@ def make_case(
         p.name: v for p in leaves if (v := sizes.get(p.name, fixed.get(p.name))) is not None
     }
     values |= records
-    values |= {name + ROW: length for name, length in rowed.items()}
+    values |= {name + ROW: -length if seed % TURNED_OF == TURNED_AT else length for name, length in rowed.items()}
     square = {x: r for x, r in rows.items() if x not in shapes and _is_square(elements.get(x, 0), r)}
     return CallCase(values, elements, shapes, seed, ranges=ranges, rows=square)
 

@@ -40,7 +40,8 @@ class Symbol:
     A number in a structure is one as well (`by.x`, whose key is `by_x`); `whole` is then the structure, and `bitfield`
     says whether it may hold less than its type. So is any member behind an address or of a variable of the file
     (`p->x`, a number, an address or an array): it is `through` what others may reach; and all members of one
-    type in an array of structures, as `rows` of them. `members`: those of this one.
+    type in an array of structures, as `rows` of them; and rows through pointers that lie so many elements apart as the
+    symbol `apart` says, which is found out where a nest begins. `members`: those of this one.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Symbol:
     bitfield: bool = False
     through: bool = False
     rows: bool = False
+    apart: Symbol | None = None
     members: dict[str, Symbol] = field(default_factory=dict)
 
     @property

@@ -1,5 +1,6 @@
 """Rows through pointers, `a[i][j]` of a `double **a` or `p->rows[y][x]`: where a nest reads one row alone, the address
-of that row is read where the nest begins, once.
+of that row is read where the nest begins, once. Where it reads several, these are rows of one array, evenly spaced,
+which is found out where the nest begins: else the original runs.
 
 A row becomes a symbol of its own, whose name is its text in C. No nest stores addresses; that a store of characters
 does not change them is a condition of the call.
@@ -22,19 +23,30 @@ import re
 from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
-from planish.frontend.c.analysis.scope import Symbol
+from planish.frontend.c.analysis.scope import Symbol, is_pointer
 from planish.frontend.c.translate.addresses import row
-from planish.frontend.c.translate.state import Address, CTranslation, Refused
-from planish.frontend.c.types.declarations import CArray, CPointer
+from planish.frontend.c.translate.state import Address, Again, CTranslation, Refused
+from planish.frontend.c.types.declarations import CArray, CPointer, CScalar
 from planish.ir.expr import index
+from planish.ir.index.polynomial import names, sub
+from planish.ir.types import I64
+
+_SPACED = "[spaced]"
+"""The member that stands for all rows."""
 
 
 def follow(place: Address, node: c_ast.Node, cx: CTranslation) -> Address:
     """The place of the element `node`, used as an address: where the address in it leads, or the row that it is. Raises
     Refused where it is not known to stay what it is."""
-    if not isinstance(place.target, CPointer) or id(node) not in cx.addresses:
+    if not isinstance(place.target, CPointer):
         return row(place, node)
     root, text = place.symbol, str(CGenerator().visit(node))
+    if root in cx.flat:
+        return _spaced(place, place.target, node, cx)
+    if id(node) not in cx.addresses:
+        if not isinstance(place.target.target, CScalar) or not is_pointer(root) or root in cx.local:
+            return row(place, node)
+        raise Again(flat=root)
     if root in cx.local:
         raise Refused("scop-pointer", f"{root.name}, an array of addresses that is declared in the nest", node)
     if f"&{text}" not in root.members:
@@ -57,6 +69,41 @@ def is_row(symbol: Symbol) -> bool:
     while isinstance(holds, CArray):
         holds = holds.element
     return isinstance(holds, CPointer)
+
+
+def _spaced(place: Address, pointer: CPointer, node: c_ast.Node, cx: CTranslation) -> Address:
+    """The place of the first element of one of the rows that are evenly spaced. Raises Refused where the addresses of
+    some of them might not be read by the original."""
+    root, around = place.symbol, {it.name for it in cx.iterators}
+    if len(place.index) != 1 or not isinstance(pointer.target, CScalar) or root in cx.local or root in cx.written:
+        raise Refused("scop-pointer", "a pointer that is itself read from memory", node)
+    if any(names(x) & around for it in cx.iterators for x in (it.lower, it.upper)):
+        raise Refused("scop-pointer", f"rows through {root.name}, of which some may not be read", node)
+    if _SPACED not in root.members:
+        key = cx.fresh(f"{_stem(root.name)}_rows")
+        apart = Symbol(f"planish_{key}", cx.fresh(f"{key}_apart"), CScalar(I64, "long"), "global", const=True)
+        extent = c_ast.ID(apart.name)
+        cx.bound.by_node[id(extent)] = apart
+        cx.bound.kept.append(extent)
+        ctype = CPointer(CArray(pointer.target, extent))
+        found = Symbol(f"{apart.name}_first", key, ctype, "global", whole=root, through=True, apart=apart)
+        root.members[_SPACED] = found
+        cx.bound.symbols += (apart, found)
+    cx.reach(root.members[_SPACED], node)
+    return Address(root.members[_SPACED], (place.index[0], index(0)), pointer.target)
+
+
+def stay_in_row(address: Address, node: c_ast.Node, cx: CTranslation) -> None:
+    """Ask that an element lies in its row, where rows are evenly spaced: these do not overlap. Raises Refused where
+    that cannot be asked."""
+    apart = address.symbol.apart
+    if apart is None or cx.dry:
+        return
+    cx.used.setdefault(apart)
+    column = address.index[1]
+    low, high = cx.lowest(column), cx.highest(column)
+    if low is None or high is None or not (cx.assume(low) and cx.assume(sub(sub(index(apart.key), high), index(1)))):
+        raise Refused("scop-pointer", "an element of which it is not known in which row through pointers it is", node)
 
 
 def _stem(text: str) -> str:

@@ -26,7 +26,7 @@ from planish.frontend.c.translate.members import ancestors
 from planish.frontend.c.translate.object_sizes import listed_elements
 from planish.frontend.c.translate.state import Address, Again, CTranslation, KnownInteger, LostValue, NotIndex, Refused
 from planish.frontend.c.translate.subscripts import index_of
-from planish.frontend.c.translation_unit import HeldValue, Update
+from planish.frontend.c.translation_unit import HeldValue, SpacedRows, Update
 from planish.frontend.c.types.constants import walk_tree
 from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, scalar_of
 from planish.ir.conditional_accesses import read_in_any_case
@@ -59,6 +59,7 @@ class FinishedKernel:
     held: tuple[HeldValue, ...] = ()
     views: Mapping[str, str] = field(default_factory=dict)
     advances: tuple[tuple[str, Expr], ...] = ()
+    spaced: tuple[SpacedRows, ...] = ()
 
 
 def finish(
@@ -123,10 +124,12 @@ def finish(
     variables, conditional_stores = {s.key: s.name for s in cx.used}, tuple(sorted(cx.conditional_stores & stored))
     conditions = (*cx.layouts, *number_conditions(ranges, types, dict(names)))
     views = {a.name: by_key[a.name].name for a in arrays if by_key[a.name].rows}
+    rows = [(s, s.apart, s.whole) for a in arrays if (s := by_key[a.name]).apart]
+    spaced = tuple(SpacedRows(s.key, apart.key, whole.name, s.name) for s, apart, whole in rows if apart and whole)
     return FinishedKernel(
         kernel, names, updates, registers, quotients, variables, remarks, conditional_stores,
         tuple(sorted(set(cx.guarded) & stored)), conditions, held, views,
-        tuple((symbol.name, amount) for symbol, amount in cx.advances),
+        tuple((symbol.name, amount) for symbol, amount in cx.advances), spaced,
     )  # fmt: skip
 
 
@@ -253,7 +256,7 @@ def _check_hidden_writes(
     inlined = any(x in cx.bound.file.functions for x in called)
     for symbol in dict.fromkeys(x for s in cx.used for x in (s, *ancestors(s))):
         number = isinstance(symbol.ctype, CScalar) and not symbol.const and not cx.is_cell(symbol)
-        pointer = is_pointer(symbol) and (symbol in named or inlined or symbol.through)
+        pointer = is_pointer(symbol) and (symbol in named or inlined or symbol.through) and symbol.apart is None
         if not (number or pointer) or not is_reached(symbol, cx.bound.file.exposed):
             continue
         for array in anywhere if symbol.through else (x for x in through if is_pointer(x) and not is_alone(x)):
@@ -366,7 +369,7 @@ def _argument(symbol: Symbol, cx: CTranslation) -> str:
     """The C expression that passes a variable."""
     if isinstance(symbol.ctype, CScalar):
         return f"&{symbol.name}" if cx.is_cell(symbol) else symbol.name
-    if symbol in cx.flat:
+    if symbol in cx.flat and symbol.apart is None:
         ctype = symbol.ctype
         inner = ctype.target if isinstance(ctype, CPointer) else ctype.element if isinstance(ctype, CArray) else ctype
         depth = 1

@@ -200,6 +200,8 @@ def _left_early(node: c_ast.For | c_ast.While, before: list[c_ast.Node], s: Sear
     def attempt(nodes: list[c_ast.Node], facts: list[c_ast.Node], live: Live) -> FinishedKernel | Refused:
         live |= s.live.get(id(node), frozenset((*s.bound.symbols, *s.bound.by_node.values())))
         found = _attempt(nodes, [*pointer_facts(before, s.bound), *facts], s, live)
+        if isinstance(found, FinishedKernel) and found.spaced:
+            return Refused("scop-pointer", "rows through pointers, of which some may not be read", node)
         if isinstance(found, FinishedKernel):
             return found
         return found[1] if found is not None else Refused("scop-loop", "it is not a kernel", node)
@@ -375,7 +377,7 @@ def _finish(
         guarded=finished.guarded,
         declared=declared_types(kernel, s.bound) + size_types(finished, s.bound), conditions=finished.conditions,
         held=finished.held, views=finished.views,
-        distances=distances_of(finished),
+        distances=distances_of(finished), spaced=finished.spaced,
     )  # fmt: skip
 
 

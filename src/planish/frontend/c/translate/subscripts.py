@@ -18,7 +18,7 @@ from pycparser import c_ast
 
 from planish.frontend.c.analysis.scope import Symbol, is_integer, is_pointer
 from planish.frontend.c.idioms.modular_subscripts import choose_index, chooses_affine, may_choose, note_range, where
-from planish.frontend.c.idioms.row_pointers import follow
+from planish.frontend.c.idioms.row_pointers import follow, stay_in_row
 from planish.frontend.c.translate.addresses import call_name, distance, is_address, moved
 from planish.frontend.c.translate.arithmetic import common, fits, literal, plain_index, promoted
 from planish.frontend.c.translate.divisions import cycle, divide, multiply
@@ -439,6 +439,7 @@ def element_place(address: Address, node: c_ast.Node, cx: CTranslation) -> tuple
     if not isinstance(address.target, CScalar) or type is None:
         raise Refused("scop-type", f"{address.symbol.name} holds elements that Planish does not handle", node)
     cx.used.setdefault(address.symbol)
+    stay_in_row(address, node, cx)
     subscripts = address.index
     if isinstance(address.symbol.ctype, CScalar):
         if constant(subscripts[0]) != 0:
