@@ -1,6 +1,7 @@
-// taken: dot turned permuted
+// taken: dot turned permuted xored
 // sanitize
-/* One of each: a pointer that walks to another one, rows through pointers, a subscript that may be anything. */
+/* One of each: a pointer that walks to another one, rows through pointers, a subscript that may be anything,
+   words in bytes. */
 long dot(const short *p, const short *end, const short *q)
 {
     long s = 0;
@@ -22,6 +23,12 @@ void permuted(int n, const int *order, const double *in, float *out)
         out[i] = (float)in[order[i] - 1];
 }
 
+void xored(int n, unsigned char *d, const unsigned char *k)
+{
+    for (int i = 0; i < n; i++)
+        *(unsigned *)(d + 4 * i) ^= *(const unsigned *)(k + 4 * i + 4);
+}
+
 #ifdef MAIN
 #include <stdio.h>
 int main(void)
@@ -41,6 +48,7 @@ int main(void)
     for (int i = 0; i < 20; i++) inside[i] = m + 100 * i;
     turned(20, 90, inside);
     permuted(400, order, in, out);
+    xored(90, m + 3000, m + 5000); xored(30, m + 3004, m + 3000); xored(0, 0, 0);
     for (int i = 0; i < 8192; i++) if (i < 2048 || i > 2300) h = h * 31 + m[i];
     for (int i = 0; i < 400; i++) s += out[i] * (i % 7);
     printf("%lu %.7g\n", h, s);

@@ -147,6 +147,17 @@ class SpacedRows:
     first: str
 
 
+@dataclass(frozen=True, slots=True)
+class RecastArray:
+    """The kernel's array `array`, which lies `offset` bytes behind the address `text`, in C, of elements of `size`
+    bytes."""
+
+    array: str
+    text: str
+    size: int
+    offset: int
+
+
 TILE = 16
 """Elements on each side of a tile of a `BitReversal`."""
 
@@ -200,7 +211,7 @@ class Region:
     compares. `conditions`: what the kernel relies on besides its assumptions, in C: ranges of numbers; `held`:
     what its stores must not reach; `views`: the kernel's arrays that are members of one type in an array of structures,
     and what that is called in C; `distances`: its sizes that are distances of addresses; `spaced`: arrays whose rows
-    are found to be evenly spaced before the kernel is called;
+    are found to be evenly spaced before the kernel is called; `recast`: those of elements that are declared as others;
     `exits`: it is a loop with early exits, whose kernel only tells whether any iteration leaves it.
     """
 
@@ -229,6 +240,7 @@ class Region:
     distances: tuple[PointerDistance, ...] = ()
     exits: EarlyExit | None = None
     spaced: tuple[SpacedRows, ...] = ()
+    recast: tuple[RecastArray, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

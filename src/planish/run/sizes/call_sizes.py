@@ -15,11 +15,11 @@ from math import prod
 import islpy as isl
 
 from planish.frontend.c.text.lexer import tokenize
-from planish.frontend.c.translation_unit import CFunction, CParameter, RecordParameter, Region
-from planish.ir.expr import Binary, Call, Const, Expr, Load, Var
+from planish.frontend.c.translation_unit import CFunction, CParameter, RecastArray, RecordParameter, Region
+from planish.ir.expr import Binary, Call, Expr, Load, Var
 from planish.ir.index.overflow import limits, may_overflow
 from planish.ir.index.polynomial import place
-from planish.ir.nest import Assign, Block, For, Reduce
+from planish.ir.nest import Block, Reduce
 from planish.ir.traverse import expressions, loads, may_fail, variables, walk, walk_expr
 from planish.ir.types import INDEX
 from planish.library.loops.coalesce.coalesced import row_lengths
@@ -40,6 +40,7 @@ from planish.poly.scop.factors import find_factors, with_factors
 from planish.run.calls.passing import COUNT_OF, MEMORY_OF, ROW, ROWS, leaves_of, outcomes_of, spread_cells, spread_in
 from planish.run.calls.signature import CallCase
 from planish.run.sizes.gathered_elements import find_gathers, held_ranges
+from planish.run.sizes.guessed_extents import guess_extent, largest_constant
 from planish.run.sizes.size_roles import Role, find_roles
 
 CHECK_SIZES = (0, 1, 2, 3, 5, 8, 13, 17, 31, 33, 63, 65, 127, 130, 259, 515)
@@ -58,8 +59,7 @@ LOOSE_RANGE = (1, 7)
 INDEX_RANGE = (0, 7)
 """The bounds of integers in variables of the file, and behind pointers in structures."""
 LARGEST_GUESS = 1 << 20
-LARGEST_GIVEN = 1 << 24
-"""The most elements of an array of which nothing is known, the second where the user gave the sizes."""
+"""The most elements of an array of which nothing is known, where the user did not give the sizes."""
 DISTANCES, DISTANCES_OF = (0, 100), 4
 """The bounds of distances between places, which would grow beyond any bound if they were negative; of so many calls
 that check, one has others."""
@@ -72,10 +72,7 @@ SEEDS = 4
 """So many calls check a function that has no sizes."""
 STREWN, STREWN_CASES = 100, 3
 """The seeds, from the first, of so many calls in whose arrays the constants of the function are strewn."""
-SMALL_CONSTANT = 256
-"""An array of which nothing is known has room for what is as long as this number."""
 _NO_WORD = re.compile(r"\W+")
-_NUMBER = re.compile(r"\b\d+\b")
 POWERS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
 """Integers that two is raised to the power of."""
 FEWEST_CALLS = 3
@@ -102,6 +99,15 @@ class KnownSizes:
     data: frozenset[str] = frozenset()
     alone: bool = False
     computed: Mapping[str, Expr] = field(default_factory=dict)
+    recast: Mapping[str, RecastArray] = field(default_factory=dict)
+
+    def room(self, name: str, count: int) -> int:
+        """The elements, as they are declared, of the array of the function that has so many of one of the region's."""
+        size = self.scop.kernel.array(name).type.size
+        if self.arrays[name].endswith(MEMORY_OF):
+            return count * size
+        seen = self.recast.get(name)
+        return count if seen is None else -(-(count * size + seen.offset) // seen.size)
 
 
 def find_known(region: Region, scop: Scop, function: CFunction, text: str = "") -> KnownSizes:
@@ -113,6 +119,8 @@ def find_known(region: Region, scop: Scop, function: CFunction, text: str = "") 
     own = {p.name for p in leaves_of(function)} | {p.name + ROW for p in leaves_of(function) if p.form == "rows"}
     sizes = {s: names[s] for s in scop.kernel.sizes if names[s] in own}
     arrays = {a.name: names[a.name] for a in scop.kernel.arrays if names[a.name] in own}
+    recast = {x.array: x for x in region.recast if x.text in own}
+    arrays |= {x: y.text for x, y in recast.items()}
     arrays |= {x: text + MEMORY_OF for x, text in region.views.items() if text + MEMORY_OF in own}
     data = frozenset(names[x.name] for x in scop.kernel.scalars)
     known = {c: s for s, c in sizes.items()}
@@ -122,7 +130,7 @@ def find_known(region: Region, scop: Scop, function: CFunction, text: str = "") 
     computed = {s: place(x, {v: Var(known[v], INDEX) for v in variables(x)}) for s, x in region.computed}
     sizes |= {known[v]: v for v in others}
     alone = bool(text) and set(scop.kernel.sizes) <= sizes.keys() | computed.keys() and is_alone(function, text)
-    return KnownSizes(with_values(scop, computed), sizes, arrays, data, alone, computed)
+    return KnownSizes(with_values(scop, computed), sizes, arrays, data, alone, computed, recast)
 
 
 def is_alone(function: CFunction, text: str) -> bool:
@@ -341,8 +349,7 @@ def make_case(
         unsure |= {c for name, c in k.arrays.items() if name not in counts}
         for name, count in counts.items():
             if name in k.arrays:
-                bytes_ = k.scop.kernel.array(name).type.size if k.arrays[name].endswith(MEMORY_OF) else 1
-                reached[k.arrays[name]] = max(reached.get(k.arrays[name], 0), count * bytes_)
+                reached[k.arrays[name]] = max(reached.get(k.arrays[name], 0), k.room(name, count))
         rows |= _rows(k, sizes) if factorised else {}
     leaves = leaves_of(function)
     most = {p.name: fixed.get(p.name, LOOSE_RANGE[1]) for p in leaves if _is_loose_integer(p, sizes)}
@@ -371,7 +378,7 @@ def make_case(
             elements[p.name] = reached[p.name]
         else:
             raised = integers | {x: 1 << integers[x] for x in powers_of(function, integers)}
-            guessed = _guess([*raised.values(), _largest_constant(function)], most_guess)
+            guessed = guess_extent([*raised.values(), largest_constant(function)], most_guess)
             elements[p.name] = max(reached.get(p.name, 0), guessed)
     records = _records(function, elements)
     elements |= {p.name: prod(_extents(p, {}) or (1,)) for p in outcomes_of(function)}
@@ -475,22 +482,3 @@ def _extents(parameter: CParameter, sizes: Mapping[str, int]) -> tuple[int, ...]
             return None
         out.append(value)
     return tuple(out)
-
-
-def _guess(values: list[int], most: int) -> int:
-    """A generous extent for an array that no region speaks of, from the function's integers."""
-    return min(most, 1024 + prod(max(1, v) for v in values) * 4)
-
-
-def _largest_constant(function: CFunction) -> int:
-    """The largest number that bounds loops or is a part of subscripts, as the length of a transform of one size is; 1
-    where all are so small that a guess has room for them anyway."""
-    regions = [y for x in function.regions for y in (x, *x.stages)]
-    stmts = [y for x in regions for y in walk(x.kernel.body)]
-    bounds = [e for x in stmts if isinstance(x, For) for e in (x.lower, x.upper)]
-    subscripts = [i for x in stmts for e in expressions(x) for y in loads(e) for i in y.index]
-    subscripts += [i for x in stmts if isinstance(x, Assign | Reduce) for i in x.index]
-    leaves = [y.value for x in (*bounds, *subscripts) for y in walk_expr(x) if isinstance(y, Const)]
-    written = [y for x in regions for _, text in x.names for y in _NUMBER.findall(text)]
-    known = (int(x) for x in (*leaves, *written))
-    return max((x for x in known if SMALL_CONSTANT < x <= LARGEST_GIVEN), default=1)

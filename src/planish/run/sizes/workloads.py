@@ -16,7 +16,6 @@ from planish.core.span import Source
 from planish.frontend.c.translation_unit import CFunction
 from planish.run.calls.signature import CallCase
 from planish.run.sizes.call_sizes import (
-    LARGEST_GIVEN,
     LARGEST_GUESS,
     KnownSizes,
     bytes_of,
@@ -33,6 +32,7 @@ from planish.run.sizes.call_sizes import (
     wanted_sizes,
 )
 from planish.run.sizes.caller_constants import find_calls
+from planish.run.sizes.guessed_extents import LARGEST_GIVEN
 from planish.run.sizes.size_roles import USUAL, Role
 from planish.target.machine import CacheLevel
 

@@ -41,7 +41,8 @@ class Symbol:
     says whether it may hold less than its type. So is any member behind an address or of a variable of the file
     (`p->x`, a number, an address or an array): it is `through` what others may reach; and all members of one
     type in an array of structures, as `rows` of them; and rows through pointers that lie so many elements apart as the
-    symbol `apart` says, which is found out where a nest begins. `members`: those of this one.
+    symbol `apart` says, which is found out where a nest begins; and what lies so many bytes (`recast`) behind an
+    address as elements of another type. `members`: those of this one.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Symbol:
     through: bool = False
     rows: bool = False
     apart: Symbol | None = None
+    recast: int | None = None
     members: dict[str, Symbol] = field(default_factory=dict)
 
     @property

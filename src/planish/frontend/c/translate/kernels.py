@@ -26,7 +26,7 @@ from planish.frontend.c.translate.members import ancestors
 from planish.frontend.c.translate.object_sizes import listed_elements
 from planish.frontend.c.translate.state import Address, Again, CTranslation, KnownInteger, LostValue, NotIndex, Refused
 from planish.frontend.c.translate.subscripts import index_of
-from planish.frontend.c.translation_unit import HeldValue, SpacedRows, Update
+from planish.frontend.c.translation_unit import HeldValue, RecastArray, SpacedRows, Update
 from planish.frontend.c.types.constants import walk_tree
 from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, scalar_of
 from planish.ir.conditional_accesses import read_in_any_case
@@ -60,6 +60,7 @@ class FinishedKernel:
     views: Mapping[str, str] = field(default_factory=dict)
     advances: tuple[tuple[str, Expr], ...] = ()
     spaced: tuple[SpacedRows, ...] = ()
+    recast: tuple[RecastArray, ...] = ()
 
 
 def finish(
@@ -129,8 +130,18 @@ def finish(
     return FinishedKernel(
         kernel, names, updates, registers, quotients, variables, remarks, conditional_stores,
         tuple(sorted(set(cx.guarded) & stored)), conditions, held, views,
-        tuple((symbol.name, amount) for symbol, amount in cx.advances), spaced,
+        tuple((symbol.name, amount) for symbol, amount in cx.advances), spaced, _recast(arrays, by_key),
     )  # fmt: skip
+
+
+def _recast(arrays: list[Array], by_key: Mapping[str, Symbol]) -> tuple[RecastArray, ...]:
+    """The arrays that are declared to have elements of another type."""
+    out: list[RecastArray] = []
+    for symbol in (by_key[x.name] for x in arrays):
+        declared = None if symbol.whole is None else scalar_of(symbol.whole.ctype)
+        if symbol.recast is not None and symbol.whole is not None and declared is not None:
+            out.append(RecastArray(symbol.key, symbol.whole.name, declared.type.size, symbol.recast))
+    return tuple(out)
 
 
 def _check_hidden(cx: CTranslation, nodes: list[c_ast.Node]) -> None:

@@ -377,7 +377,7 @@ def _finish(
         guarded=finished.guarded,
         declared=declared_types(kernel, s.bound) + size_types(finished, s.bound), conditions=finished.conditions,
         held=finished.held, views=finished.views,
-        distances=distances_of(finished), spaced=finished.spaced,
+        distances=distances_of(finished), spaced=finished.spaced, recast=finished.recast,
     )  # fmt: skip
 
 

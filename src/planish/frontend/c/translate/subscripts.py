@@ -18,6 +18,7 @@ from pycparser import c_ast
 
 from planish.frontend.c.analysis.scope import Symbol, is_integer, is_pointer
 from planish.frontend.c.idioms.modular_subscripts import choose_index, chooses_affine, may_choose, note_range, where
+from planish.frontend.c.idioms.recast_views import recast
 from planish.frontend.c.idioms.row_pointers import follow, stay_in_row
 from planish.frontend.c.translate.addresses import call_name, distance, is_address, moved
 from planish.frontend.c.translate.arithmetic import common, fits, literal, plain_index, promoted
@@ -374,9 +375,9 @@ def address_of(node: c_ast.Node, cx: CTranslation) -> Address:
         case c_ast.Cast(to_type=to_type, expr=operand):
             target = resolve(to_type, cx.bound.typedefs)
             inner = address_of(operand, cx)
-            if isinstance(target, CPointer) and target.target == inner.target:
-                return inner
-            raise Refused("scop-cast", "a conversion between pointers to different types", node)
+            if not isinstance(target, CPointer):
+                raise Refused("scop-cast", "a conversion of an address to a number", node)
+            return recast(inner, target, node, cx)
         case c_ast.FuncCall():
             raise Refused("scop-call", f"a call of {call_name(node)}", node)
         case c_ast.StructRef():
