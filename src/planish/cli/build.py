@@ -51,10 +51,11 @@ from planish.isa.instruction_file import read_instructions
 from planish.options import Options
 from planish.pipeline import stages_of
 from planish.report.account import FileAccount
+from planish.report.advice import advise
 from planish.report.console import make_console
 from planish.report.operations import report_operations
 from planish.report.store import build_cached
-from planish.report.tables import build_table, describe_floats, describe_refusals, describe_times
+from planish.report.tables import WIDTH, build_table, describe_floats, describe_refusals, describe_times
 from planish.run.toolchains.blas import check_name, find_blas
 from planish.run.toolchains.cross import compiler_for
 from planish.target.device import is_device
@@ -290,7 +291,7 @@ def _build(
             else:
                 done.append((account, cached))
             progress.finish()
-    _report(done, written, quiet, to_stderr)
+    _report(done, written, quiet, to_stderr, options.measure)
     if empty and not quiet:
         print(f"nothing to build in {', '.join(empty)}", file=sys.stderr if to_stderr else sys.stdout)
     if time_passes:
@@ -320,15 +321,16 @@ def _write(given: Input, account: FileAccount, folder: Path, style: Style, force
     return write_files(folder, files, given.encoding)
 
 
-def _report(done: list[tuple[FileAccount, bool]], written: list[Path], quiet: bool, to_stderr: bool) -> None:
+def _report(
+    done: list[tuple[FileAccount, bool]], written: list[Path], quiet: bool, to_stderr: bool, measured: bool
+) -> None:
     for warning in (w for account, _ in done for w in account.warnings):
         print(warning, file=sys.stderr)
     if quiet or not done:
         return
-    console = make_console(sys.stderr if to_stderr else sys.stdout)
+    stream = sys.stderr if to_stderr else sys.stdout
+    console = make_console(stream)
     accounts = [account for account, _ in done]
-    console.print(build_table(done))
-    console.print()
     for refusal in describe_refusals(accounts):
         console.print(f"{refusal}\n", markup=False, soft_wrap=True)
     for line in (*describe_times(accounts), describe_floats(accounts)):
@@ -338,7 +340,9 @@ def _report(done: list[tuple[FileAccount, bool]], written: list[Path], quiet: bo
         console.print(f"compile {name} with: {_command(account)}", markup=False, soft_wrap=True)
         if account.link:
             console.print(f"link {name} with: {account.link}", markup=False, soft_wrap=True)
-    console.print(f"wrote {', '.join(map(str, written))}", markup=False, soft_wrap=True)
+    console.print(f"wrote {', '.join(map(str, written))}\n", markup=False, soft_wrap=True)
+    make_console(stream, WIDTH).print(build_table(done))
+    console.print(f"\n{advise(accounts, measured)}", markup=False, soft_wrap=True)
 
 
 def _command(account: FileAccount) -> str:

@@ -6,6 +6,7 @@ $ planish explain gemm.c --function gemm
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import typer
 
@@ -53,8 +54,12 @@ def explain(
     define: Defines = None,
     include: Includes = None,
     cc: Compiler = None,
+    verbose: Annotated[
+        bool, typer.Option("-v", "--verbose", help="Tell dependences, schedules and all refusals, too.")
+    ] = False,
 ) -> int:
-    """Say what was recognised, which dependences hold it, which schedules are tried and why, and what was refused.
+    """Say what becomes of each function, and the one thing that holds it back; with -v what was recognised, which
+    dependences hold it, which schedules are tried and why, and what was refused.
 
     Nothing is run. Where the same options were built before, the version that the clock chose is told as well.
     """
@@ -72,7 +77,7 @@ def explain(
             if is_device(target):
                 sys.stdout.write(explain_on_device(source, options, target))
                 continue
-            sys.stdout.write(explain_file(source, options, _recall(source, options)))
+            sys.stdout.write(explain_file(source, options, _recall(source, options), verbose))
         except PlanishError as error:
             tell(error)
             failed = True

@@ -15,7 +15,8 @@ LOG_WIDTH = 140
 """Columns where the output is not a terminal."""
 
 
-def make_console(file: IO[str]) -> Console:
-    """A console on `file`; logs and pipes get a fixed width and no colours."""
-    terminal = file.isatty()
-    return Console(file=file, width=None if terminal else LOG_WIDTH, highlight=False, soft_wrap=False)
+def make_console(file: IO[str], widest: int = LOG_WIDTH) -> Console:
+    """A console on `file` of so many columns at most; logs and pipes get that width and no colours."""
+    console = Console(file=file, width=None if file.isatty() else widest, highlight=False, soft_wrap=False)
+    console.width = min(console.width, widest) if widest < LOG_WIDTH else console.width
+    return console

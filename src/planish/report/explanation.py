@@ -21,6 +21,7 @@ from planish.poly.scop.dependence_levels import Link, list_links
 from planish.poly.scop.extraction import Scop, Statement
 from planish.report.account import FileAccount, is_about
 from planish.report.operations import describe_choice, describe_operations
+from planish.report.verdict import describe_verdict
 from planish.schedule.auto.plan import Prepared, Version
 from planish.target.load import load_target
 from planish.target.machine import Target
@@ -28,8 +29,11 @@ from planish.target.machine import Target
 _LEGEND = "flow: reads what was written; anti: overwrites what was read; output: overwrites what was written"
 
 
-def explain_file(source: Source, options: Options, earlier: FileAccount | None = None) -> str:
-    """The explanation as text; `earlier` is the account of a build, which tells what was chosen in the end.
+def explain_file(
+    source: Source, options: Options, earlier: FileAccount | None = None, detailed: bool = True
+) -> str:  # fmt: skip
+    """The explanation as text: verdicts, and the details behind them where they are asked for; `earlier` is the account
+    of a build, which tells what was chosen in the end.
 
     Raises PlanishError for input that cannot be read.
     """
@@ -37,15 +41,24 @@ def explain_file(source: Source, options: Options, earlier: FileAccount | None =
     file = read_file(source, options)
     functions = [f for f in file.functions if options.takes(f.name)]
     parts: list[str] = []
+    verdicts: list[str] = []
     told: set[Remark] = set()
     for function in functions:
         plans = tuple(_with_operations(lower_region(r, options, target), options, target) for r in function.regions)
         refused = [r for r in file.remarks if is_about(r, function)]
         told |= set(refused)
+        built = next((f for f in (earlier.functions if earlier else ()) if f.function == function.name), None)
+        verdicts.append("\n".join(describe_verdict(function, plans, _refusals(refused), source, built)))
         parts += _explain_function(function, plans, refused, source, earlier)
     rest = [r for r in file.remarks if r not in told and (not options.functions or r.span is None)]
     parts += [r.render(source) for r in rest]
-    return "\n\n".join(parts) + "\n"
+    if not detailed:
+        parts = [f"planish explain -v {source.name} tells the dependences, the schedules, and all refusals"]
+    return "\n\n".join((*verdicts, *parts)) + "\n"
+
+
+def _refusals(remarks: list[Remark]) -> list[Remark]:
+    return [x for x in remarks if x.kind == "refused"]
 
 
 def _with_operations(plan: RegionPlan, options: Options, target: Target) -> RegionPlan:

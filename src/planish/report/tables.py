@@ -17,6 +17,8 @@ from planish.report.account import Check, FileAccount, FunctionAccount
 from planish.target.device import Device
 from planish.target.machine import Target
 
+WIDTH = 100
+"""Columns of the table that a build ends with."""
 _MOST_LINES = 4  # of a cell: what does not fit is told by `planish explain`
 
 
@@ -24,16 +26,20 @@ _MOST_REFUSALS, _MOST_IN_A_FILE = 3, 12  # reasons that are told, of a function 
 
 
 def build_table(accounts: Sequence[tuple[FileAccount, bool]]) -> Table:
-    """One row for each function of each build: what was done, how it was verified, what it gained."""
+    """One row for each function of each build: what was done, what it gained, how it was verified; without times where
+    nothing was timed."""
+    timed = any(f.before is not None for account, _ in accounts for f in account.functions)
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("kernel", "what was done", "verified"):
+    for name in ("function", "what was done"):
         table.add_column(name, overflow="fold")
-    for name in ("before", "after", "ratio"):
+    for name in ("before -> after", "ratio") if timed else ():
         table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("verified", overflow="fold")
     for account, cached in accounts:
         for function in account.functions:
             name = escape(function.function) + (" [dim](cached)[/dim]" if cached else "")
-            table.add_row(name, escape(_done(function)), escape(_verified(function, account.floats)), *_times(function))
+            times = _times(function) if timed else ()
+            table.add_row(name, escape(_done(function)), *times, escape(_verified(function, account.floats)))
     return table
 
 
@@ -68,14 +74,14 @@ def _verified(function: FunctionAccount, floats: str) -> str:
 def _worst(check: Check, floats: str) -> str:
     if check.worst_absolute == 0:
         return "bit-exact" if floats == "strict" else "no difference"
-    return f"worst difference {check.worst_relative:.1e}"
+    return f"worst {check.worst_relative:.1e}"
 
 
-def _times(function: FunctionAccount) -> tuple[str, str, str]:
+def _times(function: FunctionAccount) -> tuple[str, str]:
     if function.before is None or function.after is None:
-        return "-", "-", "-"
+        return "-", "-"
     before, after = format_seconds(function.before.median), format_seconds(function.after.median)
-    return before, after, format_ratio(function.ratio) if function.replaced else "1.00x"
+    return f"{before} -> {after}", format_ratio(function.ratio) if function.replaced else "1.00x"
 
 
 def format_seconds(seconds: float) -> str:

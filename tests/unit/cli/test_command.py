@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -86,8 +87,12 @@ def test_second_build_comes_from_the_cache(tmp_path: Path, capsys: pytest.Captur
 def test_measured_build_tells_times_and_explain_remembers_them(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["build", "scale.c", "--size", "n=2000"]) == 0
     out = capsys.readouterr().out
-    assert "x\n" in out and "timed scale with n=2000" in out
-    assert main(["explain", "scale.c", "--size", "n=2000"]) == 0
+    assert re.search(r" -> .* \d+\.\d\dx ", out) and "timed scale with n=2000" in out
+    # The table comes last, and one line of advice.
+    *table, _, advice = out.splitlines()
+    assert advice.startswith("advice: ") and max(map(len, table[-3:])) <= 100
+    assert any(line.startswith("scale ") for line in table[-3:])
+    assert main(["explain", "-v", "scale.c", "--size", "n=2000"]) == 0
     assert "note[built]: " in capsys.readouterr().out
 
 
@@ -150,6 +155,11 @@ def test_explain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         + CALLS
     )
     assert main(["explain", "scan.c"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("scan (scan.c:1): to be replaced by `")
+    assert "held back by: values passed through `a`, from iteration to iteration of the loop `i` (line 3)" in out
+    assert "refused[" in out and " --> scan.c:10:12\n" in out and "done[nest]" not in out
+    assert main(["explain", "-v", "scan.c"]) == 0
     out = capsys.readouterr().out
     assert "done[nest]: loop nest: 1 loop over n" in out
     assert "carried by the loop `i` (line 3), distance (2)" in out

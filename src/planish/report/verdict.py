@@ -1,0 +1,78 @@
+"""The verdict on a function in a few lines: what becomes of its nests, and the one thing that holds them back.
+
+print("\\n".join(describe_verdict(function, plans, refused, source, None)))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from planish.build.lower import RegionPlan
+from planish.core.diagnostic import Remark
+from planish.core.span import Source, Span
+from planish.frontend.c.translation_unit import CFunction
+from planish.ir.nest import For
+from planish.ir.traverse import walk
+from planish.poly.scop.dependence_levels import Link, list_links
+from planish.report.account import FunctionAccount
+from planish.report.tables import format_ratio, format_seconds
+from planish.schedule.auto.plan import Prepared
+
+
+def describe_verdict(
+    function: CFunction, plans: Sequence[RegionPlan], refused: Sequence[Remark], source: Source,
+    built: FunctionAccount | None,
+) -> Iterator[str]:  # fmt: skip
+    """The verdict on a function: `plans` are those of its nests, `refused` what the front-end left as it is, `built`
+    what an earlier build made of it."""
+    place = f"{function.name} ({function.span.file}:{function.span.line})"
+    if not plans and not refused:
+        yield f"{place}: no loop"
+        return
+    made = [x for x in plans if x.versions]
+    names = ", ".join(dict.fromkeys(f"`{x.versions[0].name}`" for x in made))
+    whole = len(made) == len(plans) and not refused
+    count = "" if whole and len(made) == 1 else f"{len(made)} nest{'' if len(made) == 1 else 's'} "
+    left = "" if whole else ", other loops stay as written"
+    yield f"{place}: {count}to be replaced by {names}{left}" if made else f"{place}: stays as written"
+    if built is not None and built.before is not None and built.after is not None:
+        times = f"{format_seconds(built.before.median)} -> {format_seconds(built.after.median)}"
+        yield f"  built: {times}, {format_ratio(built.ratio)}"
+    hindrance = _hindrance(plans, refused, source)
+    yield hindrance if "\n" in hindrance else f"  {hindrance}"
+
+
+def _hindrance(plans: Sequence[RegionPlan], refused: Sequence[Remark], source: Source) -> str:
+    """What holds a function back most: the first loop that is left out, else a dependence through values, else none."""
+    left = [r for x in plans if not x.versions for r in x.remarks if r.kind == "refused"]
+    for remark in (*refused, *left):
+        return remark.render(source)
+    for plan in plans:
+        if plan.prepared is not None and (told := _dependence(plan.prepared)):
+            return told
+    return "nothing holds it back: all iterations are independent"
+
+
+def _dependence(prepared: Prepared) -> str:
+    """The outermost dependence through values, one that keeps its order before a chain of updates."""
+    links = [x for x in list_links(prepared.scop, prepared.dependences) if x.kind == "flow" and x.carrier is not None]
+    links.sort(key=lambda x: (x.reduction, x.carrier))
+    if not links:
+        return ""
+    first = links[0]
+    statement = prepared.scop.statement(first.sink)
+    assert first.carrier is not None
+    loops = [x for x in walk(prepared.scop.kernel.body) if isinstance(x, For)]
+    span = loops[statement.loops[first.carrier]].span
+    where = f"the loop `{statement.iterators[first.carrier]}` ({_line(span)})"
+    return f"held back by: {_describe(first)}, from iteration to iteration of {where}"
+
+
+def _describe(link: Link) -> str:
+    if link.reduction:
+        return f"a chain of updates of `{link.array}`, in order if --fp is strict"
+    return f"values passed through `{link.array}`"
+
+
+def _line(span: Span | None) -> str:
+    return "line ?" if span is None else f"line {span.line}"
