@@ -2,8 +2,10 @@
 
 What the compiler prints, writes and returns is that of the user's command, whatever happens beside it.
 
->>> has_loops(b"int f(int *a) { for (int i = 0; i < 9; i++) a[i] = 0; }"), has_loops(b"int f(void) { return 1; }")
-(True, False)
+>>> has_loops(b"int f(int *a) { for (int i = 0; i < 9; i++) a[i] = 0; }")
+True
+>>> has_loops(b"/* for a[1] */ int f(void) { return 1; }")
+False
 """
 
 from __future__ import annotations
@@ -25,7 +27,13 @@ from planish.ir.types import Floats
 from planish.wrapper.command_line import CommandLine, SourceFile, read_command
 from planish.wrapper.objects import NM, compile_drop_in, symbols_of
 from planish.wrapper.permissions import read_permissions
-from planish.wrapper.preprocessing import PreprocessingError, changed_macros, predefined_macros, preprocess_by
+from planish.wrapper.preprocessing import (
+    PreprocessingError,
+    changed_macros,
+    own_words,
+    predefined_macros,
+    preprocess_by,
+)
 from planish.wrapper.record import SourceRecord, append_record
 from planish.wrapper.request import TranslatedFunction, Translation, TranslationRequest
 from planish.wrapper.worker import translate_remembered
@@ -34,6 +42,7 @@ SECONDS = 5.0
 """How much longer a source may take than by the compiler alone."""
 RESERVE = 0.2
 """The part of these that is kept for compiling what was made."""
+_COMMENT = re.compile(rb'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 _LOOP = re.compile(rb"\b(?:for|while|do)\b")
 _ACCESS = re.compile(rb"\[|\*\s*\(?\s*(?:\+\+|--)?[A-Za-z_]")
 _USUAL = ("cc", "gcc", "clang")
@@ -58,7 +67,8 @@ class WrapperWishes:
 
 def has_loops(text: bytes) -> bool:
     """Whether a text may hold a loop over memory: a look that costs nothing."""
-    return _LOOP.search(text) is not None and _ACCESS.search(text) is not None
+    code = _COMMENT.sub(b" ", text)
+    return _LOOP.search(code) is not None and _ACCESS.search(code) is not None
 
 
 def run_compiler(arguments: Sequence[str], wishes: WrapperWishes) -> int:
@@ -135,12 +145,16 @@ class _Unit:
 
     def __init__(self, source: SourceFile, command: CommandLine, wishes: WrapperWishes, scratch: Path) -> None:
         self.source, self.command, self.wishes, self.scratch = source, command, wishes, scratch
+        self.words: frozenset[str] = frozenset()
         scratch.mkdir()
 
     def translate(self, compilation: _Compilation) -> tuple[Translation, bool]:
         """The drop-in and whether it was known, or why there is none: also after a fault of ours."""
         try:
-            return translate_source(self.source, self.command, self.wishes, self.scratch, compilation.is_wanted)
+            expanded = preprocess_by(self.wishes.compiler, self.command.flags_for_sources(), self.source.name)
+            self.words = own_words(expanded, self.source.name)
+            wanted = compilation.is_wanted
+            return translate_source(self.source, self.command, self.wishes, expanded, self.scratch, wanted)
         except PreprocessingError as error:
             return Translation("", f"the compiler does not preprocess it: {error}"), False
         except Exception as error:
@@ -155,11 +169,11 @@ class _Unit:
 
 
 def translate_source(
-    source: SourceFile, command: CommandLine, wishes: WrapperWishes, scratch: Path, wanted: Callable[[], bool]
-) -> tuple[Translation, bool]:
-    """The drop-in of a source of a command, and whether it was known."""
+    source: SourceFile, command: CommandLine, wishes: WrapperWishes, expanded: str, scratch: Path,
+    wanted: Callable[[], bool],
+) -> tuple[Translation, bool]:  # fmt: skip
+    """The drop-in of a source of a command, which is `expanded` by the preprocessor, and whether it was known."""
     compiler, flags = wishes.compiler, command.flags_for_sources()
-    expanded = preprocess_by(compiler, flags, source.name)
     usual = next((path for name in _USUAL if (path := shutil.which(name))), compiler)
     own = predefined_macros(compiler, command.flags_for_text())
     request = TranslationRequest(
@@ -234,7 +248,7 @@ def _compare(unit: _Unit, command: CommandLine, made: str, folder: Path) -> str:
     before, after = symbols_of(nm, original), symbols_of(nm, made)
     if before is None or after is None:
         return f"the symbols of the object cannot be listed by {nm}"
-    return "" if after.may_replace(before) else "the drop-in defines, or needs, other symbols"
+    return "" if after.may_replace(before, unit.words) else "the drop-in defines, or needs, other symbols"
 
 
 def _lister(compiler: str) -> str:

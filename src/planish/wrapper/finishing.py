@@ -13,7 +13,7 @@ from pathlib import Path
 from planish.core.progress import Progress
 from planish.wrapper.command_line import read_command
 from planish.wrapper.driver import WrapperWishes, translate_source
-from planish.wrapper.preprocessing import PreprocessingError
+from planish.wrapper.preprocessing import PreprocessingError, preprocess_by
 from planish.wrapper.record import SourceRecord, read_records
 
 
@@ -35,7 +35,8 @@ def _finish(record: SourceRecord) -> str:
     wishes = WrapperWishes(record.command[0], record.floats, None)
     with chdir(record.folder), tempfile.TemporaryDirectory(prefix="planish-") as scratch:
         try:
-            made, _ = translate_source(source, command, wishes, Path(scratch), lambda: True)
+            expanded = preprocess_by(wishes.compiler, command.flags_for_sources(), source.name)
+            made, _ = translate_source(source, command, wishes, expanded, Path(scratch), lambda: True)
         except (PreprocessingError, OSError) as error:
             return f"as written: {error}"
     taken = [x.name for x in made.functions if x.taken]

@@ -35,8 +35,9 @@ class ObjectSymbols:
     defined: frozenset[str]
     needed: frozenset[str]
 
-    def may_replace(self, other: ObjectSymbols) -> bool:
-        """Whether an object with these symbols may take the place of one with the others.
+    def may_replace(self, other: ObjectSymbols, named: frozenset[str] = frozenset()) -> bool:
+        """Whether an object with these symbols may take the place of one with the others. What the source has `named`
+        may be needed: a compiler makes one call of two, as sincos.
 
         >>> a = ObjectSymbols(frozenset({"f"}), frozenset({"g"}))
         >>> ObjectSymbols(frozenset({"f"}), frozenset({"malloc"})).may_replace(a)
@@ -44,7 +45,7 @@ class ObjectSymbols:
         >>> ObjectSymbols(frozenset({"f"}), frozenset({"pow"})).may_replace(a)
         False
         """
-        return self.defined == other.defined and self.needed <= other.needed | _ALLOWED
+        return self.defined == other.defined and self.needed <= other.needed | _ALLOWED | named
 
 
 def symbols_of(nm: str, path: str) -> ObjectSymbols | None:

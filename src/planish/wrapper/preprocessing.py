@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 SECONDS = 20.0
 """How long a preprocessor may take."""
 
+_MARKER = re.compile(r'# \d+ "([^"]*)"')
+_WORD = re.compile(r"[A-Za-z_]\w*")
 _DEFINE = re.compile(r"#define (\w+(?:\([^)]*\))?)(?: (.*))?")
 
 
@@ -30,6 +32,22 @@ def predefined_macros(compiler: str, flags: Sequence[str]) -> dict[str, str]:
     """The macros that a compiler defines by itself under flags. Raises PreprocessingError."""
     text = _run([compiler, *flags, "-dM", "-E", "-x", "c", "/dev/null"])
     return {x[1]: x[2] or "" for x in map(_DEFINE.fullmatch, text.splitlines()) if x is not None}
+
+
+def own_words(text: str, name: str) -> frozenset[str]:
+    """The words in the lines that come from a file, after the preprocessor.
+
+    >>> sorted(own_words('# 1 "a.h"\\nint x;\\n# 1 "a.c"\\nreturn f(y);\\n', "a.c"))
+    ['f', 'return', 'y']
+    """
+    words: set[str] = set()
+    inside = False
+    for line in text.split("\n"):
+        if (marker := _MARKER.match(line)) is not None:
+            inside = marker[1] == name
+        elif inside:
+            words.update(_WORD.findall(line))
+    return frozenset(words)
 
 
 def changed_macros(usual: Mapping[str, str], given: Mapping[str, str]) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ bodies of other functions have the same lines.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from planish.frontend.c.text.lexer import tokenize
 from planish.frontend.c.text.preprocess import STUBS
 from planish.frontend.c.text.syntax import line_map, main_lines
 
+_WHOLE = re.compile(r"0[xX]([0-9a-fA-F]+)([uUlL]*)")
 Bodies = Sequence[tuple[str, int, int]]
 """Functions: name, first and last line."""
 
@@ -85,4 +87,14 @@ def _merged(lines: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
 
 
 def _tokens(text: str) -> list[str]:
-    return [t.text for t in tokenize(text).tokens]
+    return [_number(t.text) for t in tokenize(text).tokens]
+
+
+def _number(token: str) -> str:
+    """A whole number in one form: headers of ours write limits otherwise than the system's.
+
+    >>> _number("0x7fff"), _number("12UL"), _number("1e3"), _number("name")
+    ('32767', '12UL', '1e3', 'name')
+    """
+    found = _WHOLE.fullmatch(token)
+    return f"{int(found[1], 16)}{found[2]}" if found is not None else token

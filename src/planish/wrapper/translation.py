@@ -1,6 +1,5 @@
-"""A file of a project as a drop-in that its own compiler command takes; within a time, function by function.
-
-Loaded only where a file has something to gain: it brings the whole compiler.
+"""A file of a project as a drop-in that its own compiler command takes: read, looked through for nests that are worth a
+call, compared with what the compiler sees; the rest of the compiler is loaded only for what is left.
 
 >>> translate.__name__
 'translate'
@@ -8,33 +7,22 @@ Loaded only where a file has something to gain: it brings the whole compiler.
 
 from __future__ import annotations
 
-import tempfile
-import time
-from collections.abc import Sequence
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
-from planish.build.functions import FunctionResult, build_functions
-from planish.build.job import make_workbench
-from planish.build.read import read_file
 from planish.core.diagnostic import PlanishError
 from planish.core.files import read_input
-from planish.core.reasons import LOSSES
 from planish.core.span import Source
+from planish.frontend.c.reader import read_c
 from planish.frontend.c.text.preprocess import DIALECT
 from planish.frontend.c.translation_unit import CFile, CFunction, Region
 from planish.ir.expr import Const
 from planish.ir.nest import Block, For, Stmt
 from planish.ir.traverse import blocks_of, walk
-from planish.options import Options
-from planish.report.account import describe_version, remarks_of
-from planish.run.toolchains.missing_headers import pointing_at_headers
 from planish.target.load import load_target
-from planish.tuning.choices import choose_for
-from planish.tuning.store.trial_store import TrialStore, default_store
-from planish.wrapper.line_markers import compose_with_lines
 from planish.wrapper.preprocessing import PreprocessingError, preprocess_by
-from planish.wrapper.request import TranslatedFunction, Translation, TranslationRequest
+from planish.wrapper.request import Translation, TranslationRequest
 from planish.wrapper.seen_alike import same_function, same_headers, same_outside, system_headers
 
 FEWEST = 64
@@ -58,39 +46,23 @@ def translate(request: TranslationRequest, until: float | None = None) -> Transl
 
 
 def _translate(source: Source, request: TranslationRequest, until: float | None) -> Translation:
-    options = Options(
-        fp=request.floats, measure=False, race=True, compiler=request.compiler,
-        defines=(*request.predefined, *request.macros), include_dirs=tuple(Path(x) for x in request.folders),
-    )  # fmt: skip
-    file = read_file(source, options)
+    defines = (*request.predefined, *request.macros, *load_target("native").predefined)
+    folders = tuple(Path(x) for x in request.folders)
+    file = read_c(source, defines=defines, include_dirs=folders, fp=request.floats)
     chosen = [f for f in file.functions if any(map(_is_promising, f.regions))]
     if not chosen:
         return Translation("", "no loop nest is found that is worth a call")
+    if len({f.name for f in file.functions}) < len(file.functions):
+        return Translation("", "a function is defined twice")
     theirs = preprocess_by(request.compiler, request.flags, source.name, DIALECT)
     if refused := _difference(file, theirs, source):
         return Translation("", refused)
     alike = [f for f in chosen if _is_alike(file, theirs, f)]
     if not alike:
         return Translation("", _DIFFERENT)
-    options = choose_for(alike, options, TrialStore(default_store()))
-    if until is not None:
-        options = replace(options, patience=max(0.01, until - time.monotonic()))
-    results = _build(sorted(alike, key=_promise, reverse=True), file, options, source)
-    listed = tuple(sorted((_account(x, file, source) for x in results), key=lambda x: x.line))
-    replacements = sorted((r for x in results for r in x.replacements), key=lambda r: r.patch.start)
-    if not replacements:
-        return Translation("", "nothing that was verified is faster", functions=listed)
-    return Translation(compose_with_lines(file.source.text, source.name, replacements), functions=listed)
-
-
-def _build(functions: Sequence[CFunction], file: CFile, options: Options, source: Source) -> tuple[FunctionResult, ...]:
-    target = load_target(options.target)
-    with tempfile.TemporaryDirectory(prefix="planish-") as folder:
-        bench = make_workbench(options, target, Path(folder), source)
-        with pointing_at_headers(file.missing, source):
-            found = build_functions(functions, file, options, target, bench)
-    # What another library than C's would have to be linked for is of no use here.
-    return tuple(x for x in found if x.selection is None or x.selection.version is None or not x.selection.version.link)
+    ordered = sorted(alike, key=_promise, reverse=True)
+    made: Translation = import_module("planish.wrapper.building").build_translation(file, ordered, request, until)
+    return made
 
 
 def _is_promising(region: Region) -> bool:
@@ -127,17 +99,6 @@ def _difference(file: CFile, theirs: str, source: Source) -> str:
 def _is_alike(file: CFile, theirs: str, function: CFunction) -> bool:
     span = function.span
     return same_function(file.preprocessed, theirs, file.source.name, span.line, span.end_line)
-
-
-def _account(result: FunctionResult, file: CFile, source: Source) -> TranslatedFunction:
-    version = result.selection.version.label if result.selection and result.selection.version else ""
-    refused = remarks_of(result.function, result.remarks, file.remarks)
-    return TranslatedFunction(
-        result.function.name, result.function.span.line, bool(result.replacements), version,
-        describe_version(result, version) if version else (),
-        tuple(dict.fromkeys(f"line {r.span.line}: {r.message}" if r.span else r.message for r in refused)),
-        result.lost == LOSSES["wall"],
-    )  # fmt: skip
 
 
 def _first_line(error: PlanishError) -> str:
