@@ -51,11 +51,11 @@ from planish.isa.instruction_file import read_instructions
 from planish.options import Options
 from planish.pipeline import stages_of
 from planish.report.account import FileAccount
-from planish.report.advice import advise
 from planish.report.console import make_console
 from planish.report.operations import report_operations
 from planish.report.store import build_cached
 from planish.report.tables import WIDTH, build_table, describe_floats, describe_refusals, describe_times
+from planish.report.verdicts.advice import advise
 from planish.run.toolchains.blas import check_name, find_blas
 from planish.run.toolchains.cross import compiler_for
 from planish.target.device import is_device

@@ -49,7 +49,7 @@ from planish.report.instructions import (
     explain_costs,
     explain_entry,
 )  # fmt: skip
-from planish.report.vliw import explain_operation, machines_table, operations_table
+from planish.report.vliw_machines.machines import explain_operation, machines_table, operations_table
 from planish.run.instructions.costs import read_costs
 from planish.run.instructions.learn import learn
 from planish.run.instructions.shapes import find_shapes

@@ -21,7 +21,7 @@ from planish.poly.scop.dependence_levels import Link, list_links
 from planish.poly.scop.extraction import Scop, Statement
 from planish.report.account import FileAccount, is_about
 from planish.report.operations import describe_choice, describe_operations
-from planish.report.verdict import describe_verdict
+from planish.report.verdicts.verdict import describe_verdict
 from planish.schedule.auto.plan import Prepared, Version
 from planish.target.load import load_target
 from planish.target.machine import Target

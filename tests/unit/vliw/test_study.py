@@ -12,7 +12,7 @@ from planish.cli.machines.commands import study as run_study
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.options import Options
-from planish.report.machine_study import study_figure, study_rows, study_table
+from planish.report.vliw_machines.study import study_figure, study_rows, study_table
 
 TEXT = """
 void product(const float a[restrict 3][8], const float b[restrict 8][16], float c[restrict 3][16])

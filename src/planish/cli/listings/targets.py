@@ -12,7 +12,7 @@ import typer
 from planish.cli.exits import OK, guarded
 from planish.report.console import make_console
 from planish.report.tables import gpus_table, targets_table
-from planish.report.vliw import machines_table
+from planish.report.vliw_machines.machines import machines_table
 from planish.target.description import target_names
 from planish.target.device import device_names, load_device
 from planish.target.load import load_target

@@ -25,8 +25,8 @@ from planish.core.files import read_input
 from planish.core.span import Source
 from planish.options import Options
 from planish.report.console import make_console
-from planish.report.machine_study import refused_lines, study_figure, study_rows, study_table
-from planish.report.vliw_trace import packets_html, packets_text, use_text
+from planish.report.vliw_machines.study import refused_lines, study_figure, study_rows, study_table
+from planish.report.vliw_machines.trace import packets_html, packets_text, use_text
 from planish.run.vliw.programs import PreparedCode, prepare, run_code
 from planish.vliw.assembly import print_assembly
 from planish.vliw.description import load_machine

@@ -1,0 +1,1 @@
+"""VLIW machines as tables: machines, packets over time, studies of parameters."""
