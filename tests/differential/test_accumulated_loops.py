@@ -11,6 +11,7 @@ import pytest
 from test_vector_strips import FLAGS, compiled, missing
 
 from planish.core.diagnostic import Remark
+from planish.ir.expr import Const
 from planish.ir.text.parser import parse_kernel
 from planish.library.loops.vector_strips.selected_strips import strip_versions
 from planish.schedule.auto.plan import prepare
@@ -33,6 +34,8 @@ CELLS = {
         "a: i16", "s: i16, t: i64",
         "a[y, x] = i16(i32(a[y, x]) - 9:i32) s[] = i16(max(i32(s[]), i32(a[y, x]))) t[] += i64(a[y, x])",
     ),
+    "any": ("a: u8", "s: u8", "s[] |= u8(i32(i32(a[y, x]) == 77:i32))"),
+    "all": ("a: i16", "s: i32", "s[] &= i32(a[y, x]) | 5:i32"),
     "both": ("a: u8", "s: u8, t: u64", "s[] = u8(min(i32(a[y, x]), i32(s[]))) t[] += u64(a[y, x])"),
 }
 
@@ -55,7 +58,8 @@ def check(text: str, target: str, folder: Path, guarded: Any, shapes: tuple[tupl
         values = []
         for x in kernel.arrays:
             info = np.iinfo(x.type.numpy)
-            count = {0: 1, 1: h, 2: h * w}[len(x.shape)]
+            fixed = x.shape[0].value if len(x.shape) == 1 and isinstance(x.shape[0], Const) else h
+            count = {0: 1, 1: int(fixed), 2: h * w}[len(x.shape)]
             values.append(random.integers(info.min, info.max, count, x.type.numpy, endpoint=True))
         results = []
         for function in functions:
@@ -90,9 +94,16 @@ SIGNED = "for x in 0 .. w { r[y] += (i32(a[y, x]) - 200:i32) * 7:i32 }"
             "b: u16[h, w] distinct, s: u64[] distinct",
         ),
         (f"for y in 0 .. h {{ {ROWS} }}", "r: u32[h] distinct"),
+        (
+            "alloc t: i32[2] for y in 0 .. h { for c in 0 .. 2 { t[c] = 0:i32 } for x in 0 .. w {"
+            " t[0] += i32(a[y, x]) t[1] += 7:i32 - i32(a[y, x]) } for c in 0 .. 2 { s[c] += u64(t[c]) } }",
+            "s: u64[2] distinct",
+        ),
+        ("for y in 0 .. h { for x in 0 .. w { for c in 0 .. 3 { s[c] += u32(a[y, x]) >> u32(c) } } }", "s: u32[3] distinct"),
         ("for y in 0 .. h { m[y] = 0:u8 for x in 0 .. w { m[y] max= a[y, x] } }", "m: u8[h] distinct"),
     ],
-    ids=["sums of rows are added", "with a sign", "beside stores", "a sum for each row", "the greatest of each row"],
+    ids=["sums of rows are added", "with a sign", "beside stores", "a sum for each row", "two cells of an array",
+         "three cells of an array", "the greatest of each row"],
 )
 def test_rows_are_the_same(body: str, cells: str, tmp_path: Path, guarded: Any) -> None:
     """The squares of 255 in a row of 70,000 do not fit 32 bits."""

@@ -286,12 +286,14 @@ class ReadConditions:
         if cell in read_always(x):
             return TRUE if positive else _FALSE
         choice = next((y for y in walk_expr(x) if isinstance(y, Select) and cell in loads(y)), None)
-        if choice is None or cell in loads(choice.condition):
+        if choice is None:
             raise TooMany
         sides = []
         for test, side in ((choice.condition, choice.then), (opposite(choice.condition), choice.otherwise)):
             taken = map_expr(partial(_replaced, choice, side), x)
-            sides.append(_joined("and", test, self.weakened(taken, cell, positive)))
+            # Where the test reads the element, a side is taken or the element is read already.
+            chosen = self.weakened(test, cell, positive)
+            sides.append(_joined("and", chosen, self.weakened(taken, cell, positive)))
         return _joined("or", *sides)
 
     def _expanded(self, x: Expr, cell: Load) -> Expr:

@@ -133,22 +133,39 @@ class _Writer:
         waiting: list[Store] = []
         made: set[Value] = set()
         for at, store in enumerate(stores):
+            own = self.only_there(stores, at, made) if not waiting else ()
             # Where loads keep their place in the text, those of the next store begin before what this one waits for.
             ahead = stores[at + 1][:1] if self.dialect.ordered and at + 1 < len(stores) else ()
             early = [x for x in in_order(ahead) if x.kind in _LOADS]
             fresh = [x for x in (*early, *in_order([store[0]])) if x.kind not in _UNNAMED and x not in made]
-            fresh = list(dict.fromkeys(fresh))
+            fresh = [x for x in dict.fromkeys(fresh) if x not in own]
             if self.dialect.ordered:
                 fresh.sort(key=lambda x: x.kind not in _LOADS)
             made.update(fresh)
             lines += [f"const {self.kind(x)} {texts[x]} = {self.value(x, texts)};" for x in fresh]
-            later.subtract(str(x.detail[0]) for x in fresh if x.kind in _LOADS)
+            later.subtract(str(x.detail[0]) for x in (*fresh, *own) if x.kind in _LOADS)
+            if own and not later[store[1]]:
+                # A store under a mask without lanes takes as long as one with them: what leads to it, longer still.
+                lines.append(f"if ({texts[store[0].args[1]]}) {{")
+                lines += [f"  const {self.kind(x)} {texts[x]} = {self.value(x, texts)};" for x in own]
+                lines += [f"  {self.stored(store, texts)}", "}"]
+                continue
+            lines += [f"const {self.kind(x)} {texts[x]} = {self.value(x, texts)};" for x in own]
             # Registers are free the sooner; of a row that is read again all is read before.
             waiting.append(store)
             ready = [x for x in waiting if not later[x[1]]]
             waiting = [x for x in waiting if later[x[1]]]
             lines += [self.stored(x, texts) for x in ready]
         return lines
+
+    def only_there(self, stores: Sequence[Store], at: int, made: Collection[Value]) -> tuple[Value, ...]:
+        """What a store under a mask alone needs, beside the mask, in order; nothing of other stores."""
+        value = stores[at][0]
+        if value.kind != "masked" or self.dialect.ordered:
+            return ()
+        inner, mask = value.args
+        others = {*made, *in_order([mask, *(x for x, _, _ in stores[at + 1 :])])}
+        return tuple(x for x in in_order([inner]) if x not in others and x.kind not in _UNNAMED)
 
     def stored(self, store: Store, texts: Mapping[Value, str]) -> str:
         value, row, offset = store

@@ -10,13 +10,15 @@ A program that costs more is no gain over what a C compiler makes of the loop.
 
 from __future__ import annotations
 
-from planish.isa.semantics.node import Node
+from planish.isa.semantics.node import Node, scaled, terms_of, walk
 from planish.select.body import LaneBody
 from planish.select.demand import computed
 
 _WIDTH = 32
 _CYCLES = 0.5
 _WIDE_PRODUCT = 5
+_QUOTIENT = 6
+"""Instructions of a quotient by a constant: products of even and of odd lanes, whose high halves are put together."""
 
 
 def plain_cost(body: LaneBody, bits: int) -> float:
@@ -27,7 +29,11 @@ def plain_cost(body: LaneBody, bits: int) -> float:
     places = [(x, body.address(x)) for x in body.leaves]
     loads = sum(2 + _apart(y.step, int(x.attr[1])) for x, y in places if y is not None)
     stores = sum(1 + _apart(x.step, x.width) for x in body.outputs)
-    operators = sum(_instructions(x, body) for x in computed(*body.roots) if not body.is_leaf(x))
+    nodes = [x for x in computed(*body.roots) if not body.is_leaf(x)]
+    quotients = [x for x in nodes if _is_quotient(x)]
+    inside = {y for x in quotients for y in walk([x.args[0]]) if _is_wide(y)}
+    operators = sum(_instructions(x, body) for x in nodes if x not in inside and x not in quotients)
+    operators += _QUOTIENT * len(quotients)
     return (loads + operators + stores) * registers * _CYCLES
 
 
@@ -45,6 +51,14 @@ def _instructions(x: Node, body: LaneBody) -> int:
         return count
     narrow = sum(not _is_wide(y) and not body.is_invariant(y) for y in (x, *x.args))
     return 2 * (count * (_WIDE_PRODUCT if x.op == "mul" else 1) + narrow)
+
+
+def _is_quotient(x: Node) -> bool:
+    """Whether it is a number of 32 bits over a constant, as the high half of a product."""
+    if x.op != "shr" or x.args[1].op != "const" or _is_wide(x) or not _is_wide(x.args[0]):
+        return False
+    products = [scaled(y) for y in terms_of(x.args[0]) if y.op != "const"]
+    return x.args[1].low >= _WIDTH and all(factor != 1 and not _is_wide(y) for y, factor in products)
 
 
 def _is_wide(x: Node) -> bool:

@@ -218,6 +218,15 @@ def _sums(x: Node, width: int) -> Iterator[Node]:
         yield node("add", tuple(parts))
 
 
+def _bitwise(x: Node, width: int) -> Iterator[Node]:
+    """Bits that are set, or cleared but for the last one, where a condition holds."""
+    for condition, other in (x.args, x.args[::-1]):
+        if is_condition(condition) and not other.is_truth:
+            bit = node("and", (mask_of(condition), ONE))
+            yield node(x.op, (other, bit))
+            yield node("select", (condition, node(x.op, (other, ONE)), ZERO if x.op == "and" else other))
+
+
 def _halves(x: Node, width: int) -> Iterator[Node]:
     """(a + b) / 2 without a carry: by the bits that both have and those that one of them has, or by what rounds up."""
     inner, by = x.args
@@ -294,6 +303,16 @@ def _saturated(x: Node, width: int) -> Iterator[Node]:
     yield node("max", (bounded, const(low))) if inner.low < low else bounded
 
 
+def _bounds(x: Node, width: int) -> Iterator[Node]:
+    """The lesser of a bound and of what is too great for a lane, or the greater, as one of what saturates."""
+    for signed in (True, False):
+        bound, other = x.args if fits(x.args[0], width, signed) else x.args[::-1]
+        low, high = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if signed else (0, (1 << width) - 1)
+        kept = other.low >= low if x.op == "min" else other.high <= high
+        if kept and fits(bound, width, signed) and not fits(other, width, signed):
+            yield node(x.op, (node("sat", (other,), (width, signed)), bound))
+
+
 def _products(x: Node, width: int) -> Iterator[Node]:
     base, factor = scaled(x)
     if factor != 1 and is_condition(base):
@@ -316,5 +335,6 @@ def _cuts(x: Node, width: int) -> Iterator[Node]:
 
 _RULES: dict[str, Callable[[Node, int], Iterator[Node]]] = {
     "select": _choices, "abs": _magnitudes, "add": _sums, "shr": _shifted, "shl": _shifts, "sat": _saturated,
-    "mul": _products, "wrap": _cuts,
+    "mul": _products, "wrap": _cuts, "min": _bounds, "max": _bounds,
+    "or": _bitwise, "and": _bitwise, "xor": _bitwise,
 }  # fmt: skip

@@ -29,6 +29,7 @@ from planish.isa.semantics import build as semantic
 from planish.isa.semantics.definition import Definition, LaneLoop, Operand, Put
 from planish.isa.semantics.node import Node, const, var, walk
 from planish.select.body import LaneBody, read_body
+from planish.select.forms.guarded_values import where_holds
 from planish.select.forms.invariant_choices import join_choices
 
 
@@ -283,7 +284,8 @@ def _body_of(kernel: Kernel, loop: For, guarded: Container[str], called: Mapping
                 stores.append((puts[-1].value, None))
             else:
                 reads.store(x.value, own)
-                stores.append((reader.value(found.value, counters), reader.truth(found.guard, counters)))
+                guard = reader.truth(found.guard, counters)
+                stores.append((where_holds(reader.value(found.value, counters), guard), guard))
         except TooMany:
             raise NoCover("too many conditions under which something is read") from None
     operands = [

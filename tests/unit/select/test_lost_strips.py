@@ -28,6 +28,23 @@ PROGRAMS = {
             for (int x = 0; x < w; x++) { int d = a[y * w + x] - b[y * w + x]; row += d * d; } s += row; } *sum = s;""",
         "vector-strips",
     ),
+    "a weight of each row": (
+        """for (int y = 0; y < h; y++) { int v = m[y]; for (int x = 0; x < w; x++)
+            b[y * w + x] = (uint8_t)((a[y * w + x] * v + 128) >> 8); }""",
+        "vector-strips",
+    ),
+    "what any of a row is": (
+        """for (int y = 0; y < h; y++) { uint8_t found = 0; for (int x = 0; x < w; x++) found |= a[y * w + x] == 3;
+            b[y] = found; }""",
+        "vector-strips",
+    ),
+    "three sums of differences": (
+        """for (int k = 0; k < 3; k++) sum[k] = 0; for (int y = 0; y < h; y++) { int rows[3] = {0, 0, 0};
+            for (int x = 0; x < w - 2; x++) for (int k = 0; k < 3; k++) {
+                int d = a[y * w + x] - m[y * w + x + k]; rows[k] += d < 0 ? -d : d; }
+            for (int k = 0; k < 3; k++) sum[k] += rows[k]; }""",
+        "vector-strips",
+    ),
     "least of two sums, saturated": (
         """for (int i = 0; i < w; i++) { int x = a[2 * i] + m[2 * i], y = a[2 * i + 1] + m[2 * i + 1];
             int v = y < x ? y : x; b[i] = v > 255 ? 255 : v; }""",

@@ -8,10 +8,15 @@ False
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 
 from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.ir.expr import Const
 from planish.ir.nest import Alloc, Array, Kernel
 from planish.ir.traverse import walk
+
+SMALL = 1024
+"""The bytes up to which an array is a local one."""
 
 
 def is_fallible(kernel: Kernel) -> bool:
@@ -20,8 +25,14 @@ def is_fallible(kernel: Kernel) -> bool:
 
 
 def is_heap(array: Array) -> bool:
-    """Whether an array is a block of memory: one of its own, or one that the thread keeps."""
-    return array.memory in ("dram", "scratch") and bool(array.shape)
+    """Whether an array is a block of memory: one of its own, or one that the thread keeps. Small ones of a constant
+    size are not, so that compilers may keep them in registers."""
+    return array.memory in ("dram", "scratch") and bool(array.shape) and not _is_small(array)
+
+
+def _is_small(array: Array) -> bool:
+    extents = [x.value for x in array.shape if isinstance(x, Const)]
+    return len(extents) == len(array.shape) and prod(map(int, extents)) * array.type.size <= SMALL
 
 
 def release_text(array: Array, spelt: Mapping[str, str]) -> str:

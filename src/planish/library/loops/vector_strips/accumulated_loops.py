@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from planish.core.names import take_name
 from planish.ir.expr import Binary, Cast, Const, Expr, Load, Var, index, type_of
-from planish.ir.index.polynomial import add
+from planish.ir.index.polynomial import add, constant
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, LoopFacts, Reduce, ReduceOp, Stmt
 from planish.ir.traverse import arrays_in, blocks_of, expressions, loads, map_expr, used_names, variables, walk
 from planish.ir.types import INDEX, Type
@@ -85,12 +85,14 @@ class AccumulatedLoop:
         made: list[Stmt] = []
         for x in self.locals:
             made += [Alloc(x), Assign(x.name, (), Const(0, x.type))]
-        cells = {x.array: y for x, y in zip(self.updates, self.locals, strict=True)}
-        body = [
-            Reduce(cells[x.array].name, (), "add", as_type(x.value, cells[x.array].type))
-            if isinstance(x, Reduce) and x.array in cells else x
-            for x in self.loop.body.body
-        ]  # fmt: skip
+        cells = {(x.array, x.index): y for x, y in zip(self.updates, self.locals, strict=True)}
+        body: list[Stmt] = []
+        for stmt in self.loop.body.body:
+            cell = cells.get((stmt.array, stmt.index)) if isinstance(stmt, Reduce) else None
+            if isinstance(stmt, Reduce) and cell is not None:
+                body.append(Reduce(cell.name, (), "add", as_type(stmt.value, cell.type)))
+            else:
+                body.append(stmt)
         made.append(replace(self.loop, body=Block(tuple(body))))
         for update, y in zip(self.updates, self.locals, strict=True):
             made.append(Reduce(update.array, update.index, "add", as_type(Load(y.name, (), y.type), update.type)))
@@ -144,7 +146,7 @@ def _reduction_of(kernel: Kernel, loop: For, outer: Sequence[For]) -> Accumulate
         value = _read_from(value, {y: memory[y] for y in behind})
         plain.append(Assign(name, (Var(loop.var, INDEX),), value))
     cells = [x.array for x in updates]
-    if not updates or len(set(cells)) < len(cells) or any(_touches(x, cells) for x in plain):
+    if not updates or not _are_apart(updates) or any(_touches(x, cells) for x in plain):
         return None
     own = {loop.var, *(x.var for x in plain if isinstance(x, Let))}
     if any(own & variables(y) for x in updates for y in x.index):
@@ -173,6 +175,18 @@ def _reduction_of(kernel: Kernel, loop: For, outer: Sequence[For]) -> Accumulate
         around = x
     nest = StripNest(loop, None, loop, body, frozenset(), names, False)
     return AccumulatedLoop(loop, around, tuple(updates), nest, loop)
+
+
+def _are_apart(updates: Sequence[AccumulatedCell]) -> bool:
+    """Whether cells are different ones: of one array those of different constants."""
+    places: dict[str, set[int | None]] = {}
+    for x in updates:
+        at = constant(x.index[0]) if len(x.index) == 1 else None
+        known = places.setdefault(x.array, set())
+        if known and (at is None or None in known or at in known):
+            return False
+        known.add(at)
+    return True
 
 
 def _stored_before(body: Sequence[Stmt], at: int, value: Expr) -> frozenset[str]:
@@ -271,7 +285,7 @@ def as_type(x: Expr, type: Type) -> Expr:
 def _update(x: Stmt) -> tuple[ReduceOp, str, tuple[Expr, ...], Type, Expr] | None:
     """The operation, the cell, its type, and what it is updated with."""
     match x:
-        case Reduce(array=array, index=place, op="add" | "min" | "max" as op, value=value):
+        case Reduce(array=array, index=place, op="add" | "min" | "max" | "and" | "or" as op, value=value):
             type = type_of(value)
             return (op, array, place, type, value) if type.is_int and not any(loads(y) for y in place) else None
         case Assign(array=array, index=place, value=value):

@@ -99,7 +99,7 @@ class Accumulator:
     def joined(self, values: Sequence[Expr]) -> Expr:
         """Values as one."""
         op = self.update.op
-        assert op in ("add", "min", "max")
+        assert op in ("add", "min", "max", "and", "or")
         return reduce(lambda a, b: Binary(op, a, b), values)
 
     @property
@@ -110,7 +110,8 @@ class Accumulator:
         low, high = range_of(type)
         if op != "add" and type == self.update.type:
             return self.update.cell
-        return Const({"min": high, "max": low}.get(op, 0), type)
+        ones = high if type.kind == "uint" else -1
+        return Const({"min": high, "max": low, "and": ones}.get(op, 0), type)
 
 
 def range_of(type: Type) -> tuple[int, int]:
@@ -274,7 +275,7 @@ class _Reduction:
         # Compilers add registers up in registers where they see a plain loop over as many lanes.
         body = Block((Reduce(total.name, (), op, Load(lanes.name, (Var(lane, INDEX),), lanes.type)),))
         yield For(lane, index(0), left, 1, body, LoopFacts(simd=self.counted))
-        assert op in ("add", "min", "max")
+        assert op in ("add", "min", "max", "and", "or")
         wrapping = Type("uint", cell.type.bits) if op == "add" else cell.type
         value = Binary(op, as_type(cell, wrapping), as_type(Load(total.name, (), lanes.type), wrapping))
         yield Assign(cell.array, cell.index, as_type(value, cell.type))

@@ -21,6 +21,7 @@ from planish.core.names import take_name
 from planish.ir.expr import index
 from planish.ir.nest import Alloc, Array, For, Kernel
 from planish.ir.passes.vector_loops import longest
+from planish.ir.text.printer import print_expr
 from planish.ir.traverse import loads, walk
 from planish.ir.types import I32, U32, Type
 from planish.isa.instruction import Instruction
@@ -150,7 +151,9 @@ class _Selection:
 
     def accumulator(self, type: Type, lanes: int) -> Accumulator:
         """Accumulators of a type, so many for a strip."""
-        name = take_name(f"{self.update.array}_lanes", {*self.found.nest.taken})
+        alone = sum(x.array == self.update.array for x in self.found.updates) == 1
+        stem = self.update.array if alone else "_".join((self.update.array, *map(print_expr, self.update.index)))
+        name = take_name(f"{stem}_lanes", {*self.found.nest.taken})
         return Accumulator(self.update, (Array(name, type, (index(lanes),), memory="stack"),), ((0,),))
 
     def registers_of(self, update: Accumulator) -> int:

@@ -33,6 +33,7 @@ from planish.library.loops.coalesce.coalesced import coalesce
 from planish.library.loops.vector_strips.accumulated_loops import AccumulatedLoop
 from planish.library.loops.vector_strips.accumulators import reduce_strips
 from planish.library.loops.vector_strips.channel_sizes import with_channel_sizes
+from planish.library.loops.vector_strips.constant_cells import with_constant_cells
 from planish.library.loops.vector_strips.contraction import contract
 from planish.library.loops.vector_strips.reduction_nests import ReductionNest, find_reductions
 from planish.library.loops.vector_strips.reduction_strips import rows_of as reduction_rows
@@ -46,6 +47,7 @@ from planish.library.loops.vector_strips.selected_accumulators import (
 from planish.library.loops.vector_strips.strip_nest import Part, StripNest, find_nests, strip_nest
 from planish.poly.match.matcher import MismatchError
 from planish.schedule.auto.plan import Prepared, Version
+from planish.schedule.auto.rewrites.register_promotion import forward
 from planish.schedule.match_instruction import match_instruction
 from planish.select.instruction import SelectedProgram, VectorExtension, as_instruction, cover_strip, extension_of
 from planish.select.jam import jam
@@ -75,7 +77,9 @@ _PLACES = ("planish.ir.", "planish.isa.", "planish.core.", "planish.select.", "p
 
 
 def in_strip_form(kernel: Kernel, target: Target) -> Kernel:
-    """The kernel with its rows of few columns, and its pixels of few channels, in loops that strips are made of."""
+    """The kernel with its rows of few columns, and its pixels of few channels, in loops that strips are made of; what
+    is kept of an element for an inner loop is read there, so that its range is known."""
+    kernel = with_constant_cells(forward(kernel, widened=True))
     flat = coalesce(kernel, extension_of(target).widths[0])
     return with_channel_sizes(kernel if flat is None else flat.kernel)
 

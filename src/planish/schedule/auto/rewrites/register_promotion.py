@@ -24,7 +24,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from planish.core.diagnostic import Remark
-from planish.ir.expr import Expr, Load, Var
+from planish.ir.expr import Cast, Expr, Load, Var
 from planish.ir.index.polynomial import same
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Reduce, Stmt
 from planish.ir.passes.declaration_sinking import exposed, sink
@@ -81,15 +81,16 @@ def _in_registers(made: Version, cells: frozenset[str]) -> Version | None:
     return replace(made, name=f"{made.name}, register-promote", kernel=kernel, remarks=(*made.remarks, *remarks))
 
 
-def forward(kernel: Kernel) -> Kernel:
+def forward(kernel: Kernel, widened: bool = False) -> Kernel:
     """The kernel where values of arrays that nothing stores to, kept in local arrays for inner loops, are read from
-    where they come instead."""
+    where they come instead; `widened`: those that are kept as another type, too."""
     stores = [x for x in walk(kernel.body) if isinstance(x, Assign | Reduce)]
     written, local = [x.array for x in stores], {x.array.name for x in walk(kernel.body) if isinstance(x, Alloc)}
     kept = {x.array: x for x in _assignments(kernel.body) if x.array in local and written.count(x.array) == 1}
     copied = {
         name: x for name, x in kept.items()
-        if isinstance(x.value, Load) and x.value.array not in written and _moved_by(x) is not None
+        if (source := _source(x.value, widened)) is not None and source.array not in written
+        and _moved_by(x) is not None
     }  # fmt: skip
     if not copied:
         return kernel
@@ -106,12 +107,17 @@ def forward(kernel: Kernel) -> Kernel:
     return replace(kernel, body=_without(body, copied))
 
 
+def _source(x: Expr, widened: bool) -> Load | None:
+    """The element that a value is, as it is or, `widened`, as a number of another type."""
+    while widened and isinstance(x, Cast):
+        x = x.operand
+    return x if isinstance(x, Load) else None
+
+
 def _moved_by(stmt: Assign) -> tuple[str, ...] | None:
-    """The counters that are the subscripts of a value that is loaded; None where these are anything else."""
+    """The counters that are the subscripts of a local array; None where these are anything else."""
     moved = tuple(x.name for x in stmt.index if isinstance(x, Var))
-    if len(set(moved)) < len(stmt.index) or not isinstance(stmt.value, Load):
-        return None
-    return moved
+    return None if len(set(moved)) < len(stmt.index) else moved
 
 
 def _assignments(block: Block, around: tuple[str, ...] = ()) -> Iterator[Assign]:
