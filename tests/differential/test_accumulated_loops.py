@@ -99,7 +99,10 @@ SIGNED = "for x in 0 .. w { r[y] += (i32(a[y, x]) - 200:i32) * 7:i32 }"
             " t[0] += i32(a[y, x]) t[1] += 7:i32 - i32(a[y, x]) } for c in 0 .. 2 { s[c] += u64(t[c]) } }",
             "s: u64[2] distinct",
         ),
-        ("for y in 0 .. h { for x in 0 .. w { for c in 0 .. 3 { s[c] += u32(a[y, x]) >> u32(c) } } }", "s: u32[3] distinct"),
+        (
+            "for y in 0 .. h { for x in 0 .. w { for c in 0 .. 3 { s[c] += u32(a[y, x]) >> u32(c) } } }",
+            "s: u32[3] distinct",
+        ),
         ("for y in 0 .. h { m[y] = 0:u8 for x in 0 .. w { m[y] max= a[y, x] } }", "m: u8[h] distinct"),
     ],
     ids=["sums of rows are added", "with a sign", "beside stores", "a sum for each row", "two cells of an array",
