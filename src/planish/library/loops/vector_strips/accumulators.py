@@ -23,13 +23,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
+from planish.core.names import take_name
 from planish.ir.expr import Binary, Cast, Compare, Const, Expr, Load, Var, index
 from planish.ir.index.polynomial import add, extremum, floordiv, mul, sub
 from planish.ir.index.simplify import simplify
-from planish.ir.nest import Alloc, Array, Assign, Block, For, If, LoopFacts, Reduce, Stmt
-from planish.ir.traverse import with_stmts
+from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Let, LoopFacts, Reduce, Stmt
+from planish.ir.traverse import map_expr, substitute, variables, with_stmts
 from planish.ir.types import INDEX, Type
+from planish.isa.select.lane_values import NoCover
 from planish.library.loops.vector_strips.accumulated_loops import AccumulatedCell, AccumulatedLoop, as_type, used_lets
+from planish.library.loops.vector_strips.padded_tails import Left, TailPadding, steps_of
 from planish.library.loops.vector_strips.strip_nest import copies
 
 _NARROW = 32
@@ -121,11 +124,13 @@ def range_of(type: Type) -> tuple[int, int]:
 
 
 def reduce_strips(
-    found: AccumulatedLoop, lanes: int, updates: Sequence[Accumulator], storing: str = "", counted: bool = False
-) -> tuple[Stmt, ...]:
+    found: AccumulatedLoop, lanes: int, updates: Sequence[Accumulator], storing: str = "", counted: bool = False,
+    tails: TailPadding | None = None,
+) -> tuple[Stmt, ...]:  # fmt: skip
     """The statements that stand for `found.around`; strips have so many lanes. `storing`: the instruction that does
-    what a strip stores beside; `counted`: loops alone, without conditions, where `few_enough` holds."""
-    return tuple(_Reduction(found, lanes, updates, storing, counted).stmts())
+    what a strip stores beside; `counted`: loops alone, without conditions, where `few_enough` holds; `tails`: what
+    fills no strip is one as well, where that can be."""
+    return tuple(_Reduction(found, lanes, updates, storing, counted, tails).stmts())
 
 
 def few_enough(found: AccumulatedLoop, lanes: int, updates: Sequence[Accumulator]) -> Expr | None:
@@ -142,6 +147,7 @@ class _Reduction:
     updates: Sequence[Accumulator]
     storing: str = ""
     counted: bool = False
+    tails: TailPadding | None = None
 
     @property
     def bound(self) -> int:
@@ -166,7 +172,7 @@ class _Reduction:
         loop, around = self.found.loop, self.found.around
         rest = self.rest()
         left = Compare("gt", simplify(sub(rest.upper, rest.lower)), index(0))
-        inner: list[Stmt] = [*self.strips(), rest if self.counted else If(left, Block((rest,)))]
+        inner: list[Stmt] = [*self.strips(), rest if self.counted else If(left, Block(self.tail(rest)))]
         wide = [x for x in self.updates if self.wide_of(x) is not None]
         begun = (y for x in wide for y in self.cleared(x.arrays, Const(0, x.array.type)))
         inner = [*begun, *inner, *(y for x in wide for y in self.drained(x))]
@@ -242,6 +248,57 @@ class _Reduction:
         """What is left of a row, as it was written."""
         loop = self.found.loop
         return replace(loop, lower=simplify(add(loop.lower, mul(index(self.lanes), self.whole))), label=0)
+
+    def tail(self, rest: For) -> tuple[Stmt, ...]:
+        """What is left of a row: sums of a strip on copies, less what its other lanes have added; extrema of the last
+        strip, once more. As it was written where there is no such strip, or something is stored."""
+        if self.tails is None or self.storing:
+            return (rest,)
+        left, last = simplify(sub(rest.upper, rest.lower)), simplify(sub(rest.upper, index(self.lanes)))
+        made: list[Stmt] = []
+        try:
+            lost = Left(self.lanes, left, steps_of(self.found.nest.body, self.found.loop.var))
+            for x in self.updates:
+                if x.update.op != "add":
+                    made.append(x.strip(self.found, last, 0))
+                    continue
+                padded = self.tails.pad(x.strip(self.found, rest.lower, 0), lost, (x.array,))
+                made.append(Block((*padded.before, padded.strip, *self.corrected(x.update, rest.lower, left))))
+        except NoCover:
+            return (rest,)
+        if all(x.update.op == "add" for x in self.updates):
+            return tuple(made)
+        enough = Compare("ge", simplify(sub(self.found.loop.upper, self.found.loop.lower)), index(self.lanes))
+        return (If(enough, Block(tuple(made)), Block((rest,))),)
+
+    def corrected(self, update: AccumulatedCell, first: Expr, left: Expr) -> Iterator[Stmt]:
+        """The cell without what lanes behind a row have added, which read nothing but 0."""
+        assert self.tails is not None
+        loop, wrapping = self.found.loop, Type("uint", update.type.bits)
+        values: dict[str, Expr] = {}
+        zeros: dict[Type, str] = {}
+        taken = self.tails.taken
+
+        def zero(x: Expr) -> Expr:
+            if isinstance(x, Load) and any(loop.var in variables(y) for y in x.index):
+                # Under a name, since compilers warn of constants that decide comparisons.
+                name = zeros.get(x.type) or zeros.setdefault(x.type, take_name("nothing", taken))
+                return Var(name, x.type)
+            return values.get(x.name, x) if isinstance(x, Var) else x
+
+        term: Expr | None = None
+        for x in self.found.nest.body:
+            if isinstance(x, Let):
+                values[x.var] = map_expr(zero, x.value)
+            elif isinstance(x, Assign) and x.array == update.terms.name:
+                term = map_expr(zero, x.value)
+        assert term is not None
+        term = substitute(term, {loop.var: first})
+        yield from (Let(name, Const(0, type)) for type, name in zeros.items())
+        count = Cast(simplify(sub(index(self.lanes), left)), wrapping)
+        added = Binary("mul", count, as_type(term, wrapping))
+        value = Binary("sub", as_type(update.cell, wrapping), added)
+        yield Assign(update.array, update.index, as_type(value, update.type))
 
     def joined(self, x: Accumulator) -> Iterator[For]:
         if len(x.arrays) > 1:

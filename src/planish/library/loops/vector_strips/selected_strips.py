@@ -24,9 +24,19 @@ from planish.core.pickles import read_pickle, write_pickle
 from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, Stmt
 from planish.ir.passes.vector_loops import longest
 from planish.ir.text.printer import print_kernel, print_stmt
-from planish.ir.traverse import arrays_in, expressions, loads, map_block, stored_arrays, variables, walk, with_stmts
+from planish.ir.traverse import (
+    arrays_in,
+    expressions,
+    loads,
+    map_block,
+    stored_arrays,
+    used_names,
+    variables,
+    walk,
+    with_stmts,
+)
 from planish.ir.types import Type
-from planish.isa.instruction import Catalogue
+from planish.isa.instruction import Catalogue, Instruction
 from planish.isa.select.lane_values import NoCover
 from planish.isa.semantics.node import node
 from planish.library.loops.coalesce.coalesced import coalesce
@@ -35,6 +45,7 @@ from planish.library.loops.vector_strips.accumulators import reduce_strips
 from planish.library.loops.vector_strips.channel_sizes import with_channel_sizes
 from planish.library.loops.vector_strips.constant_cells import with_constant_cells
 from planish.library.loops.vector_strips.contraction import contract
+from planish.library.loops.vector_strips.padded_tails import TailPadding, has_masks
 from planish.library.loops.vector_strips.reduction_nests import ReductionNest, find_reductions
 from planish.library.loops.vector_strips.reduction_strips import rows_of as reduction_rows
 from planish.library.loops.vector_strips.reduction_strips import strip_reduction
@@ -217,8 +228,9 @@ def _version(
                 case AccumulatedLoop():
                     body = accumulated(x.nest, strips, body)
                 case StripNest():
-                    made_strips = strip_nest(x.nest, x.lanes, rows, strips.give)
-                    if any(y in strips.conditional for y in stored_arrays(stmt)):
+                    masked = any(y in strips.conditional for y in stored_arrays(stmt))
+                    made_strips = strip_nest(x.nest, x.lanes, rows, strips.give, None if masked else strips.tails())
+                    if masked:
                         made_strips = map_block(_masked, Block(made_strips)).body
                     body = with_stmts(body, stmt, made_strips)
                 case ReductionNest():
@@ -254,7 +266,7 @@ def accumulated(loop: AccumulatedLoop, strips: StripSelection, body: Block, coun
         if found.gone:
             raise NoCover("what is around a sum of rows is another loop by now")
         found = replace(found, around=found.origin)
-    strip = reduce_strips(found, made.lanes, made.updates, made.storing, counted)
+    strip = reduce_strips(found, made.lanes, made.updates, made.storing, counted, None if counted else strips.tails())
     body = with_stmts(body, found.around, strip)
     gone = {x.array for x in found.gone if isinstance(x, Assign)} - _used(body)
     return map_block(partial(_without, gone), body)
@@ -294,6 +306,16 @@ class StripSelection:
             for x in made.programs:
                 self.known[x.instruction.name] = SelectedProgram(x.instruction, x.stores, x.cost)
         return self.accumulations[id(loop)]
+
+    def tails(self) -> TailPadding | None:
+        """What makes strips of what is left of rows; None where the machine has no masks."""
+        if not has_masks(self.registers):
+            return None
+        return TailPadding(self.arrays(()), {*used_names(self.kernel)}, self.registers.header, self.use)
+
+    def use(self, instructions: Iterable[Instruction]) -> None:
+        """Notes instructions that were not selected."""
+        self.known |= {x.name: SelectedProgram(x, (), 0.0) for x in instructions}
 
     def arrays(self, locals: Iterable[Array]) -> dict[str, Array]:
         """All arrays that a loop over lanes may touch."""

@@ -47,6 +47,8 @@ from planish.ir.traverse import (
     walk,
 )
 from planish.ir.types import INDEX
+from planish.isa.select.lane_values import NoCover
+from planish.library.loops.vector_strips.padded_tails import Left, TailPadding, steps_of
 from planish.library.loops.vector_strips.straight_line import NotStraight, straight_line
 
 Part = Callable[[int, int], For]
@@ -211,12 +213,15 @@ def _follow(place: Expr, names: Sequence[str], columns: Expr) -> bool:
     return not variables(build(polynomial(rest))) & set(names)
 
 
-def strip_nest(nest: StripNest, lanes: int, rows: int, give: Give) -> tuple[Stmt, ...]:
-    """The nest in strips of so many lanes and rows; what `give` raises where a strip has no instruction."""
+def strip_nest(
+    nest: StripNest, lanes: int, rows: int, give: Give, tails: TailPadding | None = None
+) -> tuple[Stmt, ...]:  # fmt: skip
+    """The nest in strips of so many lanes and rows; what `give` raises where a strip has no instruction. `tails`: what
+    fills no strip, and may not be done twice, is a strip as well where that can be."""
     if nest.rows is None:
-        return tuple(_strips(nest, (index(0),), lanes, give))
+        return tuple(_strips(nest, (index(0),), lanes, give, tails))
     if rows == 1:
-        inside = _strips(nest, (Var(nest.rows.var, INDEX),), lanes, give)
+        inside = _strips(nest, (Var(nest.rows.var, INDEX),), lanes, give, tails)
         return (replace(nest.rows, body=Block(tuple(inside)), label=0),)
     return (_blocks(nest, lanes, rows, give),)
 
@@ -326,7 +331,9 @@ def _loop(name: str, upper: Expr, body: Sequence[Stmt], instruction: str = "") -
     return For(name, index(0), upper, 1, Block(tuple(body)), LoopFacts(instruction=instruction))
 
 
-def _strips(nest: StripNest, rows: Sequence[Expr], lanes: int, give: Give) -> list[Stmt]:
+def _strips(
+    nest: StripNest, rows: Sequence[Expr], lanes: int, give: Give, tails: TailPadding | None = None
+) -> list[Stmt]:  # fmt: skip
     """The strips of some rows, and what is left of these."""
     loop = nest.loop
     first = loop.lower
@@ -342,12 +349,28 @@ def _strips(nest: StripNest, rows: Sequence[Expr], lanes: int, give: Give) -> li
         # Where the loop ends before it begins, rounding down would begin before both.
         filled = Binary("floordiv", simplify(Binary("max", count, index(0))), index(lanes))
         begin = simplify(add(first, Binary("mul", filled, index(lanes))))
-        return [main, *(plain_rest(nest, y, begin) for y in rows)]
+        rest = tuple(plain_rest(nest, y, begin) for y in rows)
+        if tails is None or constant(left) == 0:
+            return [main, *rest]
+        strip = _loop(lane, index(lanes), _at(nest, rows, add(begin, Var(lane, INDEX))), name)
+        return [main, *_padded(nest, strip, simplify(sub(loop.upper, begin)), lanes, tails, rest)]
     # The last strip overlaps the one before: what is done twice is the same.
     last = _loop(lane, index(lanes), _at(nest, rows, add(sub(loop.upper, index(lanes)), Var(lane, INDEX))), name)
     few = [replace(loop, body=Block(tuple(_at(nest, (y,), Var(loop.var, INDEX)))), label=0) for y in rows]
     inner = If(Compare("ge", count, index(lanes)), Block((last,)), Block(tuple(few)))
     return [main, If(Compare("gt", left, index(0)), Block((inner,)))]
+
+
+def _padded(
+    nest: StripNest, strip: For, left: Expr, lanes: int, tails: TailPadding, rest: tuple[Stmt, ...]
+) -> tuple[Stmt, ...]:  # fmt: skip
+    """What is left of a row as a strip on copies; as it was written where that cannot be."""
+    try:
+        made = tails.pad(strip, Left(lanes, left, steps_of(nest.body, nest.loop.var)))
+    except NoCover:
+        return rest
+    body = Block((*made.before, made.strip, *made.behind))
+    return (If(Compare("gt", left, index(0)), body),)
 
 
 def _at(nest: StripNest, rows: Sequence[Expr], place: Expr) -> list[Stmt]:
