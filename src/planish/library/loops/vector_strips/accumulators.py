@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 
 from planish.core.names import take_name
 from planish.ir.expr import Binary, Cast, Compare, Const, Expr, Load, Var, index
@@ -262,7 +262,7 @@ class _Reduction:
                 if x.update.op != "add":
                     made.append(x.strip(self.found, last, 0))
                     continue
-                padded = self.tails.pad(x.strip(self.found, rest.lower, 0), lost, (x.array,))
+                padded = self.tails.pad(partial(x.strip, self.found, turn=0), rest.lower, lost, (x.array,))
                 made.append(Block((*padded.before, padded.strip, *self.corrected(x.update, rest.lower, left))))
         except NoCover:
             return (rest,)

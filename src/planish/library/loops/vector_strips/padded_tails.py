@@ -29,11 +29,13 @@ from planish.core.names import take_name
 from planish.ir.expr import Binary, Compare, Const, Expr, Load, Select, Var, index
 from planish.ir.index.polynomial import add, constant, mul, polynomial, sub
 from planish.ir.index.simplify import simplify
-from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, LoopFacts, Stmt
+from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, Let, LoopFacts, Stmt
 from planish.ir.traverse import expressions, loads, map_block, map_expr, map_exprs, substitute_block, variables, walk
 from planish.ir.types import INDEX, Type
 from planish.isa.instruction import Instruction, make_instruction
 from planish.isa.select.lane_values import NoCover
+from planish.poly.match.matcher import MismatchError
+from planish.schedule.match_instruction import match_instruction
 from planish.select.instruction import VectorExtension
 from planish.select.strip import Strip, read_strip
 
@@ -43,12 +45,12 @@ _INT = {8: "epi8", 16: "epi16", 32: "epi32", 64: "epi64"}
 
 @dataclass(frozen=True, slots=True)
 class PaddedTail:
-    """What copies rows, the strip on the copies, and what stores its results; `kinds`: the elements that are copied."""
+    """What copies rows, the strip on the copies, and what stores its results; `pads`: the copies."""
 
     before: tuple[Stmt, ...]
     strip: For
     behind: tuple[Stmt, ...]
-    kinds: frozenset[Type]
+    pads: tuple[Array, ...]
 
 
 def has_masks(registers: VectorExtension) -> bool:
@@ -92,15 +94,15 @@ def pad_tail(
     renamed: dict[str, str] = {}
     before: list[Stmt] = []
     behind: list[Stmt] = []
-    kinds: set[Type] = set()
+    pads: list[Array] = []
     for operand in strip.kernel.arrays:
         if (name := strip.places[operand.name].array) in kept:
             renamed[operand.name] = name
             continue
         row = _Row.of(strip, operand, body, arrays, left)
-        kinds.add(row.array.type)
         pad = Array(take_name(f"{row.array.name}_tail", taken), row.array.type, (index(row.padded),), memory="stack")
         renamed[operand.name] = pad.name
+        pads.append(pad)
         before.append(Alloc(pad))
         if row.read:
             before += [row.load(pad, at, left.count, lane) for at in range(0, row.padded, row.lanes)]
@@ -109,7 +111,7 @@ def pad_tail(
     made = map_block(partial(_renamed, renamed), substitute_block(Block((body,)), strip.scalars))
     (lane_loop,) = made.body
     assert isinstance(lane_loop, For)
-    return PaddedTail(tuple(before), replace(lane_loop, facts=loop.facts), tuple(behind), frozenset(kinds))
+    return PaddedTail(tuple(before), replace(lane_loop, facts=loop.facts), tuple(behind), tuple(pads))
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,25 +192,33 @@ def store_name(type: Type) -> str:
     return f"masked_store_{_letter(type)}"
 
 
-Give = Callable[[Iterable[Instruction]], None]
-
-
 @dataclass(frozen=True, slots=True)
 class TailPadding:
-    """Makes tails for a kernel's nests: `arrays` that they touch, names that are `taken`, the header of intrinsics, and
-    what is told of the instructions that are used."""
+    """Makes tails for a kernel's nests: `arrays` that they touch, names that are `taken`, the header of intrinsics,
+    what finds an instruction by its name, and what is told of those that are used besides."""
 
     arrays: Mapping[str, Array]
     taken: set[str]
     header: str
-    give: Give
+    find: Callable[[str], Instruction]
+    give: Callable[[Iterable[Instruction]], None]
 
-    def pad(self, loop: For, left: Left, kept: Sequence[Array] = ()) -> PaddedTail:
-        """The tail of a strip, as of `pad_tail`."""
+    def pad(self, strip: Callable[[Expr], For], begin: Expr, left: Left, kept: Sequence[Array] = ()) -> PaddedTail:
+        """The tail of what is a strip from a place on, as of `pad_tail`; NoCover as of that, and where the copies are
+        no operands of the strip's instruction."""
+        # Under a name, the place is written alike everywhere.
+        name = take_name("begin", self.taken)
+        loop = strip(Var(name, INDEX))
         arrays = {**self.arrays, **{x.name: x for x in kept}}
         made = pad_tail(loop, arrays, left, {x.name for x in kept}, self.taken)
-        self.give(y for x in made.kinds for y in masked_copies(x, self.header))
-        return made
+        try:
+            match_instruction(
+                self.find(loop.facts.instruction), made.strip, {**arrays, **{x.name: x for x in made.pads}}, {}
+            )  # fmt: skip
+        except MismatchError as error:
+            raise NoCover(error.reason) from error
+        self.give(y for x in {x.type for x in made.pads} for y in masked_copies(x, self.header))
+        return replace(made, before=(Let(name, begin), *made.before))
 
 
 @cache

@@ -251,6 +251,10 @@ def _version(
     refused |= dict.fromkeys(reason for at, reason in failed if at not in covered)
     if not most:
         return None
+    for nest in find_nests(kernel):
+        left = id(nest.loop) not in covered and any(x is nest.loop for x in walk(body))
+        if left and not nest.own and not any(y in strips.conditional for y in stored_arrays(nest.loop)):
+            body = with_stmts(body, nest.loop, (replace(nest.loop, facts=replace(nest.loop.facts, simd=True)),))
     name = NAME if most == 1 else f"{NAME}, {most} rows"
     catalogue = Catalogue().with_instructions(x.instruction for x in strips.known.values())
     return Version(name, prepared.scop.schedule, replace(kernel, body=contract(body)), tuple(remarks), 0.0, catalogue)
@@ -311,7 +315,11 @@ class StripSelection:
         """What makes strips of what is left of rows; None where the machine has no masks."""
         if not has_masks(self.registers):
             return None
-        return TailPadding(self.arrays(()), {*used_names(self.kernel)}, self.registers.header, self.use)
+        return TailPadding(self.arrays(()), {*used_names(self.kernel)}, self.registers.header, self.named, self.use)
+
+    def named(self, name: str) -> Instruction:
+        """The instruction of a name that was selected."""
+        return next(x.instruction for x in self.known.values() if x.instruction.name == name)
 
     def use(self, instructions: Iterable[Instruction]) -> None:
         """Notes instructions that were not selected."""

@@ -352,8 +352,11 @@ def _strips(
         rest = tuple(plain_rest(nest, y, begin) for y in rows)
         if tails is None or constant(left) == 0:
             return [main, *rest]
-        strip = _loop(lane, index(lanes), _at(nest, rows, add(begin, Var(lane, INDEX))), name)
-        return [main, *_padded(nest, strip, simplify(sub(loop.upper, begin)), lanes, tails, rest)]
+
+        def behind(start: Expr) -> For:
+            return _loop(lane, index(lanes), _at(nest, rows, add(start, Var(lane, INDEX))), name)
+
+        return [main, *_padded(nest, behind, begin, lanes, tails, rest)]
     # The last strip overlaps the one before: what is done twice is the same.
     last = _loop(lane, index(lanes), _at(nest, rows, add(sub(loop.upper, index(lanes)), Var(lane, INDEX))), name)
     few = [replace(loop, body=Block(tuple(_at(nest, (y,), Var(loop.var, INDEX)))), label=0) for y in rows]
@@ -362,11 +365,12 @@ def _strips(
 
 
 def _padded(
-    nest: StripNest, strip: For, left: Expr, lanes: int, tails: TailPadding, rest: tuple[Stmt, ...]
+    nest: StripNest, strip: Callable[[Expr], For], begin: Expr, lanes: int, tails: TailPadding, rest: tuple[Stmt, ...]
 ) -> tuple[Stmt, ...]:  # fmt: skip
     """What is left of a row as a strip on copies; as it was written where that cannot be."""
+    left = simplify(sub(nest.loop.upper, begin))
     try:
-        made = tails.pad(strip, Left(lanes, left, steps_of(nest.body, nest.loop.var)))
+        made = tails.pad(strip, begin, Left(lanes, left, steps_of(nest.body, nest.loop.var)))
     except NoCover:
         return rest
     body = Block((*made.before, made.strip, *made.behind))
