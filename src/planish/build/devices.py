@@ -88,7 +88,7 @@ def plan_devices(
 
 def _plan(function: CFunction, region: Region, options: Options, device: Device) -> DeviceNest:
     """A nest on a device, by the best of its versions that can be launched."""
-    plan = plan_region(region, options, load_target(options.target))
+    plan = plan_region(region, options, load_target(options.target), extrema=False)
     prepared, remarks = plan.context.nest, list(plan.remarks)
     if prepared is None:
         return DeviceNest(function.name, region, None, "", None, None, tuple(remarks))

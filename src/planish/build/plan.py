@@ -13,7 +13,7 @@ True
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import islpy as isl
@@ -29,6 +29,7 @@ from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.registry import STRATEGIES
 from planish.library.strategy import Context, Strategy
 from planish.options import Options
+from planish.poly.canonical.float_extrema import updated_scalars, with_float_extrema
 from planish.poly.isl.affine import NotAffineError
 from planish.poly.isl.op_budget import PASS, OverBudgetError, within
 from planish.schedule.arguments import NestChoice
@@ -52,14 +53,25 @@ class Plan:
         return rank(self.context, self.strategies)
 
 
-def plan_region(region: Region, options: Options, target: Target, tell: Progress = keep_quiet) -> Plan:
-    """The plan of a region; `tell` hears of kernels that are made."""
+def plan_region(
+    region: Region, options: Options, target: Target, tell: Progress = keep_quiet, extrema: bool = True
+) -> Plan:  # fmt: skip
+    """The plan of a region; `tell` hears of kernels that are made. `extrema`: calls of `fmax` and `fmin` are updates
+    where they may be; a region may then have conditions besides."""
     remarks: tuple[Remark, ...] = ()
     nest = None
+    kernel = region.kernel
+    if extrema and options.fp == "reassociate":
+        names = {name: text.removeprefix("&") for name, text in region.names if text.startswith("&")}
+        numbers = [x for x in updated_scalars(kernel) if x in names]
+        kernel = with_float_extrema(kernel, numbers)
+        # Only a NaN is not the same as itself.
+        asked = (f"{names[x]} == {names[x]}" for x in numbers)
+        region = replace(region, conditions=(*region.conditions, *asked))
     if region.reversal is None or options.script is not None:
         try:
             check_kernel(region.kernel, "read")
-            nest = within(lambda: prepare(region.kernel))
+            nest = within(lambda: prepare(kernel))
         except NotAffineError as error:
             remarks = (Remark("scop-affine", "refused", error.reason, region.span),)
         except isl.Error as error:
@@ -69,7 +81,7 @@ def plan_region(region: Region, options: Options, target: Target, tell: Progress
             remarks = (tell_over("its instances and dependences are not found", region.span),)
     maker = KernelCache(Cache(), tell=lambda x: tell(f"{region.function}: making {x}"))
     context = Context(
-        region.kernel, nest, target, options.fp, options.threads, sizes_of(region, options), region.scratch, maker,
+        kernel, nest, target, options.fp, options.threads, sizes_of(region, options), region.scratch, maker,
         region,
     )  # fmt: skip
     strategies = tuple(x for x in STRATEGIES if options.raising or not x.kernels)

@@ -334,14 +334,18 @@ class Cover:
 
     def stored(self, demand: Demand) -> Solution | None:
         """A register that is stored: terms in turns are each computed in order, and woven; one whose parts lie apart in
-        memory may be computed in wider lanes, in order, of which the low bits are brought together."""
+        memory, or that is made of wider elements, may be computed in wider lanes, in order, of which the low bits are
+        brought together."""
         if len(demand.terms) > 1:
             found = [self._direct(demand), self.gathered(demand)]
         else:
             found = [self.find(demand)]
-            if any(map(self._is_apart, walk(demand.terms))):
+            if any(self._is_apart(x) or self._is_wider(x, demand.width) for x in walk(demand.terms)):
                 found += [self.gathered(demand, demand.width * times) for times in (2, 4) if demand.width * times <= 32]
         return min((x for x in found if x is not None), key=lambda x: x.cost, default=None)
+
+    def _is_wider(self, x: Node, width: int) -> bool:
+        return x.op == "bits" and int(x.attr[1]) > width and self.body.address(x) is not None
 
     def _is_apart(self, x: Node) -> bool:
         address = self.body.address(x) if x.op == "bits" else None

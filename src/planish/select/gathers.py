@@ -17,7 +17,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from planish.isa.collection import load_collection
+from planish.isa.semantics import build
 from planish.isa.semantics.build import ZERO
+from planish.isa.semantics.node import Node
 from planish.select.body import LaneBody
 from planish.select.demand import Demand, Lane
 from planish.select.factored.lane_functions import Place, had
@@ -276,6 +278,14 @@ def find_sources(demand: Demand, body: LaneBody, wide: int) -> tuple[list[Source
     return None if demand in numbers else ([*numbers], places)
 
 
+def _cut_inside(x: Node, width: int, wide: int) -> Node:
+    """Another number whose low bits, so many, are the same, where that takes no more than a wide lane on the way: bits
+    that are shifted down come from a lane's own."""
+    if x.op != "shr" or x.args[1].op != "const" or wide - x.args[1].low < width:
+        return x
+    return build.shift_right(build.wrap(x.args[0], wide, True), x.args[1])
+
+
 def _source(
     lane: Lane, at: int, demand: Demand, body: LaneBody, wide: int
 ) -> tuple[Source, int] | None:  # fmt: skip
@@ -287,6 +297,7 @@ def _source(
         # What is stored are low bits, whatever there is above these.
         while wide > width and term.op == "wrap" and int(term.attr[0]) >= width:
             term = term.args[0]
+        term = _cut_inside(term, width, wide)
         count = bits // wide
         first = iteration // count * count
         natural = Demand.of(bits, wide, [(term, first + n) for n in range(count)])

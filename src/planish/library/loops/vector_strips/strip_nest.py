@@ -90,14 +90,17 @@ class StripNest:
         if self.rows is None:
             return 1
         row = self.rows.var
-        places: dict[tuple[str, frozenset[object]], set[int]] = {}
+        places: dict[tuple[str, frozenset[object], int], set[int]] = {}
         for x in self.body:
             for y in loads(x.value):
                 for dimension in y.index:
                     terms = polynomial(dimension)
-                    if (Var(row, INDEX),) in terms:
+                    step = terms.get((Var(row, INDEX),), 0)
+                    if step:
+                        # Where a row moves on by two, its neighbours have every other one.
                         rest = frozenset((m, c) for m, c in terms.items() if m)
-                        places.setdefault((y.array, rest), set()).add(terms.get((), 0))
+                        at, left = divmod(terms.get((), 0), step)
+                        places.setdefault((y.array, rest, left), set()).add(at)
         return max((max(x) - min(x) + 1 for x in places.values()), default=1)
 
 
