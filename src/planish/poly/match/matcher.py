@@ -275,6 +275,11 @@ class _Matcher:
             self.fail(f"where `{other}` is used changes in between")
         elif state.names.get(own, other) != other:
             self.fail(f"`{other}` and `{state.names[own]}` are to be the same operand")
+        elif len(at) == len(there) == 1 and loads(at[0]) and loads(there[0]) and other not in self.written:
+            # What is chosen by data is the same element of both where both begin at their first one.
+            for chosen in self.value(at[0], there[0], state):
+                first = (own, _Access((index(0),), (index(0),)))
+                yield replace(chosen, names={**chosen.names, own: other}, accesses=(*chosen.accesses, first))
         else:
             theirs = tuple(normal(substitute(x, state.values)) for x in there)
             one = (own, _Access(tuple(at), theirs))

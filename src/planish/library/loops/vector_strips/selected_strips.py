@@ -56,6 +56,15 @@ from planish.library.loops.vector_strips.selected_accumulators import (
     select_accumulation,
 )
 from planish.library.loops.vector_strips.strip_nest import Part, StripNest, find_nests, strip_nest
+from planish.library.loops.vector_strips.table_lookups import (
+    LANES,
+    LookupNest,
+    find_lookups,
+    has_lookups,
+    lookup_instruction,
+    lookup_strips,
+    with_copied_tables,
+)
 from planish.poly.match.matcher import MismatchError
 from planish.schedule.auto.plan import Prepared, Version
 from planish.schedule.auto.rewrites.register_promotion import forward
@@ -169,6 +178,16 @@ def _may_have(loop: For, count: int) -> bool:
     return most is None or most >= count
 
 
+def lookups_of(kernel: Kernel, registers: VectorExtension) -> tuple[Kernel, tuple[LookupNest, ...]]:
+    """The kernel with copies of the tables that its loops look up in, and these loops; none where the machine has no
+    instructions for that."""
+    if not has_lookups(registers):
+        return kernel, ()
+    copied = with_copied_tables(kernel)
+    found = tuple(x for x in find_lookups(copied) if _may_have(x.loop, LANES))
+    return (copied, found) if found else (kernel, ())
+
+
 def fitting_reductions(kernel: Kernel, registers: VectorExtension) -> tuple[ReductionNest, ...]:
     """The nests of `find_reduced` that may have as many iterations as a strip has lanes."""
     found = find_reduced(kernel)
@@ -182,6 +201,17 @@ def strip_versions(
     one; a remark where no instructions are found. To arrays that are `conditional` strips store what is chosen instead
     of an element's own value, and nothing else; reductions, which store in any case, stay as they are."""
     kernel, registers = in_strip_form(prepared.kernel, target), extension_of(target)
+    copied, lookups = lookups_of(kernel, registers)
+    tables = [_Sized(x, LANES, 1) for x in lookups if not any(y in conditional for y in stored_arrays(x.loop))]
+    refused: dict[str, None] = {}
+    if tables:
+        whole = StripSelection(copied, registers, {}, cache, conditional=conditional)
+        sums = find_narrow_accumulated(copied, registers)
+        tables += [_Sized(x, lanes_of_terms(x, copied, registers), 1) for x in sums]
+        made = _version(prepared, whole, tables, False, refused)
+        if made is not None:
+            yield made
+            return
     nests = [_Sized(x, lanes_of(x, kernel, registers), rows_of(x)) for x in fitting_strips(kernel, registers)]
     for x in fitting_reductions(kernel, registers):
         lanes = lanes_of_reduction(x, kernel, registers)
@@ -191,7 +221,6 @@ def strip_versions(
     masked = [x for x in nests if any(y in conditional for y in stored_arrays(x.nest.stmt))]
     nests = [x for x in nests if x not in masked or isinstance(x.nest, StripNest)]
     strips = StripSelection(kernel, registers, {}, cache, conditional=conditional)
-    refused: dict[str, None] = {}
     for several in (True, False) if any(x.rows > 1 for x in nests) else (False,):
         made = _version(prepared, strips, nests, several, refused)
         if made is not None:
@@ -204,7 +233,7 @@ def strip_versions(
 class _Sized:
     """A nest with the lanes of a strip, and the rows that are done together."""
 
-    nest: StripNest | ReductionNest | AccumulatedLoop
+    nest: StripNest | ReductionNest | AccumulatedLoop | LookupNest
     lanes: int
     rows: int
 
@@ -233,23 +262,28 @@ def _version(
                     if masked:
                         made_strips = map_block(_masked, Block(made_strips)).body
                     body = with_stmts(body, stmt, made_strips)
+                case LookupNest():
+                    body = with_stmts(body, stmt, lookup_strips(x.nest, strips.piece))
+                    strips.use([lookup_instruction(strips.registers.header)])
                 case ReductionNest():
                     body = with_stmts(body, stmt, strip_reduction(x.nest, x.lanes, rows, strips.choose, refused))
         except NoCover as error:
             failed.append((id(stmt), str(error)))
+            if isinstance(x.nest, LookupNest):
+                break  # copies of tables are for these alone
             continue
         covered |= {id(y) for y in walk(stmt)}
         jammed = f", {rows} rows at a time" if rows > 1 else ""
         message = f"strips of {x.lanes} lanes{jammed}, in instructions selected for {strips.registers.isa}"
         remarks.append(Remark(NAME, "done", message, stmt.span or kernel.span))
         most = max(most, rows)
-        if isinstance(x.nest, AccumulatedLoop):
+        if isinstance(x.nest, AccumulatedLoop | LookupNest):
             continue
         gone = {*x.nest.own, *(x.nest.cells if isinstance(x.nest, ReductionNest) else ())} - _used(body)
         body = map_block(partial(_without, gone), body)
     # Of a nest that may be made in two ways, one may have been.
     refused |= dict.fromkeys(reason for at, reason in failed if at not in covered)
-    if not most:
+    if not most or any(isinstance(x.nest, LookupNest) and id(x.nest.stmt) not in covered for x in nests):
         return None
     for nest in find_nests(kernel):
         left = id(nest.loop) not in covered and any(x is nest.loop for x in walk(body))
@@ -349,6 +383,10 @@ class StripSelection:
     def give(self, part: Part, rows: int) -> str:
         """The name of the instruction for a strip of the kernel's own arrays."""
         return self.choose(part, rows)[0]
+
+    def piece(self, part: Part, locals: Sequence[Array]) -> str:
+        """The name of the instruction for a strip that is a piece of a nest, of one row."""
+        return self.choose(part, 1, locals)[0]
 
     def selected(self, part: Part, rows: int, arrays: Mapping[str, Array], rival: bool) -> SelectedProgram:
         """The instruction for a strip, from the cache if it is there."""

@@ -17,13 +17,15 @@ from planish.library.loops.vector_strips.selected_strips import (
     fitting_reductions,
     fitting_strips,
     in_strip_form,
+    lookups_of,
     strip_versions,
 )
 from planish.library.loops.vector_strips.strip_nest import StripNest
+from planish.library.loops.vector_strips.table_lookups import LookupNest
 from planish.library.strategy import Context, Made, Strategy, share
 from planish.select.instruction import extension_of
 
-_Nests = tuple[StripNest | ReductionNest | AccumulatedLoop, ...]
+_Nests = tuple[StripNest | ReductionNest | AccumulatedLoop | LookupNest, ...]
 
 
 def _match(cx: Context) -> tuple[_Nests, ...]:
@@ -32,7 +34,7 @@ def _match(cx: Context) -> tuple[_Nests, ...]:
     kernel, registers = in_strip_form(cx.prepared.kernel, cx.target), extension_of(cx.target)
     found: _Nests = (
         *fitting_strips(kernel, registers), *fitting_reductions(kernel, registers),
-        *find_narrow_accumulated(kernel, registers),
+        *find_narrow_accumulated(kernel, registers), *lookups_of(kernel, registers)[1],
     )  # fmt: skip
     return (found,) if found else ()
 
