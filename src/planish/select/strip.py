@@ -29,7 +29,7 @@ from planish.isa.semantics import build as semantic
 from planish.isa.semantics.definition import Definition, LaneLoop, Operand, Put
 from planish.isa.semantics.node import Node, const, var, walk
 from planish.select.body import LaneBody, read_body
-from planish.select.forms.guarded_values import where_holds
+from planish.select.forms.guarded_values import plainly, where_holds
 from planish.select.forms.invariant_choices import join_choices
 
 
@@ -284,7 +284,7 @@ def _body_of(kernel: Kernel, loop: For, guarded: Container[str], called: Mapping
                 stores.append((puts[-1].value, None))
             else:
                 reads.store(x.value, own)
-                guard = reader.truth(found.guard, counters)
+                guard = plainly(reader.truth(found.guard, counters))
                 stores.append((where_holds(reader.value(found.value, counters), guard), guard))
         except TooMany:
             raise NoCover("too many conditions under which something is read") from None
@@ -295,7 +295,8 @@ def _body_of(kernel: Kernel, loop: For, guarded: Container[str], called: Mapping
     definition = Definition((*operands, *scalars), None, (LaneLoop(loop.var, lanes, tuple(puts)),))
     body = read_body(definition, {x.name: x.type.bits for x in kernel.arrays})
     made = [replace(x, value=value, guard=guard) for x, (value, guard) in zip(body.outputs, stores, strict=True)]
-    where = {cell.array: reader.truth(x, counters) for cell, x in reads.conditions().items() if cell.array in arrays}
+    read = {x.array: y for x, y in reads.conditions().items() if x.array in arrays}
+    where = {row: plainly(reader.truth(x, counters)) for row, x in read.items()}
     for row in where:
         _check_own(row, called[row], loop)
     return replace(body, outputs=tuple(made), read_where=where)

@@ -21,6 +21,9 @@ from planish.core.cache import Cache, key
 from planish.core.diagnostic import Remark
 from planish.core.fingerprint import stamp_program
 from planish.core.pickles import read_pickle, write_pickle
+from planish.ir.expr import Compare, Const, Expr, index
+from planish.ir.index.polynomial import sub
+from planish.ir.index.simplify import simplify
 from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, Stmt
 from planish.ir.passes.vector_loops import longest
 from planish.ir.text.printer import print_kernel, print_stmt
@@ -291,7 +294,19 @@ def _version(
             body = with_stmts(body, nest.loop, (replace(nest.loop, facts=replace(nest.loop.facts, simd=True)),))
     name = NAME if most == 1 else f"{NAME}, {most} rows"
     catalogue = Catalogue().with_instructions(x.instruction for x in strips.known.values())
-    return Version(name, prepared.scop.schedule, replace(kernel, body=contract(body)), tuple(remarks), 0.0, catalogue)
+    asked = (*kernel.assumptions, *_enough(kernel, max(x.lanes for x in nests)))
+    made = replace(kernel, body=contract(body), assumptions=asked)
+    return Version(name, prepared.scop.schedule, made, tuple(remarks), 0.0, catalogue)
+
+
+def _enough(kernel: Kernel, lanes: int) -> Iterator[Expr]:
+    """That a kernel which is one loop has as many iterations as a strip: with fewer there is nothing to gain, and what
+    is asked of arrays would take as long as the loop."""
+    loops = [x for x in kernel.body.body if not isinstance(x, Alloc)]
+    if len(loops) == 1 and isinstance(loops[0], For) and not any(isinstance(x, For) for x in walk(loops[0].body)):
+        few = simplify(Compare("ge", sub(loops[0].upper, loops[0].lower), index(lanes)))
+        if not isinstance(few, Const) and not loads(few):
+            yield few
 
 
 def accumulated(loop: AccumulatedLoop, strips: StripSelection, body: Block, counted: bool = False) -> Block:
