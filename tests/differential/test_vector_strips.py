@@ -48,6 +48,10 @@ LINES |= {
     "turned": ("x: u16; a: u16[n], b: u16[n]", "b[i] = a[i] >> (x & 15:u16)"),
     "rounded": ("a: i16[n], b: i16[n]", "b[i] = i16(i32(a[i]) + 8:i32 >> 4:i32)"),
     "bounded": ("x: i16; a: i16[n], b: i16[n]", "b[i] = max(a[i], i16(1:i32 << (i32(x) & 7:i32)))"),
+    "limited": (
+        "x: i16; a: u8[n], b: u8[n]",
+        "b[i] = u8(select(i32(a[i]) < i32(x) * -9:i32, i32(x), min(i32(a[i]), i32(x) * i32(x) * 20:i32)) - i32(x))",
+    ),
     "cut": ("a: u16[n], b: u8[n]", "b[i] = u8(a[i] >> 8:u16)"),
 }
 LINES |= {

@@ -29,6 +29,7 @@ from planish.isa.semantics import build as semantic
 from planish.isa.semantics.definition import Definition, LaneLoop, Operand, Put
 from planish.isa.semantics.node import Node, const, var, walk
 from planish.select.body import LaneBody, read_body
+from planish.select.forms.bounded_operands import bound_operands
 from planish.select.forms.guarded_values import plainly, where_holds
 from planish.select.forms.invariant_choices import join_choices
 
@@ -254,6 +255,13 @@ def _body_of(kernel: Kernel, loop: For, guarded: Container[str], called: Mapping
     lanes = int(loop.upper.value)
     counter = var(loop.var, lanes)
     counters = {loop.var: counter}
+
+    def is_fixed(x: Node) -> bool:
+        return counter not in walk([x])
+
+    def bounded(x: Node) -> Node:
+        return bound_operands(x, is_fixed)
+
     puts: list[Put] = []
     stores: list[tuple[Node, Node | None]] = []
     names: dict[str, Node] = {}
@@ -272,7 +280,7 @@ def _body_of(kernel: Kernel, loop: For, guarded: Container[str], called: Mapping
             continue
         width = arrays[x.array].type.bits
         offset = semantic.multiply(reader.place(x.index[0], counters), const(width))
-        value = join_choices(reader.value(x.value, counters), lambda y: counter not in walk([y]))
+        value = bounded(join_choices(reader.value(x.value, counters), is_fixed))
         puts.append(Put(x.array, offset, width, value))
         own = Load(x.array, x.index, arrays[x.array].type)
         found = conditional_store(x.value, own, values) if x.array in guarded else None
@@ -284,8 +292,8 @@ def _body_of(kernel: Kernel, loop: For, guarded: Container[str], called: Mapping
                 stores.append((puts[-1].value, None))
             else:
                 reads.store(x.value, own)
-                guard = plainly(reader.truth(found.guard, counters))
-                stores.append((where_holds(reader.value(found.value, counters), guard), guard))
+                guard = plainly(bounded(reader.truth(found.guard, counters)))
+                stores.append((where_holds(bounded(reader.value(found.value, counters)), guard), guard))
         except TooMany:
             raise NoCover("too many conditions under which something is read") from None
     operands = [
@@ -296,7 +304,7 @@ def _body_of(kernel: Kernel, loop: For, guarded: Container[str], called: Mapping
     body = read_body(definition, {x.name: x.type.bits for x in kernel.arrays})
     made = [replace(x, value=value, guard=guard) for x, (value, guard) in zip(body.outputs, stores, strict=True)]
     read = {x.array: y for x, y in reads.conditions().items() if x.array in arrays}
-    where = {row: plainly(reader.truth(x, counters)) for row, x in read.items()}
+    where = {row: plainly(bounded(reader.truth(x, counters))) for row, x in read.items()}
     for row in where:
         _check_own(row, called[row], loop)
     return replace(body, outputs=tuple(made), read_where=where)
