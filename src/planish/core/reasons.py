@@ -155,7 +155,7 @@ REASONS = (
     ),
     Reason(
         "scop-type",
-        "a type that kernels do not have: long double, complex, a structure, volatile",
+        "a type that kernels do not have: long double, a structure, volatile",
         "use integers up to 64 bits, float or double",
     ),
     Reason("scop-unknown", "a name is not declared", "declare it, or give the folder of its header with -I DIR"),

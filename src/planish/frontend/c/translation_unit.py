@@ -38,6 +38,10 @@ class MemberCell:
     bitfield: bool = False
     rows: int = 0
 
+    def within(self, whole: str, how: str = ".") -> str:
+        """What it is called in C, as a part of something."""
+        return f"{whole}{how}{self.path}" if self.path else whole
+
 
 @dataclass(frozen=True, slots=True)
 class RecordParameter:

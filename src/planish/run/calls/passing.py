@@ -53,7 +53,7 @@ def leaves_of(function: CFunction) -> tuple[CParameter, ...]:
             case None if p.type is not None:
                 out.append(p)
             case RecordParameter(pointer=pointer, cells=cells):
-                out += [_leaf(f"{p.name}{'->' if pointer else '.'}{x.path}", x) for x in cells]
+                out += [_leaf(x.within(p.name, "->" if pointer else "."), x) for x in cells]
                 if p.name in spread_in(function):
                     out.append(CParameter(p.name + MEMORY_OF, U8, True, (None,), "", "memory"))
                     out += [CParameter(f"{p.name}[].{x.path}", x.type, True, (None,), "") for x in spread_cells(p.form)]
@@ -168,7 +168,7 @@ class _Maker:
                 # It may have no name.
                 result = "__auto_type"
                 for cell in _returned(returned):
-                    self._take(f"planish_v.{cell.path}", f"return.{cell.path}", cell)
+                    self._take(cell.within("planish_v"), f"return.{cell.path}", cell)
             case _:
                 result = "address"
         own: tuple[Parameter, ...] | None = None
@@ -203,8 +203,8 @@ class _Maker:
                     self.before.append(f"__builtin_memset({memory}, 0, sizeof {memory});")
                     self.before.append(f"__builtin_memcpy((void *)&{text}, &(char *){{{memory}}}, sizeof(char *));")
                 for cell in cells:
-                    name = f"{p.name}{'->' if pointer else '.'}{cell.path}"
-                    text = f"(({address}){held})->{cell.path}"
+                    name = cell.within(p.name, "->" if pointer else ".")
+                    text = cell.within(f"(*({address}){held})")
                     self._put(text, name, cell)
                     if pointer:
                         self._take(text, name, cell)

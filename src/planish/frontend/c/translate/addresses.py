@@ -25,40 +25,43 @@ def is_address(node: c_ast.Node, cx: CTranslation) -> bool:
     match node:
         case c_ast.ID():
             symbol = cx.bound.symbol(node)
-            return symbol is not None and isinstance(symbol.ctype, (CPointer, CArray))
+            return symbol is not None and _leads(symbol.ctype)
         case c_ast.UnaryOp(op="&"):
             return True
         case c_ast.UnaryOp(op="++" | "--" | "p++" | "p--", expr=operand):
             return is_address(operand, cx)
         case c_ast.BinaryOp(op="+" | "-", left=left, right=right):
             return is_address(left, cx) != is_address(right, cx)
-        case c_ast.ArrayRef() | c_ast.UnaryOp(op="*"):
-            return isinstance(_type_of(node, cx), (CPointer, CArray))
-        case c_ast.StructRef():
-            return isinstance(_type_of(node, cx), (CPointer, CArray))
+        case c_ast.ArrayRef() | c_ast.UnaryOp(op="*") | c_ast.StructRef():
+            return _leads(type_of_place(node, cx))
         case c_ast.Cast(to_type=to_type):
             return isinstance(resolve(to_type, cx.bound.typedefs), CPointer)
         case _:
             return False
 
 
-def _type_of(node: c_ast.Node, cx: CTranslation) -> CType | None:
+def _leads(ctype: CType | None) -> bool:
+    """Whether something of a type is used as an address."""
+    return isinstance(ctype, CPointer) or (isinstance(ctype, CArray) and not ctype.complex)
+
+
+def type_of_place(node: c_ast.Node, cx: CTranslation) -> CType | None:
     """The type of what an lvalue names, by its form; None where that is not known."""
     match node:
         case c_ast.ID():
             symbol = cx.bound.symbol(node)
             return None if symbol is None else symbol.ctype
         case c_ast.ArrayRef(name=inner) | c_ast.UnaryOp(op="*", expr=inner):
-            return _behind(_type_of(inner, cx))
+            return _behind(type_of_place(inner, cx))
         case c_ast.BinaryOp(op="+" | "-", left=inner) | c_ast.UnaryOp(op="++" | "--" | "p++" | "p--", expr=inner):
-            return _type_of(inner, cx)
+            return type_of_place(inner, cx)
         case c_ast.UnaryOp(op="&", expr=inner):
-            target = _type_of(inner, cx)
+            target = type_of_place(inner, cx)
             return None if target is None else CPointer(target)
         case c_ast.Cast(to_type=to_type):
             return resolve(to_type, cx.bound.typedefs)
         case c_ast.StructRef(name=inner, type=how):
-            whole = _type_of(inner, cx)
+            whole = type_of_place(inner, cx)
             whole = _behind(whole) if how == "->" else whole
             if not isinstance(whole, CUnknown) or whole.record is None:
                 return None

@@ -457,6 +457,8 @@ def _call(node: c_ast.FuncCall, cx: CTranslation) -> Expr:
         return cx.inline(node, cx, _returned(node, cx))
     if name in _INTEGER_ABS and len(arguments) == 1:
         return Call("abs", (convert(value_of(arguments[0], cx), _INTEGER_ABS[name]),))
+    if (part := cx.complex_part(node, cx)) is not None:
+        return part
     if name in _NAMED_NUMBERS:
         return _NAMED_NUMBERS[name]
     type = F64

@@ -28,7 +28,7 @@ from planish.frontend.c.translate.state import Address, Again, CTranslation, Kno
 from planish.frontend.c.translate.subscripts import index_of
 from planish.frontend.c.translation_unit import HeldValue, RecastArray, SpacedRows, Update
 from planish.frontend.c.types.constants import walk_tree
-from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, scalar_of
+from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, is_complex_type, scalar_of
 from planish.ir.conditional_accesses import read_in_any_case
 from planish.ir.expr import Cast, Expr, Load, Var, index
 from planish.ir.index.polynomial import mul, names, same, sub
@@ -36,7 +36,7 @@ from planish.ir.nest import Array, Assign, Block, For, Kernel, Reduce, Scalar
 from planish.ir.passes.declaration_sinking import exposed, forget, sink
 from planish.ir.passes.number_ranges import narrow_numbers, number_ranges
 from planish.ir.traverse import children, expressions, map_block, map_expr, map_exprs, walk, walk_expr
-from planish.ir.types import INDEX, Type
+from planish.ir.types import F32, INDEX, Type
 from planish.poly.canonical.select_splitting import split_choices
 from planish.poly.isl.affine import NotAffineError
 
@@ -203,7 +203,7 @@ def _shape(symbol: Symbol, cx: CTranslation) -> tuple[Expr | None, ...]:
     ctype = symbol.declared if isinstance(symbol.declared, CArray) else symbol.ctype
     fixed = written(cx.bound.function.body, cx.bound)
     out: list[Expr | None] = []
-    if isinstance(ctype, CPointer) or symbol in fixed:
+    if isinstance(ctype, CPointer) or (symbol in fixed and not is_complex_type(ctype)):
         # A pointer that moves somewhere in the function need not stand at the start of what was declared.
         out.append(None)
         inner: CType = (
@@ -242,7 +242,8 @@ def _distinct(symbol: Symbol, pointers: list[Symbol], cx: CTranslation) -> bool:
     wandering = [p for p in pointers if p is not symbol and (p.storage != "parameter" or p.reassigned)]
     if is_pointer(symbol):
         return is_alone(symbol) and not wandering
-    if symbol.storage == "local" and not symbol.static:
+    own = symbol.storage == "local" or (symbol.storage == "parameter" and is_complex_type(symbol.ctype))
+    if own and not symbol.static:
         return not wandering
     return all(isinstance(p.ctype, CPointer) and p.ctype.restrict for p in pointers) and not wandering
 
@@ -380,6 +381,8 @@ def _argument(symbol: Symbol, cx: CTranslation) -> str:
     """The C expression that passes a variable."""
     if isinstance(symbol.ctype, CScalar):
         return f"&{symbol.name}" if cx.is_cell(symbol) else symbol.name
+    if is_complex_type(symbol.ctype):
+        return f"({'float' if cx.element(symbol) == F32 else 'double'} *)&{symbol.name}"
     if symbol in cx.flat and symbol.apart is None:
         ctype = symbol.ctype
         inner = ctype.target if isinstance(ctype, CPointer) else ctype.element if isinstance(ctype, CArray) else ctype

@@ -29,6 +29,7 @@ from planish.frontend.c.text.extent import ColumnMap, Item, balanced_conditional
 from planish.frontend.c.text.lexer import Tokens
 from planish.frontend.c.translate.asserted_facts import Assertion, lasting_assertions, read_assertions
 from planish.frontend.c.translate.calls import inline_call
+from planish.frontend.c.translate.complex_numbers import complex_part
 from planish.frontend.c.translate.data_subscripts import data_subscript
 from planish.frontend.c.translate.kernels import FinishedKernel, finish
 from planish.frontend.c.translate.region_types import declared_types, distances_of, size_types
@@ -423,7 +424,7 @@ def _read(
         cx = CTranslation(
             s.bound, s.fp, frozenset(changed), s.span_of, cells, flat, folds, searches=searches, live=s.live,
             choosing=choosing, inline=partial(inline_call, frames=s.frames), execute=execute,
-            data_subscript=data_subscript, steady=steady, addresses=addresses,
+            data_subscript=data_subscript, complex_part=complex_part, steady=steady, addresses=addresses,
         )  # fmt: skip
         position = 0
         try:

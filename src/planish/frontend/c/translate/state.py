@@ -121,6 +121,10 @@ def _refuse_subscript(node: c_ast.Node, reason: NotIndex, cx: CTranslation) -> E
     raise reason.refusal()
 
 
+def _refuse_part(node: c_ast.FuncCall, cx: CTranslation) -> Expr | None:
+    return None
+
+
 def _refuse_statement(node: c_ast.Node, cx: CTranslation) -> None:
     raise Refused("scop-statement", "a statement", node)
 
@@ -183,6 +187,7 @@ class CTranslation:
     execute: Callable[[c_ast.Node, CTranslation], None] = _refuse_statement
     facts: tuple[Expr, ...] = ()
     data_subscript: Callable[[c_ast.Node, NotIndex, CTranslation], Expr] = _refuse_subscript
+    complex_part: Callable[[c_ast.FuncCall, CTranslation], Expr | None] = _refuse_part
     gathers: bool = False
     gathered: dict[Expr, Refused] = field(default_factory=dict)
     loose: dict[str, Refused] = field(default_factory=dict)

@@ -28,10 +28,12 @@ from planish.frontend.c.translate.assignments import (
     target_of,
     write,
 )
+from planish.frontend.c.translate.complex_numbers import assign_complex, declare_complex, is_complex
 from planish.frontend.c.translate.expressions import choose, condition_of, operate, value_of
 from planish.frontend.c.translate.loops import run_loop
 from planish.frontend.c.translate.state import Address, CTranslation, KnownInteger, LostValue, Refused, Value
 from planish.frontend.c.types.constants import walk_tree
+from planish.frontend.c.types.declarations import is_complex_type
 from planish.ir.conditional_accesses import opposite
 from planish.ir.expr import Const, Expr, Load, Var
 from planish.ir.nest import Block, If
@@ -54,8 +56,12 @@ def execute(node: c_ast.Node, cx: CTranslation) -> None:
         case c_ast.DeclList(decls=items) | c_ast.ExprList(exprs=items):
             for item in items:
                 execute(item, cx)
+        case c_ast.Decl() if (symbol := cx.bound.symbol(node)) is not None and is_complex_type(symbol.ctype):
+            declare_complex(node, symbol, cx)
         case c_ast.Decl():
             declare(node, cx)
+        case c_ast.Assignment() if is_complex(node.lvalue, cx):
+            assign_complex(node, cx)
         case c_ast.Assignment():
             assign(node, cx)
         case c_ast.UnaryOp(op="++" | "--" | "p++" | "p--"):

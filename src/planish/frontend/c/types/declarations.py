@@ -57,10 +57,12 @@ class CPointer:
 
 @dataclass(frozen=True, slots=True)
 class CArray:
-    """Elements in a row; `extent` is the expression between the brackets (None: not given)."""
+    """Elements in a row; `extent` is the expression between the brackets (None: not given). A `complex` number is one
+    of its real and its imaginary part."""
 
     element: CType
     extent: c_ast.Node | None
+    complex: bool = False
 
 
 CType = CScalar | CVoid | CUnknown | CPointer | CArray
@@ -136,6 +138,8 @@ def resolve(node: c_ast.Node | None, typedefs: Mapping[str, CType]) -> CType:
                 return typedefs[names[0]]
             if names == ["void"]:
                 return CVoid()
+            if "_Complex" in names:
+                return _complex_type([x for x in names if x != "_Complex"])
             return scalar_named(_words_of(names)) or CUnknown(" ".join(names))
         case c_ast.Enum(underlying_type=underlying) if underlying is not None:
             return resolve(underlying, typedefs)
@@ -153,12 +157,25 @@ def resolve(node: c_ast.Node | None, typedefs: Mapping[str, CType]) -> CType:
             return CUnknown(type(node).__name__ if node is not None else "nothing")
 
 
+def _complex_type(names: list[str]) -> CType:
+    """A complex number of parts of a type (none: `double`), as the row of them that it lies in memory as."""
+    part = scalar_named(_words_of(names)) if names else scalar_named("double")
+    if part is None or not part.type.is_float:
+        return CUnknown(" ".join((*names, "_Complex")))
+    return CArray(part, c_ast.Constant("int", "2"), True)
+
+
 def as_parameter(ctype: CType, node: c_ast.Node) -> CType:
     """A parameter declared as an array is a pointer to its element."""
-    if isinstance(ctype, CArray):
+    if isinstance(ctype, CArray) and not ctype.complex:
         quals = node.type.dim_quals if isinstance(node.type, c_ast.ArrayDecl) else []
         return CPointer(ctype.element, "restrict" in (quals or ()))
     return ctype
+
+
+def is_complex_type(ctype: CType) -> bool:
+    """Whether it is a complex number."""
+    return isinstance(ctype, CArray) and ctype.complex
 
 
 def scalar_of(ctype: CType) -> CScalar | None:

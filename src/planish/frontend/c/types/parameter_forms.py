@@ -22,11 +22,11 @@ from pycparser import c_ast
 
 from planish.frontend.c.translation_unit import Callback, Form, MemberCell, RecordParameter
 from planish.frontend.c.types.constants import fold, walk_tree
-from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, leaf_of, resolve
+from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, is_complex_type, leaf_of, resolve
 from planish.frontend.c.types.layouts import layout_of
 from planish.frontend.c.types.records import Records
 from planish.frontend.c.types.type_names import TypeNames, rename, spell, spell_declaration
-from planish.ir.types import Type
+from planish.ir.types import F64, Type
 
 _MOST_CELLS = 64
 _DEEPEST = 3
@@ -175,6 +175,9 @@ class Forms:
         return node
 
     def _record(self, node: c_ast.Node, own: c_ast.Node) -> RecordParameter:
+        ctype = resolve(node, self._known)
+        if is_complex_type(ctype):
+            return RecordParameter(self._spell(node), False, (MemberCell("", leaf_of(ctype) or F64, 2),))
         cells = self._cells_of(own, self._records.is_const(node))
         return RecordParameter(self._spell(node), False, cells, _links(cells))
 
