@@ -3,8 +3,8 @@
 Before: double complex *c, *a, *b;  c[i] += a[i] * b[i];
 After:  double c[?][2];  c[i, 0] += a[i, 0] * b[i, 0] - a[i, 1] * b[i, 1];  c[i, 1] += a[i, 0] * b[i, 1] + …
 
-C corrects a product of which both parts are not a number, as those of infinities may be: products stay as written
-where sums must keep their order.
+C corrects a product of which both parts are not a number, as those of infinities may be (`exact_products`); that is
+left out where sums may be made in another order.
 
 >>> times(("a", "b"), ("c", None), lambda op, x, y: f"({x} {op} {y})")
 ('(a * c)', '(b * c)')
@@ -19,8 +19,9 @@ from pycparser import c_ast
 
 from planish.frontend.c.analysis.scope import Symbol
 from planish.frontend.c.translate.addresses import call_name, row, type_of_place
-from planish.frontend.c.translate.arithmetic import convert
+from planish.frontend.c.translate.arithmetic import common, convert
 from planish.frontend.c.translate.assignments import StoreTarget, convert_stored, is_hidden, write
+from planish.frontend.c.translate.exact_products import exact_product
 from planish.frontend.c.translate.expressions import condition_of, operate, value_of
 from planish.frontend.c.translate.state import Address, CTranslation, Refused
 from planish.frontend.c.translate.subscripts import address_of, element_place, place_of
@@ -29,7 +30,7 @@ from planish.ir.expr import Call, Const, Expr, Load, Select, Unary, index, type_
 from planish.ir.index.polynomial import add
 from planish.ir.nest import Alloc, Array
 from planish.ir.traverse import loads
-from planish.ir.types import F32, F64, I32
+from planish.ir.types import F32, F64, I32, Type
 
 UNIT = "planish_imaginary_unit"
 """What `I` of complex.h stands for."""
@@ -120,7 +121,13 @@ def combine(op: str, a: ComplexValue, b: ComplexValue, node: c_ast.Node, cx: CTr
     (_, x), (_, y) = a, b
     if op == "*":
         if x is not None and y is not None and cx.fp != "reassociate":
-            raise Refused("scop-type", "a product of complex numbers, which C corrects where it is infinite", node)
+            type = common(type_of(a[0]), type_of(b[0]))
+            parts = (convert(a[0], type), convert(x, type), convert(b[0], type), convert(y, type))
+
+            def keep(stem: str, type: Type, value: Expr) -> Expr:
+                return Load(cx.temporary(stem, type, value, node), (), type)
+
+            return exact_product(parts, keep)
         real, imaginary = times(a, b, on)
         return real, imaginary
     if op == "/" and (x is None or y is not None):
