@@ -23,7 +23,8 @@ def loops(text: str) -> int:
     "call",
     ["memset(a, 0, n * sizeof(double));", "memset(a, 0, sizeof *a * n);", "memset(&a[2], 0, n * sizeof(a[0]));",
      "memcpy(a, b, sizeof(double) * n);", "memset(c[2], 0, 6 * sizeof(double));", "memset(c, 0, n * sizeof(c[0][0]));",
-     "memcpy(a + n, b + 3, 8 * n);"],
+     "memcpy(a + n, b + 3, 8 * n);", "memset(a, 1, n * sizeof(double));", "memmove(a, b, n * sizeof(double));",
+     "__builtin_memcpy(a, b, 8 * n);"],
 )  # fmt: skip
 def test_calls_that_are_loops(call: str) -> None:
     assert loops(call) == 2
@@ -31,8 +32,8 @@ def test_calls_that_are_loops(call: str) -> None:
 
 @pytest.mark.parametrize(
     "call",
-    ["memset(a, 1, n * sizeof(double));", "memset(a, 0, n);", "memset(a, (int)b[0], 8 * n);",
-     "memcpy(a, (float *)b, n * 8);", "memmove(a, b, n * sizeof(double));"],
+    ["memset(a, -1, n * sizeof(double));", "memset(a, 0, n);", "memset(a, (int)b[0], 8 * n);",
+     "memcpy(a, (float *)b, n * 8);", "memmove(a, a + n, n * sizeof(double));"],
 )  # fmt: skip
 def test_calls_that_stay(call: str) -> None:
     assert loops(call) == 1

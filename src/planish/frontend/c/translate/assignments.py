@@ -13,6 +13,7 @@ from pycparser import c_ast
 
 from planish.frontend.c.analysis.scope import Symbol, is_integer
 from planish.frontend.c.idioms.branches import find_choice, is_static
+from planish.frontend.c.idioms.sole_call import is_unseen, sole_call
 from planish.frontend.c.translate.addresses import moved
 from planish.frontend.c.translate.arithmetic import conjunction, convert
 from planish.frontend.c.translate.expressions import as_data, choose, expect_one_way, operate, type_name, value_of
@@ -67,7 +68,9 @@ def assign(node: c_ast.Assignment, cx: CTranslation) -> Expr | None:
             case CArray() | CVoid() | CUnknown():
                 raise Refused("scop-type", f"an assignment to {symbol.name}, whose type Planish does not handle", node)
     op = node.op.removesuffix("=")
-    cx.whole = None if op else node.rvalue
+    cx.whole = sole_call(node.rvalue, cx.bound)
+    if op and not is_unseen(node.lvalue, cx.whole, cx.bound):
+        cx.whole = None
     if isinstance(node.rvalue, c_ast.Assignment) and not op:
         inner = assign(node.rvalue, cx)
         if inner is None:
@@ -271,7 +274,7 @@ def declare(node: c_ast.Decl, cx: CTranslation) -> None:
             value = None
             if node.init is not None:
                 init = node.init.exprs[0] if isinstance(node.init, c_ast.InitList) else node.init
-                cx.whole = init
+                cx.whole = sole_call(init, cx.bound)
                 value = convert(value_of(init, cx), type)
             start_cell(symbol, type, value, node, cx)
         case CPointer():

@@ -9,7 +9,6 @@ Cast(operand=Var(name='i', type=Type(kind='int', bits=64)), type=Type(kind='int'
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 from pycparser import c_ast
@@ -29,6 +28,7 @@ from planish.frontend.c.translate.arithmetic import (
     wrap,
 )
 from planish.frontend.c.translate.constant_tables import constant_element
+from planish.frontend.c.translate.library_calls import is_library_function, library_value
 from planish.frontend.c.translate.members import member_address, member_number
 from planish.frontend.c.translate.state import (
     Address,
@@ -45,10 +45,8 @@ from planish.frontend.c.types.constants import walk_tree
 from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CUnknown, CVoid, resolve
 from planish.ir.conditional_accesses import opposite
 from planish.ir.expr import (
-    PURE_FUNCTIONS,
     Binary,
     BinaryOp,
-    Call,
     Cast,
     Compare,
     CompareOp,
@@ -62,20 +60,13 @@ from planish.ir.expr import (
 )
 from planish.ir.index.polynomial import constant, same
 from planish.ir.traverse import walk_expr
-from planish.ir.types import BF16, BOOL, F32, F64, I32, I64, INDEX, Type
+from planish.ir.types import BF16, BOOL, F32, I32, INDEX, Type
 
 _ARITHMETIC: dict[str, BinaryOp] = {
     "+": "add", "-": "sub", "*": "mul", "/": "quo", "%": "rem", "&": "and", "|": "or", "^": "xor",
     "<<": "shl", ">>": "shr",
 }  # fmt: skip
 _COMPARISON: dict[str, CompareOp] = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
-_INTEGER_ABS = {"abs": I32, "labs": I64, "llabs": I64}
-_NAMED_NUMBERS = {
-    "__builtin_inff": Const(math.inf, F32), "__builtin_inf": Const(math.inf, F64),
-    "__builtin_huge_valf": Const(math.inf, F32), "__builtin_huge_val": Const(math.inf, F64),
-    "__builtin_nanf": Const(math.nan, F32), "__builtin_nan": Const(math.nan, F64),
-}  # fmt: skip
-"""What `INFINITY`, `HUGE_VAL` and `NAN` of math.h stand for."""
 
 
 def as_data(expr: Expr, type: Type) -> Expr:
@@ -455,18 +446,18 @@ def _call(node: c_ast.FuncCall, cx: CTranslation) -> Expr:
     arguments = list(node.args.exprs) if node.args is not None else []
     if name in cx.bound.file.functions:
         return cx.inline(node, cx, _returned(node, cx))
-    if name in _INTEGER_ABS and len(arguments) == 1:
-        return Call("abs", (convert(value_of(arguments[0], cx), _INTEGER_ABS[name]),))
     if (part := cx.complex_part(node, cx)) is not None:
         return part
-    if name in _NAMED_NUMBERS:
-        return _NAMED_NUMBERS[name]
-    type = F64
-    if name not in PURE_FUNCTIONS and name.endswith("f"):
-        name, type = name[:-1], F32
-    if name == "abs" or PURE_FUNCTIONS.get(name) != len(arguments):
-        raise Refused("scop-call", f"a call of {call_name(node)}, which is not a function that Planish knows", node)
-    return Call(name, tuple(convert(value_of(x, cx), type) for x in arguments))
+    known = is_library_function(name)
+    value = library_value(name, [_argument(x, cx) for x in arguments]) if known else None
+    if value is None:
+        raise Refused("scop-call", f"a call of {name}, which is not a function that Planish knows", node)
+    return value
+
+
+def _argument(node: c_ast.Node, cx: CTranslation) -> Expr:
+    """An argument of the library; a text is that of what is no number."""
+    return Const(0, I32) if isinstance(node, c_ast.Constant) and node.type.endswith("string") else value_of(node, cx)
 
 
 def _returned(node: c_ast.FuncCall, cx: CTranslation) -> Callable[[c_ast.Node | None, CTranslation], Expr]:

@@ -83,9 +83,11 @@ def finish(
     pointers = [s for s in shapes if is_pointer(s) or s.through]
     for symbol in behind:
         if symbol not in shapes:
-            if cx.searches is not None and not symbol.lasting and symbol not in live:
+            # What reads a structure reads its members.
+            kept = symbol.lasting or any(x in live for x in (symbol, *ancestors(symbol)))
+            if cx.searches is not None and not kept:
                 body = forget(symbol.key, cx.element(symbol), body)
-            if not symbol.lasting and symbol not in live and not exposed(body, symbol.key):
+            if not kept and not exposed(body, symbol.key):
                 body = sink(symbol.key, cx.element(symbol), body)
                 continue
             arrays.append(Array(symbol.key, cx.element(symbol), (), not symbol.lasting or not pointers))

@@ -24,7 +24,7 @@ from pycparser.c_generator import CGenerator
 
 from planish.frontend.c.analysis.scope import Symbol
 from planish.frontend.c.translate.record_views import element_member
-from planish.frontend.c.translate.state import Address, CTranslation, NotIndex, Refused
+from planish.frontend.c.translate.state import Address, Again, CTranslation, NotIndex, Refused
 from planish.frontend.c.types.constants import fold
 from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, CUnknown, resolve
 from planish.ir.expr import index
@@ -67,6 +67,26 @@ def member_number(node: c_ast.StructRef, cx: CTranslation, address_of: ReadAddre
     if symbol.whole in cx.local:
         raise NotIndex(f"{symbol.name}, which is declared in the nest", node, "scop-struct")
     return symbol
+
+
+def member_place(node: c_ast.StructRef, cx: CTranslation, address_of: ReadAddress) -> Address:
+    """The place of a member that is assigned or read in memory: a number is a cell of the nest. Raises Refused where it
+    is none, and Again where it was read as one that the nest does not change."""
+    symbol = cx.bound.symbol(node)
+    if symbol is not None and symbol.whole is not None and not symbol.lasting and not symbol.whole.address_taken:
+        if symbol.whole in cx.local:
+            raise Refused("scop-struct", f"a member of {symbol.whole.name}, which is declared in the nest", node)
+        place = Address(symbol, (index(0),), symbol.ctype)
+    else:
+        place = member_address(node, cx, address_of)
+    if isinstance(place.target, CPointer) and not place.symbol.rows:
+        raise Refused("scop-struct", f"the place of {place.symbol.name}, an address in a structure", node)
+    if isinstance(place.symbol.ctype, CScalar):
+        if place.symbol.bitfield:
+            raise Refused("scop-struct", f"the place of {place.symbol.name}, a bit-field", node)
+        if not cx.is_cell(place.symbol):
+            raise Again(cell=place.symbol)
+    return place
 
 
 def held_element(node: c_ast.Node, cx: CTranslation, place_of: ReadAddress) -> Symbol:

@@ -16,6 +16,7 @@ from planish.frontend.c.idioms.histogram import count_statement, counted
 from planish.frontend.c.idioms.memory_calls import is_block_call, run_block_call
 from planish.frontend.c.idioms.modular_subscripts import choose_index, may_choose
 from planish.frontend.c.idioms.single_store import flat, stores_of
+from planish.frontend.c.idioms.sole_call import sole_call
 from planish.frontend.c.idioms.switch_cases import as_branches
 from planish.frontend.c.translate.addresses import call_name
 from planish.frontend.c.translate.arithmetic import conjunction
@@ -114,6 +115,7 @@ def _branch(node: c_ast.If, cx: CTranslation) -> None:
             cx.bound.kept += (inner, whole := c_ast.If(node.cond.left, inner, None, node.coord))
             _branch(whole, cx)
             return
+    cx.whole = sole_call(node.cond, cx.bound)
     test = condition_of(node.cond, cx)
     if isinstance(test, Const):
         chosen = node.iftrue if test.value else node.iffalse

@@ -23,7 +23,7 @@ from planish.frontend.c.idioms.row_pointers import follow, stay_in_row
 from planish.frontend.c.translate.addresses import call_name, distance, is_address, moved
 from planish.frontend.c.translate.arithmetic import common, fits, literal, plain_index, promoted
 from planish.frontend.c.translate.divisions import cycle, divide, multiply
-from planish.frontend.c.translate.members import held_element, member_address, member_number, pointed_at
+from planish.frontend.c.translate.members import held_element, member_address, member_number, member_place, pointed_at
 from planish.frontend.c.translate.object_sizes import size_of
 from planish.frontend.c.translate.state import (
     Address,
@@ -424,10 +424,7 @@ def place_of(node: c_ast.Node, cx: CTranslation) -> Address:
                 raise Again(cell=symbol)
             return Address(symbol, (index(0),), symbol.ctype)
         case c_ast.StructRef():
-            place = member_address(node, cx, address_of)
-            if isinstance(place.target, (CScalar, CPointer)) and not place.symbol.rows:
-                raise Refused("scop-struct", f"the place of {place.symbol.name}, a member of a structure", node)
-            return place
+            return member_place(node, cx, address_of)
         case c_ast.ID() if symbol is not None and isinstance(symbol.ctype, CUnknown) and symbol not in cx.local:
             return Address(symbol, (index(0),), symbol.ctype)
         case _:
