@@ -100,7 +100,8 @@ class BoundNames:
     (None: an enumerator of the function whose value is not known).
 
     `hidden`: variables of the file whose names mean something else where a statement begins, by the id of its node;
-    `inlined`: the function is a part of another one, which may use variables of the file that have its names.
+    `inlined`: the function is a part of another one, which may use variables of the file that have its names; `set_in`:
+    what statements set, by the ids of their nodes, as far as it was asked for.
     """
 
     function: c_ast.FuncDef
@@ -114,6 +115,7 @@ class BoundNames:
     inlined: bool = False
     jumps: bool = False
     kept: list[c_ast.Node] = field(default_factory=list)
+    set_in: dict[int, tuple[c_ast.Node, frozenset[Symbol]]] = field(default_factory=dict)
 
     def symbol(self, node: c_ast.Node) -> Symbol | None:
         """The symbol that an ID or Decl node means."""
@@ -370,7 +372,9 @@ def settings(node: c_ast.Node, bound: BoundNames) -> Iterator[tuple[Symbol, c_as
 
 def written(node: c_ast.Node, bound: BoundNames) -> set[Symbol]:
     """Symbols that statements below `node` assign, step or declare with an initial value; all members of what is."""
-    found = {symbol for symbol, _ in settings(node, bound)}
+    if id(node) not in bound.set_in:
+        bound.set_in[id(node)] = node, frozenset(symbol for symbol, _ in settings(node, bound))
+    found = {*bound.set_in[id(node)][1]}
     return found | {x for x in bound.symbols if x.whole in found and not x.through}
 
 
