@@ -15,6 +15,7 @@ from pycparser import c_ast
 
 from planish.frontend.c.analysis.scope import Symbol, is_integer
 from planish.frontend.c.idioms.data_dependent_rows import search_value, searched
+from planish.frontend.c.numbers.library_calls import is_library_function, library_value
 from planish.frontend.c.translate.addresses import call_name, distance, is_address
 from planish.frontend.c.translate.arithmetic import (
     common,
@@ -28,7 +29,6 @@ from planish.frontend.c.translate.arithmetic import (
     wrap,
 )
 from planish.frontend.c.translate.constant_tables import constant_element
-from planish.frontend.c.translate.library_calls import is_library_function, library_value
 from planish.frontend.c.translate.members import member_address, member_number
 from planish.frontend.c.translate.state import (
     Address,

@@ -25,11 +25,11 @@ from planish.frontend.c.idioms.bit_reversal import find_reversal
 from planish.frontend.c.idioms.data_dependent_rows import find_ranges
 from planish.frontend.c.idioms.exit_regions import find_early_exit
 from planish.frontend.c.idioms.radix_stages import find_stages
+from planish.frontend.c.numbers.complex_numbers import complex_part
 from planish.frontend.c.text.extent import ColumnMap, Item, balanced_conditionals
 from planish.frontend.c.text.lexer import Tokens
 from planish.frontend.c.translate.asserted_facts import Assertion, lasting_assertions, read_assertions
 from planish.frontend.c.translate.calls import inline_call
-from planish.frontend.c.translate.complex_numbers import complex_part
 from planish.frontend.c.translate.data_subscripts import data_subscript
 from planish.frontend.c.translate.kernels import FinishedKernel, finish
 from planish.frontend.c.translate.region_types import declared_types, distances_of, size_types

@@ -18,6 +18,7 @@ from planish.frontend.c.idioms.modular_subscripts import choose_index, may_choos
 from planish.frontend.c.idioms.single_store import flat, stores_of
 from planish.frontend.c.idioms.sole_call import sole_call
 from planish.frontend.c.idioms.switch_cases import as_branches
+from planish.frontend.c.numbers.complex_numbers import assign_complex, declare_complex, is_complex
 from planish.frontend.c.translate.addresses import call_name
 from planish.frontend.c.translate.arithmetic import conjunction
 from planish.frontend.c.translate.assignments import (
@@ -29,7 +30,6 @@ from planish.frontend.c.translate.assignments import (
     target_of,
     write,
 )
-from planish.frontend.c.translate.complex_numbers import assign_complex, declare_complex, is_complex
 from planish.frontend.c.translate.expressions import choose, condition_of, operate, value_of
 from planish.frontend.c.translate.loops import run_loop
 from planish.frontend.c.translate.state import Address, CTranslation, KnownInteger, LostValue, Refused, Value

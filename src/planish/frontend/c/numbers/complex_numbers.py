@@ -18,10 +18,10 @@ from typing import TypeVar
 from pycparser import c_ast
 
 from planish.frontend.c.analysis.scope import Symbol
+from planish.frontend.c.numbers.exact_products import exact_product
 from planish.frontend.c.translate.addresses import call_name, row, type_of_place
 from planish.frontend.c.translate.arithmetic import common, convert
 from planish.frontend.c.translate.assignments import StoreTarget, convert_stored, is_hidden, write
-from planish.frontend.c.translate.exact_products import exact_product
 from planish.frontend.c.translate.expressions import condition_of, operate, value_of
 from planish.frontend.c.translate.state import Address, CTranslation, Refused
 from planish.frontend.c.translate.subscripts import address_of, element_place, place_of
