@@ -10,23 +10,22 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import sys
+from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from planish.cli.exits import OK, guarded
+from planish.cli.exits import guarded
 from planish.cli.options import Floats, read_floats
 from planish.core.diagnostic import Diagnostic, PlanishError
-from planish.report.console import make_console
 from planish.wrapper.driver import SECONDS, WrapperWishes, run_compiler
-from planish.wrapper.finishing import finish_record
-from planish.wrapper.record import read_records
-from planish.wrapper.summary import summary_line, summary_table
 
 DEFAULT_COMPILERS = ("gcc", "cc", "clang")
 """What is taken where the command names no compiler: the first that is there."""
+_ANY = re.compile(r".*", re.DOTALL)
+_READABLE = {"--budget": re.compile(r"\d+(?:\.\d+)?"), "--fp": re.compile("|".join(Floats))}
 _COMPILER = re.compile(r"(?:[\w.]+-)*(?:gcc|clang|cc|c99|c11)(?:-[\d.]+)?")
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -72,13 +71,38 @@ def cc(
     those of the command. Options of Planish stand before those of the compiler.
     """
     if summary:
-        records = read_records(summary)
-        make_console(sys.stdout).print(summary_table(records))
-        print(summary_line(records))
-        return OK
+        return int(_load("summary").print_summary(summary))
     if finish:
-        return finish_record(finish, lambda text: print(text, flush=True))
-    given = list(arguments or ())
+        return int(_load("finishing").finish_record(finish, lambda text: print(text, flush=True)))
+    return _compile(list(arguments or ()), using, floats, budget, report, verbose)
+
+
+def run_at_once(arguments: Sequence[str]) -> int | None:
+    """The exit code of a compiler's command with the plainest of our options before it, without the library that reads
+    all others: a build runs hundreds of these. None where that is needed."""
+    rest = list(arguments)
+    told: dict[str, str] = {}
+    while rest and rest[0].startswith("--"):
+        name, equals, value = rest.pop(0).partition("=")
+        if name == "--":
+            break
+        if name == "--verbose" and not equals:
+            told[name] = name
+            continue
+        if name not in ("--using", "--budget", "--report", "--fp"):
+            return None
+        value = value if equals else rest.pop(0) if rest else ""
+        if not value or not _READABLE.get(name, _ANY).fullmatch(value):
+            return None
+        told[name] = value
+    floats = Floats(told["--fp"]) if "--fp" in told else None
+    budget = float(told.get("--budget", SECONDS))
+    return _compile(rest, told.get("--using"), floats, budget, told.get("--report", ""), "--verbose" in told)
+
+
+def _compile(
+    given: list[str], using: str | None, floats: Floats | None, budget: float, report: str, verbose: bool
+) -> int:  # fmt: skip
     if using is None and given and _names_compiler(given[0]):
         using = given.pop(0)
     wishes = WrapperWishes(
@@ -86,6 +110,11 @@ def cc(
         os.path.abspath(report) if report else "", verbose,
     )  # fmt: skip
     return run_compiler(given, wishes)
+
+
+def _load(name: str) -> Any:
+    """A module that the compiler's own commands do not need: it is not loaded for these."""
+    return import_module(f"planish.wrapper.{name}")
 
 
 def _names_compiler(word: str) -> bool:

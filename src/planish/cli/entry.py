@@ -23,7 +23,7 @@ from planish.version import VERSION
 @dataclass(frozen=True, slots=True)
 class Command:
     """A subcommand: its name, the module that holds its `app`, and what it does in one line. `supervised`: a small
-    process hears signals for it; else it may become another program."""
+    process hears signals for it; else it may become another program, and its module has `run_at_once`, too."""
 
     name: str
     module: str
@@ -80,9 +80,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(command: Command, arguments: list[str]) -> int:
-    app = importlib.import_module(command.module).app
+    module = importlib.import_module(command.module)
+    if not command.supervised and (code := module.run_at_once(arguments)) is not None:
+        return int(code)
     try:
-        app(args=arguments, prog_name=f"planish {command.name}")
+        module.app(args=arguments, prog_name=f"planish {command.name}")
     except SystemExit as end:
         # An interrupt while the options are read ends typer without a word.
         check_interrupted()

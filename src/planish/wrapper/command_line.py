@@ -29,7 +29,7 @@ _SEPARATE = frozenset(
         "-A", "-B", "-D", "-F", "-G", "-I", "-L", "-T", "-U", "-arch", "-aux-info", "-dumpbase", "-dumpbase-ext",
         "-dumpdir", "-e", "-framework", "-h", "-idirafter", "-imacros", "-imultilib", "-include", "-install_name",
         "-iplugindir", "-iprefix", "-iquote", "-isysroot", "-isystem", "-isystem-after", "-iwithprefix",
-        "-iwithprefixbefore", "-l", "-m", "-mllvm", "-MF", "-MQ", "-MT", "-o", "-rpath", "-soname", "-target", "-u",
+        "-iwithprefixbefore", "-l", "-mllvm", "-MF", "-MJ", "-MQ", "-MT", "-o", "-rpath", "-soname", "-target", "-u",
         "-undefined", "-wrapper", "-x", "-Xanalyzer", "-Xassembler", "-Xclang", "-Xlinker", "-Xpreprocessor", "-z",
         "--param", "--sysroot", "--include", "--output", "--language",
     )
@@ -174,7 +174,12 @@ def _kind(word: str) -> WordKind:
         return "language"
     if word in ("-MD", "-MMD", "-MG", "-MP", "-MV") or word.startswith(("-MF", "-MT", "-MQ", "-MJ")):
         return "depend"
-    if word.startswith("-W") and not word.startswith(("-Wa,", "-Wl,", "-Wp,")) or word in ("-w", "-pedantic"):
+    if (
+        word.startswith("-W")
+        and not word.startswith(("-Wa,", "-Wl,", "-Wp,"))
+        or word.startswith("-pedantic")
+        or word == "-w"
+    ):
         return "warning"
     if word.startswith(_MACROS):
         return "macro"

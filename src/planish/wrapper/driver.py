@@ -27,13 +27,7 @@ from planish.ir.types import Floats
 from planish.wrapper.command_line import CommandLine, SourceFile, read_command
 from planish.wrapper.objects import NM, compile_drop_in, symbols_of
 from planish.wrapper.permissions import read_permissions
-from planish.wrapper.preprocessing import (
-    PreprocessingError,
-    changed_macros,
-    own_words,
-    predefined_macros,
-    preprocess_by,
-)
+from planish.wrapper.preprocessing import PreprocessingError, own_words, preprocess_by
 from planish.wrapper.record import SourceRecord, append_record
 from planish.wrapper.request import TranslatedFunction, Translation, TranslationRequest
 from planish.wrapper.worker import translate_remembered
@@ -45,7 +39,6 @@ RESERVE = 0.2
 _COMMENT = re.compile(rb'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 _LOOP = re.compile(rb"\b(?:for|while|do)\b")
 _ACCESS = re.compile(rb"\[|\*\s*\(?\s*(?:\+\+|--)?[A-Za-z_]")
-_USUAL = ("cc", "gcc", "clang")
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,11 +167,9 @@ def translate_source(
 ) -> tuple[Translation, bool]:  # fmt: skip
     """The drop-in of a source of a command, which is `expanded` by the preprocessor, and whether it was known."""
     compiler, flags = wishes.compiler, command.flags_for_sources()
-    usual = next((path for name in _USUAL if (path := shutil.which(name))), compiler)
-    own = predefined_macros(compiler, command.flags_for_text())
     request = TranslationRequest(
         source.name, compiler, wishes.kind, flags, _macros(command), _folders(command),
-        changed_macros(predefined_macros(usual, ()), own),
+        command.flags_for_text(),
         wishes.floats or read_permissions(command, wishes.kind).floats,
         None if wishes.seconds is None else wishes.seconds * (1 - RESERVE),
     )  # fmt: skip

@@ -15,7 +15,9 @@ from planish.ir.types import Floats
 
 @dataclass(frozen=True, slots=True)
 class TranslationRequest:
-    """A file to make a drop-in of: how the user's command compiles it, and how many seconds there are (None: any)."""
+    """A file to make a drop-in of: how the user's command compiles it (`options`: without macros and folders), and how
+    many seconds there are (None: any). `predefined`: macros that the compiler defines otherwise than the one that
+    preprocesses for the front end."""
 
     source: str
     compiler: str
@@ -23,9 +25,10 @@ class TranslationRequest:
     flags: tuple[str, ...]
     macros: tuple[str, ...]
     folders: tuple[str, ...]
-    predefined: tuple[str, ...]
+    options: tuple[str, ...]
     floats: Floats
     seconds: float | None
+    predefined: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

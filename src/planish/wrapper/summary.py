@@ -8,16 +8,26 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from statistics import median
 
 from rich.markup import escape
 from rich.table import Table
 
-from planish.wrapper.record import SourceRecord
+from planish.report.console import make_console
+from planish.wrapper.record import SourceRecord, read_records
 
 _MOST = 100
 """Characters of a reason that are shown."""
+
+
+def print_summary(path: str) -> int:
+    """Prints the table of a report, and how much was replaced; 0. Raises PlanishError where the file is none."""
+    records = read_records(path)
+    make_console(sys.stdout).print(summary_table(records))
+    print(summary_line(records))
+    return 0
 
 
 def summary_table(records: Sequence[SourceRecord]) -> Table:

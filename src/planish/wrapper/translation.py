@@ -7,6 +7,8 @@ call, compared with what the compiler sees; the rest of the compiler is loaded o
 
 from __future__ import annotations
 
+import re
+import shutil
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -21,12 +23,15 @@ from planish.ir.expr import Const
 from planish.ir.nest import Block, For, Stmt
 from planish.ir.traverse import blocks_of, walk
 from planish.target.load import load_target
-from planish.wrapper.preprocessing import PreprocessingError, preprocess_by
+from planish.wrapper.preprocessing import PreprocessingError, changed_macros, predefined_macros, preprocess_by
 from planish.wrapper.request import Translation, TranslationRequest
 from planish.wrapper.seen_alike import same_function, same_headers, same_outside, system_headers
 
 FEWEST = 64
 """Iterations that a nest has at least, where numbers say so, to be worth a call."""
+_OWN_PLACE = re.compile(r"__BASE_FILE__|__INCLUDE_LEVEL__|\binclude_next\b")
+_USUAL = ("cc", "gcc", "clang")
+"""The compilers of which the first one that is there preprocesses for the front end."""
 _DIFFERENT = "the compiler's flags make another text of it than the one that was analysed"
 
 
@@ -46,6 +51,11 @@ def translate(request: TranslationRequest, until: float | None = None) -> Transl
 
 
 def _translate(source: Source, request: TranslationRequest, until: float | None) -> Translation:
+    if found := _OWN_PLACE.search(source.text):
+        return Translation("", f"{found[0]} depends on where the text lies")
+    usual = next((path for name in _USUAL if (path := shutil.which(name))), request.compiler)
+    macros = changed_macros(predefined_macros(usual, ()), predefined_macros(request.compiler, request.options))
+    request = replace(request, predefined=macros)
     defines = (*request.predefined, *request.macros, *load_target("native").predefined)
     folders = tuple(Path(x) for x in request.folders)
     file = read_c(source, defines=defines, include_dirs=folders, fp=request.floats)

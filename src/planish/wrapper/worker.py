@@ -51,10 +51,10 @@ def translate_remembered(
         known = _recall(cache, address, request.seconds)
         if known is not None:
             return known, True
-        made = _run(request, scratch, wanted)
-        if made is not None and not made.reason.startswith("internal error"):
+        made = _run(request, scratch, wanted) or _cut(request, _NO_TIME)
+        if wanted() and not made.reason.startswith("internal error"):
             cache.put(address, print_translation(made))
-    return made or _cut(request, _NO_TIME), False
+    return made, False
 
 
 def _address(request: TranslationRequest, expanded: str) -> str:

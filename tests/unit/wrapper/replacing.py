@@ -14,6 +14,10 @@ def translate(request: TranslationRequest, until: float | None = None) -> Transl
     text = Path(request.source).read_text()
     if "crash" in text:
         raise RuntimeError("as asked")
+    if "counted" in text:
+        time.sleep(0.3)
+        with Path("translations").open("a") as file:
+            file.write("x")
     if "slow" in text:
         time.sleep(60)
     if "return 1" not in text:

@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -118,6 +119,20 @@ def test_a_source_without_time_is_unfinished(folder: Path) -> None:
     assert found.outcome == "plain" and found.unfinished
     Path("sub/value.c").write_text(VALUE)
     assert wrapped("-O2 -c sub/value.c") == 0 and record()["sub/value.c"].outcome == "taken"
+
+
+def test_makes_side_by_side_translate_once(folder: Path) -> None:
+    Path("sub/value.c").write_text(f"/* counted */\n{VALUE}")
+    processes = [
+        get_context("fork").Process(target=wrapped, args=(f"-O2 -c sub/value.c -o {n}.o",)) for n in range(3)
+    ]  # fmt: skip
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(60)
+    assert Path("translations").read_text() == "x"
+    found = read_records("build.jsonl")
+    assert [x.outcome for x in found] == 3 * ["taken"] and sorted(x.remembered for x in found) == [False, True, True]
 
 
 PLAIN = (
