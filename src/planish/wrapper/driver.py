@@ -1,4 +1,4 @@
-"""`planish cc`: runs the user's compiler as given, and puts objects of faster code in the place of its results.
+"""`planish cc`, the compiler wrapper (launcher): runs the user's compiler, and puts faster objects in the place of its own.
 
 What the compiler prints, writes and returns is that of the user's command, whatever happens beside it.
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from planish.cli.compiler_wrapper import run_at_once
 from planish.wrapper import worker
 from planish.wrapper.driver import WrapperWishes, run_compiler
 from planish.wrapper.record import SourceRecord, read_records
@@ -133,6 +134,13 @@ def test_makes_side_by_side_translate_once(folder: Path) -> None:
     assert Path("translations").read_text() == "x"
     found = read_records("build.jsonl")
     assert [x.outcome for x in found] == 3 * ["taken"] and sorted(x.remembered for x in found) == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    "words", [["--budget", "x"], ["--fp=fast"], ["--using"], ["--report"], ["--summary", "x"], ["--help"], ["--std=c99"]]
+)  # fmt: skip
+def test_other_options_are_read_in_full(words: list[str]) -> None:
+    assert run_at_once(words) is None
 
 
 PLAIN = (

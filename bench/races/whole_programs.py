@@ -1,7 +1,7 @@
 """Whole programs through `planish cc`: their own tests, what it costs to build them, and how fast they are.
 
-    python -m bench.whole_programs SOURCES                      # a folder with the unpacked sources
-    python -m bench.whole_programs SOURCES --only bzip2,lz4 --budget 0 --pairs 9
+    python -m bench.races.whole_programs SOURCES                      # a folder with the unpacked sources
+    python -m bench.races.whole_programs SOURCES --only bzip2,lz4 --budget 0 --pairs 9
 
 Each program of whole_programs.toml is built by gcc -O3 -march=native, then through `planish cc` with the same flags,
 and again, which shows what the cache brings. Its tests run with both builds. The timed command runs in turns; the
