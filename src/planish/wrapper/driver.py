@@ -1,4 +1,4 @@
-"""`planish cc`, the compiler wrapper (launcher): runs the user's compiler, and puts faster objects in the place of its own.
+"""`planish cc`, the compiler wrapper (launcher): runs the user's compiler, and puts faster objects in place of its own.
 
 What the compiler prints, writes and returns is that of the user's command, whatever happens beside it.
 

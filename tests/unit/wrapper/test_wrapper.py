@@ -136,11 +136,12 @@ def test_makes_side_by_side_translate_once(folder: Path) -> None:
     assert [x.outcome for x in found] == 3 * ["taken"] and sorted(x.remembered for x in found) == [False, True, True]
 
 
-@pytest.mark.parametrize(
-    "words", [["--budget", "x"], ["--fp=fast"], ["--using"], ["--report"], ["--summary", "x"], ["--help"], ["--std=c99"]]
-)  # fmt: skip
-def test_other_options_are_read_in_full(words: list[str]) -> None:
-    assert run_at_once(words) is None
+OTHERS = ("--budget x", "--fp=fast", "--using", "--report", "--summary x", "--help", "--std=c99")
+
+
+@pytest.mark.parametrize("text", OTHERS)
+def test_other_options_are_read_in_full(text: str) -> None:
+    assert run_at_once(shlex.split(text)) is None
 
 
 PLAIN = (
