@@ -36,7 +36,8 @@ def steady_reads(nodes: Iterable[c_ast.Node], bound: BoundNames) -> frozenset[in
                 unsteady |= _stored_through(target, bound)
             case _:
                 pass
-    return frozenset(id(x) for x in parts if _reads(x) and _is_steady(x, unsteady, bound))
+    plain = frozenset(id(x) for x in parts if _reads(x) and _is_steady(x, unsteady, bound))
+    return plain | frozenset(id(x) for x in parts if _is_member(x) and _is_steady(x, unsteady, bound, members=True))
 
 
 def steady_addresses(nodes: Iterable[c_ast.Node], bound: BoundNames) -> frozenset[int]:
@@ -45,7 +46,8 @@ def steady_addresses(nodes: Iterable[c_ast.Node], bound: BoundNames) -> frozense
     changed: set[Symbol | None] = {bound.symbol(x) for x in parts if isinstance(x, c_ast.Decl)}
     for node in nodes:
         changed |= written(node, bound)
-    return frozenset(id(x) for x in parts if _reads(x) and _is_steady(x, changed, bound, members=True))
+    read = (x for x in parts if _reads(x) or _is_member(x))
+    return frozenset(id(x) for x in read if _is_steady(x, changed, bound, members=True))
 
 
 def _stored_through(target: c_ast.Node, bound: BoundNames) -> set[Symbol | None]:
@@ -58,6 +60,12 @@ def _stored_through(target: c_ast.Node, bound: BoundNames) -> set[Symbol | None]
 
 def _reads(node: c_ast.Node) -> bool:
     return isinstance(node, c_ast.ArrayRef) or (isinstance(node, c_ast.UnaryOp) and node.op == "*")
+
+
+def _is_member(node: c_ast.Node) -> bool:
+    """Whether it is a member of one of several structures in a row."""
+    base = node.name if isinstance(node, c_ast.StructRef) else None
+    return isinstance(base, c_ast.ArrayRef | c_ast.BinaryOp | c_ast.StructRef | c_ast.UnaryOp)
 
 
 def _is_steady(node: c_ast.Node, unsteady: set[Symbol | None], bound: BoundNames, members: bool = False) -> bool:

@@ -40,24 +40,31 @@ def follow(place: Address, node: c_ast.Node, cx: CTranslation) -> Address:
     Refused where it is not known to stay what it is."""
     if not isinstance(place.target, CPointer):
         return row(place, node)
-    root, text = place.symbol, str(CGenerator().visit(node))
+    root = place.symbol
     if root in cx.flat:
         return _spaced(place, place.target, node, cx)
     if id(node) not in cx.addresses:
         if not isinstance(place.target.target, CScalar) or not is_pointer(root) or root in cx.local:
             return row(place, node)
         raise Again(flat=root)
+    return Address(held_address(root, place.target, node, cx), (index(0),), place.target.target)
+
+
+def held_address(root: Symbol, pointer: CPointer, node: c_ast.Node, cx: CTranslation) -> Symbol:
+    """The address in an element or member `node`, behind `root`, as a pointer variable of its own that is read where
+    the nest begins. Raises Refused where it is not there yet."""
+    text = str(CGenerator().visit(node))
     if root in cx.local:
         raise Refused("scop-pointer", f"{root.name}, an array of addresses that is declared in the nest", node)
     if f"&{text}" not in root.members:
-        spelled = text if isinstance(node, c_ast.ArrayRef) else f"({text})"
-        found = Symbol(spelled, cx.fresh(_stem(text)), place.target, "global", whole=root, through=True)
+        spelled = text if isinstance(node, c_ast.ArrayRef | c_ast.StructRef) else f"({text})"
+        found = Symbol(spelled, cx.fresh(_stem(text)), pointer, "global", whole=root, through=True)
         root.members[text] = found
         # What the address leads to may be read under conditions alone; the address itself may not.
-        root.members[f"&{text}"] = Symbol(f"&{text}", found.key, place.target, "global", whole=root, through=True)
+        root.members[f"&{text}"] = Symbol(f"&{text}", found.key, pointer, "global", whole=root, through=True)
         cx.bound.symbols.append(found)
     cx.reach(root.members[f"&{text}"], node)
-    return Address(root.members[text], (index(0),), place.target.target)
+    return root.members[text]
 
 
 def is_row(symbol: Symbol) -> bool:

@@ -15,6 +15,7 @@ from pycparser import c_ast
 
 from planish.frontend.c.analysis.scope import Symbol, is_integer
 from planish.frontend.c.idioms.data_dependent_rows import search_value, searched
+from planish.frontend.c.idioms.inner_assignments import assign_inside, run_inside
 from planish.frontend.c.numbers.library_calls import is_library_function, library_value
 from planish.frontend.c.translate.addresses import call_name, distance, is_address
 from planish.frontend.c.translate.arithmetic import (
@@ -40,7 +41,13 @@ from planish.frontend.c.translate.state import (
     NotIndex,
     Refused,
 )
-from planish.frontend.c.translate.subscripts import address_of, element_of, element_place, fitted, index_of
+from planish.frontend.c.translate.subscripts import (
+    address_of,
+    element_of,
+    element_place,
+    fitted,
+    index_of,
+)
 from planish.frontend.c.types.constants import walk_tree
 from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CUnknown, CVoid, resolve
 from planish.ir.conditional_accesses import opposite
@@ -101,6 +108,8 @@ def value_of(node: c_ast.Node, cx: CTranslation) -> Expr:
             return _through_index(node, cx)
         case c_ast.BinaryOp(op=op, left=left, right=right):
             return operate(op, value_of(left, cx), value_of(right, cx), node)
+        case c_ast.TernaryOp() if any(isinstance(x, c_ast.Assignment) for x in walk_tree(node)):
+            raise Refused("scop-assignment", "an assignment in an operand that may not be evaluated", node)
         case c_ast.TernaryOp(cond=condition, iftrue=then, iffalse=otherwise):
             return _choice(condition, then, otherwise, cx)
         case c_ast.Cast(to_type=to_type, expr=operand):
@@ -116,14 +125,17 @@ def value_of(node: c_ast.Node, cx: CTranslation) -> Expr:
         case c_ast.StructRef():
             return _member(node, cx)
         case c_ast.Assignment():
-            raise Refused("scop-assignment", "an assignment inside an expression", node)
+            assign_inside(node, cx)
+            return value_of(node.lvalue, cx)
         case c_ast.Compound(block_items=[*before, last]):
             # A statement expression of GNU C has the value of its last statement.
             for stmt in before:
                 cx.execute(stmt, cx)
             return value_of(last, cx)
-        case c_ast.ExprList():
-            raise Refused("scop-comma", "a comma inside an expression", node)
+        case c_ast.ExprList(exprs=[*before, last]):
+            for part in before:
+                run_inside(part, cx)
+            return value_of(last, cx)
         case _:
             raise Refused("scop-expression", f"an expression of the form {type_name(node)}", node)
 
@@ -277,7 +289,7 @@ def _choice(condition: c_ast.Node, then: c_ast.Node, otherwise: c_ast.Node, cx: 
     else:
         if _inlines(then, cx) or _inlines(otherwise, cx):
             test = _kept(test, condition, cx)
-        with cx.conditional():
+        with cx.conditional(operand=True):
             a = _guarded(then, test, cx, value_of)
             b = _guarded(otherwise, opposite(test), cx, value_of)
         type = common(type_of(a), type_of(b))
@@ -361,7 +373,7 @@ def condition_of(node: c_ast.Node, cx: CTranslation) -> Expr:
             before = dict(cx.values)
             if _inlines(right, cx):
                 a = _kept(a, left, cx)
-            with cx.conditional():
+            with cx.conditional(operand=True):
                 b = _guarded(right, a if op == "&&" else opposite(a), cx, condition_of)
             if any(cx.values.get(s) != v for s, v in before.items()):
                 raise Refused("scop-condition", f"a step on the right of {op}", right)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from pycparser import c_ast
 
 from planish.frontend.c.analysis.scope import Symbol
+from planish.frontend.c.idioms.row_pointers import held_address
 from planish.frontend.c.translate.state import Address, CTranslation, Refused
 from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, CUnknown
 from planish.frontend.c.types.layouts import layout_of
@@ -43,6 +44,8 @@ def element_member(base: Address, path: tuple[str, ...], node: c_ast.Node, cx: C
         offset += at
         record = found.record if isinstance(found, CUnknown) else None
         layout = None if record is None else layout_of(record, file.records, cx.bound.typedefs, file.constants)
+    if isinstance(found, CPointer) and id(node) in cx.addresses:
+        return Address(held_address(root, found, node, cx), (index(0),), found)
     scalar = found.element if isinstance(found, CArray) else found
     if whole is None or not isinstance(scalar, CScalar):
         how = "an address that is itself read from memory" if isinstance(scalar, CPointer) else "no number"

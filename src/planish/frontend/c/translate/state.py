@@ -159,7 +159,8 @@ class CTranslation:
     `facts`: comparisons of integers that the function asserts, where the statements begin;
     `steady`: ids of nodes that read elements which no name changes, and `addresses` of those that may read addresses;
     `holds`: these may be read where the nest begins;
-    `conditions`: how many conditions decide whether this place is reached, besides loops and `guards`; `reached`: the
+    `conditions`: how many conditions decide whether this place is reached, besides loops and `guards`, and
+    `operands` how many of these are those of operands of an expression; `reached`: the
     addresses behind which something is read for certain, where the loops are `entered`, and `doubtful`: those behind
     which that may depend on conditions; `layouts`: conditions in C of where members
     lie; `before`: so many of the innermost loops need not be entered for this place;
@@ -213,6 +214,7 @@ class CTranslation:
     counter: int = 0
     conditions: int = 0
     before: int = 0
+    operands: int = 0
     entered: list[Expr] = field(default_factory=list)
     layouts: dict[str, None] = field(default_factory=dict)
     reached: set[Symbol] = field(default_factory=set)
@@ -234,13 +236,15 @@ class CTranslation:
             self.out = self.outer.pop()
 
     @contextmanager
-    def conditional(self) -> Iterator[None]:
-        """Read what may not be evaluated."""
+    def conditional(self, operand: bool = False) -> Iterator[None]:
+        """Read what may not be evaluated; `operand`: a part of an expression."""
         self.conditions += 1
+        self.operands += operand
         try:
             yield
         finally:
             self.conditions -= 1
+            self.operands -= operand
 
     @contextmanager
     def outside(self, loops: int) -> Iterator[None]:

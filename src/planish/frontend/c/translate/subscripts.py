@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pycparser import c_ast
 
 from planish.frontend.c.analysis.scope import Symbol, is_integer, is_pointer
+from planish.frontend.c.idioms.inner_assignments import assign_inside, run_inside
 from planish.frontend.c.idioms.modular_subscripts import choose_index, chooses_affine, may_choose, note_range, where
 from planish.frontend.c.idioms.recast_views import recast
 from planish.frontend.c.idioms.row_pointers import follow, stay_in_row
@@ -99,12 +100,29 @@ def index_of(node: c_ast.Node, cx: CTranslation) -> Indexed:
         case c_ast.FuncCall():
             raise NotIndex("the result of a call", node, "scop-data")
         case c_ast.StructRef():
-            symbol = member_number(node, cx, address_of)
-            if symbol.bitfield:
-                raise NotIndex(f"{symbol.name}, a bit-field", node, "scop-data")
-            return _held(symbol, node, cx)
+            return _member(node, cx)
+        case c_ast.Assignment(lvalue=c_ast.ID() as target):
+            assign_inside(node, cx)
+            return index_of(target, cx)
+        case c_ast.ExprList(exprs=[*first, last]):
+            for part in first:
+                run_inside(part, cx)
+            return index_of(last, cx)
         case _:
             raise NotIndex(f"an expression of the form {type(node).__name__}", node)
+
+
+def _member(node: c_ast.StructRef, cx: CTranslation) -> Indexed:
+    """A number in a structure, which is read where the nest begins."""
+    try:
+        symbol = member_number(node, cx, address_of)
+    except NotIndex:
+        if not cx.holds or id(node) not in cx.steady:
+            raise
+        symbol = held_element(node, cx, place_of)
+    if symbol.bitfield:
+        raise NotIndex(f"{symbol.name}, a bit-field", node, "scop-data")
+    return _held(symbol, node, cx)
 
 
 def _returned(node: c_ast.FuncCall, cx: CTranslation) -> Callable[[c_ast.Node | None, CTranslation], Indexed]:
@@ -315,7 +333,7 @@ def _choice(
     test = Compare(_COMPARISON[condition.op], fitted(a, wide, node, cx), fitted(b, wide, node, cx))
     arms, bounds = [], []
     for side, holds in ((then, True), (otherwise, False)):
-        with where(test, holds, cx), cx.conditional():
+        with where(test, holds, cx), cx.conditional(operand=True):
             arms.append(index_of(side, cx))
             if arms[-1].type.kind == "uint" or constant(arms[-1].expr) is not None:
                 bounds.append((cx.lowest(arms[-1].expr), cx.highest(arms[-1].expr)))
