@@ -77,6 +77,7 @@ def replaced(file: CFile) -> str:
         text = text[: region.start] + call + text[region.end :]
     pointers = "".join(f"void (*planish_region_{n})(void **);\n" for n in range(len(regions)))
     divide = "static long floor_div(long a, long b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }\n"
+    pointers = f"#include <stddef.h>\n#include <stdint.h>\n{pointers}"
     return f'{pointers}{divide}#line 1 "{file.source.name}"\n{text}'
 
 

@@ -762,7 +762,7 @@ short t[256] = {3, -1, 4};
 void f(int n, int lda, int *restrict a, const int *b) { for (int i = 0; i < n; i++) { t[i] = 1; a[i] = t[b[i] & 255]; } }
 
 /// any_element regions=0
-void f(int n, int lda, int *restrict a, const int *b) { for (int i = 0; i < n; i++) a[i] = b[b[i]]; }
+void f(int n, int lda, int *a, const int *b) { for (int i = 0; i < n; i++) a[i] = b[b[i]]; }
 
 /// table_elements regions=1
 static const int w[5] = {1, 4, -6}; static const short g[2][3] = {{1, 2}, {7, 8, 9}}; const unsigned char *const no = 0; static int m[2] = {3, 4};

@@ -121,7 +121,7 @@ def _chosen(stmt: Reduce) -> Iterator[Cast]:
 class _Narrowing:
     """One walk: between which numbers cells are at all (`whole`), the extents of arrays, the loops, and the arrays that
     have been found with subscripts that are not affine, with those that may be anywhere (`lost`), and with such ones
-    under conditions on data (`unsure`)."""
+    under conditions on data, or that are known to leave their array (`unsure`)."""
 
     whole: Mapping[str, Interval]
     shapes: Mapping[str, tuple[Expr | None, ...]]
@@ -180,7 +180,7 @@ class _Narrowing:
         numbers = [constant(x) for x in ends or ()]
         leaves = inside is not None and not chosen and any(x is not None and not _has(inside, x) for x in numbers)
         if leaves or ends is None or bound_subscript(fresh, {}, frozenset()) is None:
-            (self.unsure if chosen else self.lost).add(array)
+            (self.unsure if chosen or leaves else self.lost).add(array)
         return fresh
 
 
