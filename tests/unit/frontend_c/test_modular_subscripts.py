@@ -120,3 +120,8 @@ def test_offsets_of_fewer_bits_are_to_be_seen_not_to_wrap() -> None:
     body = "for (unsigned i = 1; i < n; i++) b[i] = a[i - m];"
     file = read(body, "unsigned n, unsigned m, double *restrict a, double *restrict b")
     assert "1 - m >= 0" in assumed(file)
+
+
+def test_what_the_previous_iteration_left_chooses_no_element() -> None:
+    assert not read(f"int k = n - 1; {LOOP} {{ b[i] = a[k]; k = i; }}").functions[0].regions
+    assert not read(f"int k = n - 1, l = 0; {LOOP} {{ b[i] = a[k] + a[l]; l = k; k = i; }}").functions[0].regions

@@ -93,8 +93,11 @@ def settle_subscripts(
     Raises Refused where such an array is stored to as well, or may be and it is not known how far a subscript goes, or
     data decide whether an element is read of which it is not known whether it is one of the array."""
     shapes = {x.name: x.shape for x in given}
+    carried = frozenset(x for x, shape in shapes.items() if not shape) & stored_arrays(body)
     shapes |= {x.array.name: x.array.shape for x in walk(body) if isinstance(x, Alloc)}
-    narrowing = _Narrowing(_cell_ranges(body), shapes, frozenset(x.var for x in walk(body) if isinstance(x, For)))
+    narrowing = _Narrowing(
+        _cell_ranges(body), shapes, frozenset(x.var for x in walk(body) if isinstance(x, For)), carried
+    )
     body = narrowing.block(body, dict(narrowing.whole)) if loose else body
     lost = narrowing.unsure | (narrowing.lost - untouched)
     for name in sorted(lost | (narrowing.inexact & stored_arrays(body))):
@@ -121,11 +124,13 @@ def _chosen(stmt: Reduce) -> Iterator[Cast]:
 class _Narrowing:
     """One walk: between which numbers cells are at all (`whole`), the extents of arrays, the loops, and the arrays that
     have been found with subscripts that are not affine, with those that may be anywhere (`lost`), and with such ones
-    under conditions on data, or that are known to leave their array (`unsure`)."""
+    under conditions on data, that are known to leave their array, or that hold what the iteration before left in a cell
+    (`carried`), which nothing makes faster (`unsure`)."""
 
     whole: Mapping[str, Interval]
     shapes: Mapping[str, tuple[Expr | None, ...]]
     moving: frozenset[str]
+    carried: frozenset[str]
     inexact: set[str] = field(default_factory=set)
     lost: set[str] = field(default_factory=set)
     unsure: set[str] = field(default_factory=set)
@@ -180,7 +185,8 @@ class _Narrowing:
         numbers = [constant(x) for x in ends or ()]
         leaves = inside is not None and not chosen and any(x is not None and not _has(inside, x) for x in numbers)
         if leaves or ends is None or bound_subscript(fresh, {}, frozenset()) is None:
-            (self.unsure if chosen or leaves else self.lost).add(array)
+            left = any(y.array in self.carried for x in data for y in loads(x))
+            (self.unsure if chosen or leaves or left else self.lost).add(array)
         return fresh
 
 
