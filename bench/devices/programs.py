@@ -389,6 +389,13 @@ PROGRAMS: tuple[Program, ...] = (
         checks=(0, 1, 7, 32, 64, 131),
     ),
     Program(
+        "gemm_fixed", "small", lambda n, s: {"count": n},
+        {x: Tensor(("count", "64", "64"), "out" if x == "c" else "in") for x in "abc"},
+        lambda v: 2e-12 * v["count"] * 64**3, "TFLOPS", lambda t, v: {"c": v["a"] @ v["b"]},
+        (Anchor("bmm", lambda t, v, own: lambda: t.bmm(v["a"], v["b"])),),
+        (Measure(4096, {"bmm": 1.0}, {"count": 4096}, "4096x64"),), checks=(0, 1, 7, 67),
+    ),
+    Program(
         "conv3x3", "small", lambda n, s: _images(2, 5, 3, n, n + 3 * s),
         {
             "x": Tensor(("batch", "inputs", "H", "W")), "k": Tensor(("outputs", "inputs", "3", "3")),

@@ -122,7 +122,7 @@ def _plan(function: CFunction, region: Region, options: Options, device: Device)
 def _strategies(cx: Context, device: Device, region: Region) -> tuple[list[Strategy[Any]], list[Remark]]:
     """The strategies for a nest on a device; and what is not tried, with the reason."""
     reason = DIALECTS[device.dialect].swept_alone
-    known = [tiles_for(device.multiprocessors) if x is DEVICE_TILES else x for x in DEVICE_STRATEGIES]
+    known = [tiles_for(device) if x is DEVICE_TILES else x for x in DEVICE_STRATEGIES]
     if not reason:
         return known, []
     left = [x for x in known if x is not DEVICE_TIME_TILES]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from planish.core.names import take_name
-from planish.gpu.mapping import Chain, check_spread, cursor, numbered, order_loops
+from planish.gpu.mapping import Chain, check_spread, copies, cursor, numbered, order_loops
 from planish.ir.expr import Binary, Const
 from planish.ir.index.polynomial import constant, normal, sub
 from planish.ir.index.simplify import simplify
@@ -95,13 +95,14 @@ def coarsen_threads(program: Program, chain: Chain) -> tuple[Program, str] | Non
     inside = blocks[blocks.index(first) :]
     program = program.apply(Reorder(first, (*inside, thread, xt, each)))
     program = program.apply(Specialise(thread, " && ".join(whole)), Simplify())
-    for number in (0, 1):
+    for number in copies(program, thread):
         program = program.apply(MapThreads(numbered(program, thread, number), "y", shape.y))
         program = program.apply(MapThreads(numbered(program, xt, number), "x", shape.x))
     check_spread(program)
     axes: tuple[Axis, ...] = ("x", "y", "z")
     for name, axis in zip(reversed(blocks), axes, strict=False):
-        program = program.apply(MapBlocks(name, axis))
+        # Of constant sizes there may be one block along an axis, and no loop.
+        program = program.apply(MapBlocks(name, axis)) if program.has(name) else program
     names = ", ".join(f"`{x.var}`" for x in order)
     return program, f"{names} in blocks of {shape.x} x {shape.y} threads, each with {shape.own} of `{many.var}`"
 
@@ -144,7 +145,7 @@ def _line(program: Program, loop: For, taken: set[str]) -> tuple[Program, str]:
     program = program.apply(
         Split(loop.var, tile, (xb, xt), tail="short"), Specialise(xt, _whole(loop, xb, tile)), Simplify()
     )  # fmt: skip
-    for tail in ("perfect", "short"):
+    for tail in ("perfect", "short")[: len(copies(program, xt))]:
         again = set(used_names(program.kernel))
         thread, each = take_name(f"{xt}_thread", again), take_name(f"{xt}_own", again)
         program = program.apply(Split(xt, LINE.x, (each, thread), tail="perfect" if tail == "perfect" else "short"))

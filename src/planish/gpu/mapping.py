@@ -278,6 +278,11 @@ def numbered(program: Program, name: str, number: int) -> Cursor:
     return Cursor(program, found[number])
 
 
+def copies(program: Program, name: str) -> range:
+    """The numbers of the loops of a name: versions of a loop, of which one may have turned out to be needless."""
+    return range(sum(isinstance(x, For) and x.var == name for x in walk(program.kernel.body)))
+
+
 def check_spread(program: Program) -> None:
     """That each store stands in a loop over threads; PlanishError E0604 where one would be made by a single thread."""
 
@@ -315,7 +320,8 @@ def to_blocks(program: Program, names: Sequence[str], shape: Sequence[int]) -> P
         program = program.apply(Reorder(outers[0], (*outers, *inners)))
     axes: tuple[Axis, ...] = ("x", "y", "z")
     for name, axis in zip(outers, reversed(axes[: len(names)]), strict=True):
-        program = program.apply(MapBlocks(name, axis))
+        # Of few iterations, as many as is known, there is one block and no loop.
+        program = program.apply(MapBlocks(name, axis)) if program.has(name) else program
     for name, axis, size in zip(inners, reversed(axes[: len(names)]), shape, strict=True):
         program = program.apply(MapThreads(name, axis, size))
     return program

@@ -4,18 +4,20 @@ Large tiles read each operand less often; small ones are for small matrices, and
 its multiprocessors has a block or two.
 
 >>> from planish.ir.expr import index
->>> [x.shape.extents for x in choose_tiles(index("n"), index("m"), (), 4, 132)]
+>>> [x.shape.extents for x in choose_tiles(index("n"), index("m"), (), 4)]
 [(128, 128), (64, 64), (32, 32)]
->>> print(choose_tiles(index("n"), index("n"), (index("b"),), 8, 132)[0].where)
+>>> print(choose_tiles(index("n"), index("n"), (index("b"),), 8)[0].where)
 n > 32 && (n + 63) // 64 * ((n + 63) // 64) * b >= 198
->>> [(x.shape.extents, x.where) for x in choose_tiles(index(64), index(64), (index("b"),), 4, 132)]
+>>> [(x.shape.extents, x.where) for x in choose_tiles(index(64), index(64), (index("b"),), 4)]
 [((64, 64), 'b >= 66'), ((32, 32), '')]
+>>> [x.shape.extents for x in choose_tiles(index(48), index(200), (index("b"),), 4)]
+[(32, 32)]
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 from planish.ir.expr import Binary, Compare, Const, Expr, index
@@ -24,8 +26,22 @@ from planish.ir.text.printer import print_expr
 from planish.ir.types import BOOL
 
 TRUE = Const(True, BOOL)
-MULTIPROCESSORS = 132
-"""Those of a device of which nothing is known."""
+_PAD, _LEAST = 16, 8
+"""Bytes at the end of a row of a copy, and the products from one at least."""
+STAGES = 2
+"""The copies of an operand: one is used while the other one is filled."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceRoom:
+    """What a device has room for: blocks on so many multiprocessors, each with so many bytes of shared memory."""
+
+    multiprocessors: int = 132
+    shared_bytes: int = 49152
+
+
+ANY_ROOM = DeviceRoom()
+"""Where nothing is known of a device."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +71,16 @@ class TileShape:
         rows, columns = self.own
         return self.warps[0] * self.lanes[0] * rows, self.warps[1] * self.lanes[1] * columns
 
+    def fitted(self, size: int, shared_bytes: int) -> TileShape:
+        """The shape for elements of `size` bytes, with fewer products from one copy where copies have no room.
+
+        >>> SHAPES[4][0].fitted(4, 49152).depth, SHAPES[4][0].fitted(4, 32768).depth
+        (16, 8)
+        """
+        row = sum(self.extents) * size + 2 * _PAD
+        fits = self.depth <= _LEAST or STAGES * self.depth * row <= shared_bytes
+        return self if fits else replace(self, depth=self.depth // 2).fitted(size, shared_bytes)
+
     def __str__(self) -> str:
         return f"{self.extents[0]} x {self.extents[1]}, {self.own[0]} x {self.own[1]} a thread"
 
@@ -82,11 +108,12 @@ class TileChoice:
 
 
 def choose_tiles(
-    rows: Expr, columns: Expr, outer: Sequence[Expr], size: int, multiprocessors: int
+    rows: Expr, columns: Expr, outer: Sequence[Expr], size: int, room: DeviceRoom = ANY_ROOM
 ) -> tuple[TileChoice, ...]:  # fmt: skip
     """The shapes for a contraction of so many rows and columns, as often as `outer` iterations say, with elements of
     `size` bytes; a shape is for matrices that are larger than the next smaller one."""
-    shapes, out = SHAPES[8 if size > 4 else 4], list[TileChoice]()
+    out = list[TileChoice]()
+    shapes = [x.fitted(size, room.shared_bytes) for x in SHAPES[8 if size > 4 else 4]]
     for number, shape in enumerate(shapes[:-1]):
         smaller = shapes[number + 1].extents
         blocks = [
@@ -94,13 +121,15 @@ def choose_tiles(
             for x, extent in zip((rows, columns), shape.extents, strict=True)
         ]
         count = reduce(lambda a, b: Binary("mul", a, b), (*blocks, *outer))
-        least = int(BUSY[min(number, 1)] * multiprocessors)
+        least = int(BUSY[min(number, 1)] * room.multiprocessors)
         asked = (
             *(Compare("gt", x, index(extent)) for x, extent in zip((rows, columns), smaller, strict=True)),
             Compare("ge", count, index(least)),
         )
         left = [x for x in dict.fromkeys(map(simplify, asked)) if x != TRUE]
-        if any(isinstance(x, Const) for x in left):
+        # Of matrices that are known to be smaller no tile is whole.
+        beyond = any(isinstance(x, Const) and x.value < y for x, y in zip((rows, columns), shape.extents, strict=True))
+        if beyond or any(isinstance(x, Const) for x in left):
             continue
         out.append(TileChoice(shape, " && ".join(print_expr(x) for x in left)))
         if not left:

@@ -16,10 +16,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.names import take_name
 from planish.gpu.dispatch import choose_by_sizes
 from planish.gpu.mapping import Chain, cursor, order_loops
-from planish.gpu.tile_shapes import MULTIPROCESSORS, TileShape, choose_tiles
+from planish.gpu.tile_shapes import ANY_ROOM, DeviceRoom, TileShape, choose_tiles
 from planish.ir.expr import Binary, Load, type_of
 from planish.ir.index.simplify import simplify
 from planish.ir.nest import Alloc, Assign, Block, For, If, Reduce
@@ -30,7 +31,7 @@ from planish.schedule.program import Cursor, Program
 from planish.schedule.steps.bands import Reorder
 from planish.schedule.steps.buffers import LiftAlloc
 from planish.schedule.steps.control import GuardLoop, Specialise
-from planish.schedule.steps.devices import MapBlocks, MapThreads, PromoteRegisters
+from planish.schedule.steps.devices import Axis, MapBlocks, MapThreads, PromoteRegisters
 from planish.schedule.steps.double_buffer import DoubleBuffer
 from planish.schedule.steps.guards import DropGuard, SinkGuard
 from planish.schedule.steps.kernels import Simplify
@@ -85,7 +86,7 @@ def _uses(load: Load) -> set[str]:
 
 
 def tile_contraction(
-    program: Program, chain: Chain, multiprocessors: int = MULTIPROCESSORS
+    program: Program, chain: Chain, room: DeviceRoom = ANY_ROOM
 ) -> tuple[Program, str] | None:  # fmt: skip
     """The contraction by tiles, of several shapes where its sizes are known when it runs; None where the chain is none.
     PlanishError where a step is not legal."""
@@ -93,7 +94,7 @@ def tile_contraction(
     if found is None:
         return None
     rows, columns, *outer = (simplify(Binary("sub", x.upper, x.lower)) for x in (found.row, found.column, *found.outer))
-    choices = choose_tiles(rows, columns, outer, type_of(found.update.value).size, multiprocessors)
+    choices = choose_tiles(rows, columns, outer, type_of(found.update.value).size, room)
     order = tuple(x.var for x in (*found.outer, found.row, found.column))
     if tuple(x.var for x in chain.loops) != order:
         program = program.apply(Reorder(cursor(program, chain.loops[0]), order))
@@ -117,9 +118,9 @@ def _tiled(program: Program, found: Contraction, shape: TileShape) -> Program:
     program, columns = _split(program, j, shape, 1, fresh)
     threads = (*rows.warp, *columns.warp, rows.lane, columns.lane)
     each = (*rows.group, rows.own, *columns.group, columns.own)
-    inside = len(threads) + len(each)
+    inside, outside = len(threads) + len(each), [x for x in (rows.block, columns.block) if program.has(x)]
     program = program.apply(
-        Reorder(rows.block, (rows.block, columns.block, *threads, *each)),
+        Reorder((*outside, *threads)[0], (*outside, *threads, *each)),
         *(LiftAlloc(f"{x}: _", inside) for x in own), *(SetMemory(f"{x}: _", "register") for x in own), Simplify(),
     )  # fmt: skip
     program = _cut(program, k, inside)
@@ -129,7 +130,9 @@ def _tiled(program: Program, found: Contraction, shape: TileShape) -> Program:
     program = program.apply(Reorder(Cursor(program, band.label), (pieces, *threads, inner, *each)))
     for array in found.operands:
         program = _promote(program, found, shape, f"{pieces} / {threads[0]}", array, fresh(f"shared_{array}"))
-    program = program.apply(DropGuard(f"{pieces} / {threads[0]} / if _: _"))
+    # Constant sizes may be multiples of tiles: there are no guards then, nor loops over blocks of which there is one.
+    guard = f"{pieces} / {threads[0]} / if _: _"
+    program = program.apply(DropGuard(guard)) if program.has(guard) else program
     # Whole pieces of the sum have constant bounds, so that their loops are unrolled.
     first, end = print_expr(found.sum.lower), print_expr(found.sum.upper)
     whole = f"{end} - {shape.depth} * {pieces} >= {shape.depth} + ({first})"
@@ -137,7 +140,12 @@ def _tiled(program: Program, found: Contraction, shape: TileShape) -> Program:
     for _ in [x for x in nodes(program.kernel.body) if isinstance(x, For) and x.var == threads[0]]:
         thread = fresh("thread")
         program = program.apply(Coalesce(threads[0], len(threads), thread), MapThreads(thread, "x"))
-    program = program.apply(MapBlocks(rows.block, "y"), MapBlocks(columns.block, "x"))
+    axes: tuple[tuple[str, Axis], ...] = ((rows.block, "y"), (columns.block, "x"))
+    blocks = [(x, axis) for x, axis in axes if program.has(x)]
+    if not blocks and not found.outer:
+        message = f"`{i}` and `{j}` are one tile, which one block would make"
+        raise PlanishError(Diagnostic("E0604", message, found.row.span, help="give each element a thread"))
+    program = program.apply(*(MapBlocks(x, axis) for x, axis in blocks))
     return program.apply(*(MapBlocks(x.var, "z") for x in found.outer))
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from planish.core.names import take_name
-from planish.gpu.mapping import Chain, check_spread, cursor, numbered, order_loops
+from planish.gpu.mapping import Chain, check_spread, copies, cursor, numbered, order_loops
 from planish.ir.nest import For
 from planish.ir.text.printer import print_expr
 from planish.ir.traverse import used_names, variables, walk
@@ -83,7 +83,7 @@ def tile_transposition(program: Program, chain: Chain) -> tuple[Program, str] | 
         Split(yt, TILE // ROWS, (row, own), tail="short"), Reorder(yb, (yb, xb, *rest, row, xt, own)),
         Specialise(row, whole), Simplify(),
     )  # fmt: skip
-    for number in (0, 1):
+    for number in copies(program, row):
         for array in found.turned:
             name = take_name(f"shared_{array}", set(used_names(program.kernel)))
             at = numbered(program, row, number)

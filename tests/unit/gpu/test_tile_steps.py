@@ -124,13 +124,14 @@ def test_what_would_change_something_is_refused(number: int) -> None:
 
 
 CONTRACTIONS = {
-    "transposed": "C: f32[n, m], A: f32[l, n], B: f32[m, l]) { for i in 0 .. n { for j in 0 .. m { for k in 0 .. l { "
-    "C[i, j] += A[k, i] * B[j, k] } } } }",
-    "epilogue": "C: f64[n, m], A: f64[n, l], B: f64[l, m], b: f64[m]) { for i in 0 .. n { for j in 0 .. m { "
+    "transposed": "C: f32[40, 33], A: f32[l, 40], B: f32[33, l]) { for i in 0 .. 40 { for j in 0 .. 33 { "
+    "for k in 0 .. l { C[i, j] += A[k, i] * B[j, k] } } } }",
+    "epilogue": "C: f64[33, 32], A: f64[33, l], B: f64[l, 32], b: f64[32]) { for i in 0 .. 33 { for j in 0 .. 32 { "
     "C[i, j] = C[i, j] * 2.0 for k in 0 .. l { C[i, j] += A[i, k] * B[k, j] } C[i, j] = max(C[i, j] + b[j], 0.0) } } }",
     "batched": "C: i32[3, n, m], A: i32[3, n, l], B: i32[3, m, l]) { for s in 0 .. 3 { for i in 0 .. n { "
     "for j in 0 .. m { for k in 0 .. l { C[s, i, j] += A[s, i, k] * B[s, j, k] } } } } }",
 }
+"""Of the last one sizes are not known, so that it has all shapes."""
 
 
 @pytest.mark.parametrize("name", CONTRACTIONS)
@@ -140,6 +141,24 @@ def test_contractions_become_a_launch_of_each_shape(name: str) -> None:
     assert [x.special for x in mapped.nests] == [True], mapped.remarks
     launched = make_launches(mapped.kernel)
     shapes = [x for x in walk(launched.body) if isinstance(x, Launch)]
-    assert len(shapes) == (2 if name == "epilogue" else 3)
+    assert len(shapes) == (3 if name == "batched" else 1)
     for shape in shapes:
         assert_same(kernel, replace(launched, body=Block((shape,))), (1,))
+
+
+@pytest.mark.parametrize("size, tiled", [(32, True), (64, True), (48, True), (31, False)])
+def test_small_products_of_constant_sizes(size: int, tiled: bool) -> None:
+    body = f"for k in 0 .. {size} {{ C[s, i, j] += A[s, i, k] * B[s, k, j] }}"
+    arrays = ", ".join(f"{x}: f32[c, {size}, {size}]" for x in "ABC")
+    loops = f"for s in 0 .. c {{ for i in 0 .. {size} {{ for j in 0 .. {size} {{ {body} }} }} }}"
+    mapped = map_kernel(parse_kernel(f"kernel p(c; {arrays}) {{ {loops} }}"), "strict", (tile_contraction,))
+    assert mapped.nests[0].special == tiled
+    launched = make_launches(mapped.kernel)
+    assert len([x for x in walk(launched.body) if isinstance(x, Launch)]) == (2 if size == 64 else 1)
+
+
+def test_one_tile_is_for_no_block() -> None:
+    loops = "for i in 0 .. 32 { for j in 0 .. 32 { for k in 0 .. l { C[i, j] += A[i, k] * B[k, j] } } }"
+    kernel = parse_kernel(f"kernel o(l; A: f32[32, l], B: f32[l, 32], C: f32[32, 32]) {{ {loops} }}")
+    mapped = map_kernel(kernel, "strict", (tile_contraction,))
+    assert not mapped.nests[0].special and "one tile" in mapped.remarks[0].message

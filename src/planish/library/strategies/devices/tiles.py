@@ -16,21 +16,22 @@ from functools import partial
 
 from planish.gpu.columns import split_columns
 from planish.gpu.rows import map_rows
-from planish.gpu.tile_shapes import MULTIPROCESSORS
+from planish.gpu.tile_shapes import ANY_ROOM, DeviceRoom
 from planish.gpu.tiles import tile_contraction
 from planish.gpu.transpositions import tile_transposition
 from planish.library.strategies.devices.threads import make_mapped, match_orders
 from planish.library.strategy import Context, Made, Strategy, share
 from planish.schedule.auto.policies import Policy
+from planish.target.device import Device
 
 
-def _sized(multiprocessors: int, cx: Context, policy: Policy) -> Made:
-    tiled = partial(tile_contraction, multiprocessors=multiprocessors)
+def _in_room(room: DeviceRoom, cx: Context, policy: Policy) -> Made:
+    tiled = partial(tile_contraction, room=room)
     return make_mapped(cx, policy, "device-tiles", (tiled, map_rows, tile_transposition, split_columns))
 
 
 def _apply(cx: Context, policy: Policy) -> Made:
-    return _sized(MULTIPROCESSORS, cx, policy)
+    return _in_room(ANY_ROOM, cx, policy)
 
 
 DEVICE_TILES = Strategy(
@@ -39,6 +40,6 @@ DEVICE_TILES = Strategy(
 )  # fmt: skip
 
 
-def tiles_for(multiprocessors: int) -> Strategy[Policy]:
-    """The strategy for a device that has so many multiprocessors, which all are to have blocks."""
-    return replace(DEVICE_TILES, apply=partial(_sized, multiprocessors))
+def tiles_for(device: Device) -> Strategy[Policy]:
+    """The strategy for a device: all of its multiprocessors are to have blocks, with their tiles in shared memory."""
+    return replace(DEVICE_TILES, apply=partial(_in_room, DeviceRoom(device.multiprocessors, device.shared_bytes)))
