@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-_WIDTH = 100
+_WIDTH = 118
 
 
 def write_head(head: str, parameters: list[str]) -> list[str]:

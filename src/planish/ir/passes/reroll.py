@@ -22,7 +22,17 @@ from typing import assert_never
 
 from planish.ir.expr import Binary, Const, Expr, Load, Var, index, type_of
 from planish.ir.nest import Alloc, Assign, Barrier, Block, For, If, Kernel, Launch, Let, LoopFacts, Reduce, Stmt
-from planish.ir.traverse import bindings, blocks_of, children, used_names, walk, with_blocks, with_children
+from planish.ir.traverse import (
+    bindings,
+    blocks_of,
+    children,
+    expressions,
+    used_names,
+    walk,
+    walk_expr,
+    with_blocks,
+    with_children,
+)
 from planish.ir.types import INDEX
 
 _LONGEST = 12
@@ -32,6 +42,8 @@ _FIXED = frozenset({"mul", "quo", "rem", "floordiv", "mod", "shl", "shr"})
 """Operations whose numbers stay as they are: with other ones they are other operations."""
 
 Holds = Callable[[Stmt], bool]
+Place = tuple[str, int] | None
+"""An array and a dimension of it, where a number is its subscript."""
 
 
 def reroll(kernel: Kernel, holds: Holds = lambda _: True) -> Kernel:
@@ -61,8 +73,8 @@ def _shorten(body: list[Stmt], counters: Sequence[str], holds: Holds) -> list[St
     out: list[Stmt] = []
     at, found = 0, False
     while at < len(body):
-        period, count = _find_run(pieces, at)
-        loop = _make_loop(body, pieces, at, period, count, counters, holds) if count else None
+        period, count = _find_run(body, pieces, at)
+        loop = _make_loop(body, at, period, count, counters, holds) if count else None
         if loop is None:
             out.append(body[at])
             at += 1
@@ -86,25 +98,40 @@ class _Names:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A statement without its numbers (None where it is not to be rolled), these, and what it binds for those behind
-    it."""
+    """A statement without its numbers (None where it is not to be rolled), and these, with the places where they are
+    subscripts."""
 
     shape: Stmt | None
     numbers: tuple[int, ...]
     size: int
+    places: tuple[Place, ...] = ()
 
     @staticmethod
     def of(stmt: Stmt) -> _Piece:
-        if isinstance(stmt, Let | Alloc | Launch | Barrier) or any(isinstance(x, Launch | Barrier) for x in walk(stmt)):
-            return _Piece(None, (), 1)
-        numbers: list[int] = []
+        return _Piece.all([stmt])[0]
 
-        def take(number: int) -> Expr:
-            numbers.append(number)
-            return Var("?", INDEX)
+    @staticmethod
+    def all(stmts: Sequence[Stmt]) -> list[_Piece]:
+        """The pieces of statements that see what those before them bind."""
+        names, out = _Names(), []
+        for stmt in stmts:
+            if any(isinstance(x, Launch | Barrier) or (isinstance(x, Alloc) and _is_block(x)) for x in walk(stmt)):
+                out.append(_Piece(None, (), 1))
+                continue
+            found: list[tuple[int, Place]] = []
 
-        shape = _rewrite(stmt, take, _Names())
-        return _Piece(shape, tuple(numbers), _lines(stmt))
+            def take(number: int, place: Place, found: list[tuple[int, Place]] = found) -> Expr:
+                found.append((number, place))
+                return Var("?", INDEX)
+
+            shape = _rewrite(stmt, take, names)
+            out.append(_Piece(shape, tuple(x for x, _ in found), _lines(stmt), tuple(x for _, x in found)))
+        return out
+
+
+def _is_block(stmt: Alloc) -> bool:
+    """Whether a block of memory is taken, which stays where that is done."""
+    return stmt.array.memory in ("dram", "scratch") and bool(stmt.array.shape)
 
 
 def _lines(stmt: Stmt) -> int:
@@ -113,26 +140,33 @@ def _lines(stmt: Stmt) -> int:
     return 1 + sum(_lines(x) for block in blocks_of(stmt) for x in block.body)
 
 
-def _find_run(pieces: Sequence[_Piece], at: int) -> tuple[int, int]:
+def _find_run(body: Sequence[Stmt], pieces: Sequence[_Piece], at: int) -> tuple[int, int]:
     """How many statements from one on repeat, and how often; (0, 0) where no line would be saved. The fewest: where
     more repeat, they are made of these by the next round."""
-    for period in range(1, min(_LONGEST, (len(pieces) - at) // 2) + 1):
+    for period in range(1, min(_LONGEST, (len(body) - at) // 2) + 1):
         if pieces[at + period - 1].shape is None:
             break
-        count = _count(pieces, at, period)
+        if isinstance(body[at + period - 1], Let | Alloc):
+            continue  # of no use to what stands before it
+        count = _count(body, pieces, at, period)
         if sum(x.size for x in pieces[at : at + period]) * (count - 1) > 1:
             return period, count
     return 0, 0
 
 
-def _count(pieces: Sequence[_Piece], at: int, period: int) -> int:
-    """How often statements come one behind the other, their numbers growing evenly."""
-    first = pieces[at : at + period]
+def _count(body: Sequence[Stmt], pieces: Sequence[_Piece], at: int, period: int) -> int:
+    """How often statements come one behind the other, their numbers growing evenly; what one turn binds, no statement
+    behind it uses."""
+    binds = any(isinstance(x, Let | Alloc) for x in body[at : at + period])
+    first = _Piece.all(body[at : at + period]) if binds else pieces[at : at + period]
     steps: list[tuple[int, ...]] = []
     count = 1
-    while at + (count + 1) * period <= len(pieces):
-        here = pieces[at + count * period : at + (count + 1) * period]
-        if any(x.shape != y.shape for x, y in zip(first, here, strict=True)):
+    while at + (count + 1) * period <= len(body):
+        begin, end = at + count * period, at + (count + 1) * period
+        if any(type(x) is not type(y) for x, y in zip(body[at : at + period], body[begin:end], strict=True)):
+            break
+        here = _Piece.all(body[begin:end]) if binds else pieces[begin:end]
+        if any(x.shape != y.shape or x.shape is None for x, y in zip(first, here, strict=True)):
             break
         grown = [_less(y.numbers, x.numbers) for x, y in zip(first, here, strict=True)]
         if count == 1:
@@ -141,7 +175,45 @@ def _count(pieces: Sequence[_Piece], at: int, period: int) -> int:
             break
         count += 1
     # What is the same in each turn is no progression: something else makes it do what it does.
-    return count if any(any(x) for x in steps) else 1
+    if not any(any(x) for x in steps) or not _go_together(first, steps):
+        return 1
+    return _without_uses(body, at, period, count) if binds else count
+
+
+def _go_together(pieces: Sequence[_Piece], steps: Sequence[tuple[int, ...]]) -> bool:
+    """Whether each dimension of an array is gone through in one way: else it is by chance that numbers grow evenly."""
+    ways: dict[Place, set[int]] = {}
+    for piece, own in zip(pieces, steps, strict=True):
+        for place, step in zip(piece.places, own, strict=True):
+            if step and place is not None:
+                ways.setdefault(place, set()).add(step)
+    return all(len(x) == 1 for x in ways.values())
+
+
+def _without_uses(body: Sequence[Stmt], at: int, period: int, count: int) -> int:
+    """The count, or 1 where something that a turn binds is used behind it."""
+    bound = {_bound(x) for x in body[at : at + period * count] if isinstance(x, Let | Alloc)}
+    for turn in range(count):
+        own = {_bound(x) for x in body[at + turn * period : at + (turn + 1) * period] if isinstance(x, Let | Alloc)}
+        inner = body[at + turn * period : at + (turn + 1) * period]
+        if _used(inner) & (bound - own):
+            return 1
+    return 1 if _used(body[at + period * count :]) & bound else count
+
+
+def _bound(stmt: Let | Alloc) -> str:
+    return stmt.var if isinstance(stmt, Let) else stmt.array.name
+
+
+def _used(stmts: Sequence[Stmt]) -> set[str]:
+    names: set[str] = set()
+    for stmt in (x for y in stmts for x in walk(y)):
+        names |= {stmt.array} if isinstance(stmt, Assign | Reduce) else set()
+        for x in (y for e in expressions(stmt) for y in walk_expr(e)):
+            names |= {x.name} if isinstance(x, Var) else {x.array} if isinstance(x, Load) else set()
+        if isinstance(stmt, For):
+            names |= {name for _, name in stmt.facts.reductions}
+    return names
 
 
 def _less(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:
@@ -149,8 +221,7 @@ def _less(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:
 
 
 def _make_loop(
-    body: Sequence[Stmt], pieces: Sequence[_Piece], at: int, period: int, count: int, counters: Sequence[str],
-    holds: Holds,
+    body: Sequence[Stmt], at: int, period: int, count: int, counters: Sequence[str], holds: Holds,
 ) -> For | None:  # fmt: skip
     """The loop for statements that repeat; None where it may not be."""
     made: list[Stmt] = []
@@ -158,11 +229,11 @@ def _make_loop(
     counter = next((x for x in counters if x not in inner), None)
     if counter is None:
         return None
-    for place in range(at, at + period):
-        steps = _less(pieces[place + period].numbers, pieces[place].numbers)
-        numbers = iter(zip(pieces[place].numbers, steps, strict=True))
+    turns = [_Piece.all(body[x : x + period]) for x in (at, at + period)]
+    for place, one, other in zip(range(at, at + period), *turns, strict=True):
+        numbers = iter(zip(one.numbers, _less(other.numbers, one.numbers), strict=True))
 
-        def take(_: int, numbers: Iterator[tuple[int, int]] = numbers) -> Expr:
+        def take(_: int, place: Place, numbers: Iterator[tuple[int, int]] = numbers) -> Expr:
             return _progression(*next(numbers), counter)
 
         made.append(_rewrite(body[place], take, None))
@@ -207,7 +278,7 @@ def _split(x: Expr) -> tuple[Expr | None, int]:
             return x, 0
 
 
-def _rewrite(stmt: Stmt, take: Callable[[int], Expr], names: _Names | None) -> Stmt:
+def _rewrite(stmt: Stmt, take: Callable[[int, Place], Expr], names: _Names | None) -> Stmt:
     """A statement with other numbers; `names`: those that it binds are called as there."""
 
     def called(name: str) -> str:
@@ -216,11 +287,14 @@ def _rewrite(stmt: Stmt, take: Callable[[int], Expr], names: _Names | None) -> S
     def bound(name: str) -> str:
         return names.bind(name) if names is not None else name
 
-    def subscript(x: Expr) -> Expr:
+    def subscript(x: Expr, place: Place = None) -> Expr:
         rest, number = _split(x)
         if rest is None:
-            return take(number)
-        return _plus(chain(rest), take(number))
+            return take(number, place)
+        return _plus(chain(rest), take(number, place))
+
+    def subscripts(array: str, places: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        return tuple([subscript(x, (array, i)) for i, x in enumerate(places)])
 
     def chain(x: Expr) -> Expr:
         if isinstance(x, Binary) and x.op in ("add", "sub"):
@@ -230,13 +304,13 @@ def _rewrite(stmt: Stmt, take: Callable[[int], Expr], names: _Names | None) -> S
     def inside(x: Expr) -> Expr:
         match x:
             case Const(type=type) if type == INDEX:
-                return take(int(x.value))
+                return take(int(x.value), None)
             case Const():
                 return x
             case Var(name=name, type=type):
                 return Var(called(name), type)
             case Load(array=array, index=places, type=type):
-                return Load(called(array), tuple([subscript(y) for y in places]), type)
+                return Load(called(array), subscripts(array, places), type)
             case Binary(op="add" | "sub") if type_of(x) == INDEX:
                 return subscript(x)
             case Binary(op=op) if op in _FIXED:
@@ -260,10 +334,10 @@ def _rewrite(stmt: Stmt, take: Callable[[int], Expr], names: _Names | None) -> S
             case If(condition=condition):
                 return If(inside(condition), block(x.then), block(x.otherwise), x.span, x.label)
             case Assign(array=array, index=places, value=value):
-                made = tuple([subscript(y) for y in places])
+                made = subscripts(array, places)
                 return Assign(called(array), made, inside(value), x.span, x.label)
             case Reduce(array=array, index=places, op=op, value=value):
-                made = tuple([subscript(y) for y in places])
+                made = subscripts(array, places)
                 return Reduce(called(array), made, op, inside(value), x.span, x.label)
             case Let(var=var, value=value):
                 value = inside(value)
