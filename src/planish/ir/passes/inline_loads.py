@@ -50,7 +50,7 @@ def _inlined(block: Block, once: set[str]) -> Block:
 
 def _is_call(stmt: Stmt) -> bool:
     """Whether a loop is what an instruction does, whose statements are those of the definition."""
-    return isinstance(stmt, For) and bool(stmt.facts.instruction)
+    return isinstance(stmt, For) and bool(stmt.facts.instruction or stmt.facts.stream)
 
 
 def _user(body: list[Stmt], at: int, name: str) -> int | None:
