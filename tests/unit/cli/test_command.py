@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -180,6 +181,21 @@ def test_bench_tells_every_contestant_and_writes_json(tmp_path: Path, capsys: py
     assert {"original", "planish"} <= {c["side"] for c in timed}
     assert all(0 < c["low"] <= c["median"] <= c["high"] for c in timed)
     assert contest["over_original"] > 0
+
+
+def test_compact_drop_ins_include_what_they_share(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for style in ("full", "compact"):
+        folder = tmp_path / style
+        assert main(["build", "scale.c", "--no-measure", "-q", "--style", style, "-o", str(folder)]) == 0
+        command = [choose_compiler(None).path, "-Wall", "-Werror", "-c", "scale.c", "-o", "scale.o"]
+        subprocess.run(command, cwd=folder, check=True)
+    made = {x.name for x in (tmp_path / "compact").glob("*.h")}
+    assert len(made) == 3 and made > {"planish_end.h", "scale.h"}
+    assert [x.name for x in (tmp_path / "full").glob("*.h")] == ["scale.h"]
+    assert len((tmp_path / "compact" / "scale.c").read_text()) < len((tmp_path / "full" / "scale.c").read_text()) / 2
+    (tmp_path / "compact" / "planish_end.h").write_text("/* mine */\n")
+    assert main(["build", "scale.c", "--no-measure", "-q", "--style", "compact", "-o", str(tmp_path / "compact")]) == 1
+    assert "E0904" in capsys.readouterr().err
 
 
 def test_cache_info_and_clear(capsys: pytest.CaptureFixture[str]) -> None:
