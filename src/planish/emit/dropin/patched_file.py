@@ -70,6 +70,8 @@ def assemble(source_text: str, patches: Sequence[Patch], banner: str, prologue: 
     return "".join(out)
 
 
+_WIDTH = 104
+"""What conditions on a line have room in, behind the indentation."""
 _SCAN = re.compile(
     r"(?P<comment>/\*.*?(?:\*/|\Z)|//(?:\\\n|[^\n])*)"
     r"|(?P<quoted>\"(?:\\.|[^\"\\\n])*\"?|'(?:\\.|[^'\\\n])*'?)"
@@ -132,9 +134,22 @@ def guarded_call(
             inner = "\n".join(f"{indent}  {line}" for line in after)
             body = f"{indent}{{\n{inner}\n{indent}}}"
         return f"\n#ifdef PLANISH_ORIGINAL\n{indent}{original}\n#else\n{body}\n#endif"
-    joined = f" &&\n{indent}    ".join(tests) if sum(len(x) for x in tests) > 80 else " && ".join(tests)
+    joined = f" &&\n{indent}    ".join(_packed(tests, _WIDTH - len(indent)))
     body = "".join(f"{indent}  {line}\n" for line in after)
     return f"if ({joined}) {{\n{body}{indent}}} else {{\n{indent}{original}\n{indent}}}"
+
+
+def _packed(tests: Sequence[str], width: int) -> list[str]:
+    """The conditions, as many on a line as it has room for.
+
+    >>> _packed(["a", "b < c", "d"], 12)
+    ['a && b < c', 'd']
+    """
+    lines = [tests[0]]
+    for test in tests[1:]:
+        longer = f"{lines[-1]} && {test}"
+        lines[-1:] = [longer] if len(longer) <= width else [lines[-1], test]
+    return lines
 
 
 def emit_guard(expr: Expr, names: Mapping[str, str] | None = None) -> str:
