@@ -27,7 +27,7 @@ from planish.emit.c.function_head import write_head
 from planish.emit.c.heap_arrays import is_fallible, is_heap, refuse_inner_blocks, release_text
 from planish.emit.c.instruction_calls import check_lanes, find_callee
 from planish.emit.c.local_arrays import declare, without_dead, write_extents
-from planish.emit.c.partial_sums import StripBody, Strips, needs_low_bits, reduced, sum_alone, without_unused
+from planish.emit.c.partial_sums import MacroCall, StripBody, Strips, needs_low_bits, reduced, sum_alone, without_unused
 from planish.emit.c.pragmas import LoopBounds, directives, has_partial_sums, on_threads, own_tables
 from planish.emit.c.rolled import roll_kernel
 from planish.emit.c.tidy_lines import tidied
@@ -451,22 +451,23 @@ class _Function:
             self.finishes = before
         self.lines.append(f"{indent}}}")
 
-    def reduce(self, loop: For, head: str, sums: list[LaneSum], context: EmitContext, indent: str) -> None:
+    def reduce(self, loop: For, call: MacroCall, sums: list[LaneSum], context: EmitContext, indent: str) -> None:
         """The loop as a call of a macro."""
         told, held, begin = self.told, self.held, len(self.lines)
         self.told |= {x.name for x in sums if x.type.is_float}
         self.held -= {x.name for x in sums}
         self.block(loop.body, context.inside(loop), "")
         self.told, self.held = told, held
-        self.lines[begin:] = [f"{indent}{head}", f"{indent}               {' '.join(self.lines[begin:])})"]
+        self.lines[begin:] = call.lines(self.lines[begin:], indent)
 
     def partial(self, loop: For, sums: list[LaneSum], bounds: LoopBounds, context: EmitContext, indent: str) -> None:
         """The loop with partial sums. clang makes them itself where it is told of each sum that it may."""
         told = all(x.type.is_int or x.op in ("add", "mul") for x in sums)
         names = [(x, context.names.get(x.name, x.name)) for x in sums]
-        head = reduced(loop, bounds, sums, names[0][1], self.spelt[loop.var], count_lanes(sums, self.accumulators))
-        if head and told and not needs_low_bits(loop):
-            return self.reduce(loop, head, sums, context, indent)
+        lanes = count_lanes(sums, self.accumulators)
+        call = reduced(loop, bounds, sums, [x for _, x in names], self.spelt[loop.var], lanes)
+        if call is not None and told and not needs_low_bits(loop):
+            return self.reduce(loop, call, sums, context, indent)
         if told:
             self.lines += ["#if defined(__clang__)", f"{indent}planish_lanes"]
             outer = self.told
@@ -476,7 +477,7 @@ class _Function:
             self.lines.append("#else")
         # Behind a condition, what a lane has would be stored under a mask.
         self.held -= {x.name for x in sums}
-        count, few = count_lanes(sums, self.accumulators)
+        count, few = lanes
         own = [
             Partial(x, y, self.fresh(f"{y}_lanes"), self.fresh(f"{y}_many"), self.fresh(f"{y}_lane"), count, few)
             for x, y in names

@@ -130,6 +130,62 @@ REDUCE = """\
 """The same as a macro, for loops of which nothing but the sum is special."""
 
 
+REDUCE_EACH = """\
+/* The same for several sums, each of which has the lanes of one register: `sums` names each of them. */
+#define planish_lane_array(x, type, few) type x##_lanes[few];
+#define planish_lane_clear(x, none) x##_lanes[planish_l] = none;
+#define planish_lane_load(x, type) type x = x##_lanes[planish_l];
+#define planish_lane_store(x, lanes) x##_##lanes[planish_l] = x;
+#define planish_lane_total(x, join, total) x = join(x, total(x##_lanes));
+#if defined(__clang__)
+#define planish_reduce_each(type, few, sums, none, join, total, i, lower, upper, ...) \\
+  planish_lanes for (ptrdiff_t i = lower; i < upper; i++) { __VA_ARGS__ }
+#else
+#define planish_reduce_each(type, few, sums, none, join, total, i, lower, upper, ...) \\
+  if ((upper) - (lower) < 16) { \\
+    for (ptrdiff_t i = lower; i < upper; i++) { __VA_ARGS__ } \\
+  } else { \\
+    sums(planish_lane_array, type, few) \\
+    for (int planish_l = 0; planish_l < few; planish_l++) { sums(planish_lane_clear, none) } \\
+    ptrdiff_t planish_i = lower; \\
+    for (; planish_i <= (upper) - few; planish_i += few) { \\
+      planish_strip for (int planish_l = 0; planish_l < few; planish_l++) { \\
+        const ptrdiff_t i = planish_i + planish_l; \\
+        sums(planish_lane_load, type) \\
+        __VA_ARGS__ \\
+        sums(planish_lane_store, lanes) \\
+      } \\
+    } \\
+    const int planish_rest = (int)((upper) - planish_i); \\
+    planish_strip for (int planish_l = 0; planish_l < few; planish_l++) { \\
+      const ptrdiff_t i = planish_i + planish_l; \\
+      sums(planish_lane_load, type) \\
+      if (planish_l < planish_rest) { __VA_ARGS__ } \\
+      sums(planish_lane_store, lanes) \\
+    } \\
+    sums(planish_lane_total, join, total) \\
+  }
+#endif"""
+
+
+@dataclass(frozen=True, slots=True)
+class MacroCall:
+    """The call of a macro that stands for a loop, without what is in the loop; the `sums` where there are several."""
+
+    head: str
+    sums: tuple[str, ...] = ()
+
+    def lines(self, body: Sequence[str], indent: str) -> list[str]:
+        """The whole call, of which the last argument is what is in the loop."""
+        if not self.sums:
+            return [f"{indent}{self.head}", f"{indent}               {' '.join(body)})"]
+        names = [f"each({x}, __VA_ARGS__)" for x in self.sums]
+        rows = [" ".join(names[i : i + 4]) for i in range(0, len(names), 4)]
+        defined = " \\\n  ".join(["#define planish_sums(each, ...)", *rows])
+        inner = [f"{indent}    {x}" for x in body]
+        return [defined, f"{indent}{self.head}", *inner[:-1], f"{inner[-1]})", "#undef planish_sums"]
+
+
 @dataclass(frozen=True, slots=True)
 class StripBody:
     """Where the loop's body stands: how deep, what its sums are called there, and the iterator's low bits."""
@@ -228,21 +284,29 @@ class Strips:
         yield "  }"
 
 
-def reduced(loop: For, bounds: LoopBounds, sums: Sequence[LaneSum], cell: str, var: str, lanes: tuple[int, int]) -> str:
-    """The head of the call of the macro that stands for a loop, what is in the loop being left; "" where none may.
+def reduced(
+    loop: For, bounds: LoopBounds, sums: Sequence[LaneSum], cells: Sequence[str], var: str, lanes: tuple[int, int]
+) -> MacroCall | None:
+    """The call of the macro that stands for a loop; None where there is none.
 
-    `cell`: C's name of the sum, `var` of the iterator; `lanes`: the number of lanes, and those of a register.
+    `cells`: C's names of the sums, `var` of the iterator; `lanes`: the number of lanes, and those of a register.
     """
-    plain = all(isinstance(x, Let) or (isinstance(x, Reduce) and not is_conditional(x)) for x in loop.body.body)
-    last = loop.body.body[-1] if loop.body.body else None
-    if len(sums) != 1 or loop.step != 1 or not plain or not isinstance(last, Reduce) or lanes[0] == lanes[1]:
-        return ""
-    (x,), (many, few) = sums, lanes
-    if sum(isinstance(y, Reduce) for y in loop.body.body) != 1 or not has_macro(x):
-        return ""
-    names = f"{joiner(x.op, x.type)}, {fold_name(x.op, x.type, many, few)}, {total_name(x.op, x.type, few)}"
-    own = f"{c_type(x.type)}, {many}, {few}, {cell}, {begins_with(x.op)}, {names}"
-    return f"planish_reduce({own}, {var}, {bounds.lower}, {bounds.upper},"
+    updates = [x for x in loop.body.body if isinstance(x, Reduce)]
+    plain = all(isinstance(x, Let | Reduce) for x in loop.body.body) and not any(map(is_conditional, updates))
+    (many, few), x = lanes, sums[0]
+    alike = all((y.op, y.type) == (x.op, x.type) for y in sums) and has_macro(x)
+    each = {y.array for y in updates} == {y.name for y in sums} and len(updates) == len(sums)
+    if loop.step != 1 or not plain or not alike or not each or not isinstance(loop.body.body[-1], Reduce):
+        return None
+    join, total, own = joiner(x.op, x.type), total_name(x.op, x.type, few), c_type(x.type)
+    place = f"{var}, {bounds.lower}, {bounds.upper},"
+    if len(sums) == 1 and many > few:
+        names = f"{begins_with(x.op)}, {join}, {fold_name(x.op, x.type, many, few)}, {total}"
+        return MacroCall(f"planish_reduce({own}, {many}, {few}, {cells[0]}, {names}, {place}")
+    if len(sums) == 1 or many > few:
+        return None
+    head = f"planish_reduce_each({own}, {few}, planish_sums, {begins_with(x.op)}, {join}, {total}, {place}"
+    return MacroCall(head, tuple(cells))
 
 
 def needs_low_bits(loop: For) -> bool:

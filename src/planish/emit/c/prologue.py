@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from planish.emit.c.cases import UNKNOWN
 from planish.emit.c.compiler_attributes import USUAL, CompilerSettings
 from planish.emit.c.expression import c_type, helper_suffix
-from planish.emit.c.partial_sums import REDUCE
+from planish.emit.c.partial_sums import REDUCE, REDUCE_EACH
 from planish.emit.idioms.lane_sums import HALVING, LANES, STRIP, SUM, SUMS
 from planish.emit.idioms.math_functions import LANE_FUNCTIONS
 from planish.ir.expr import PURE_FUNCTIONS
@@ -292,6 +292,7 @@ def _helpers() -> dict[str, str]:
         "planish_sum": SUM,
         "planish_unknown": UNKNOWN,
         "planish_reduce": REDUCE,
+        "planish_reduce_each": REDUCE_EACH,
         **LANE_FUNCTIONS,
     }
     for type in ALL_TYPES:
@@ -312,7 +313,7 @@ HELPERS = _helpers()
 _BEFORE = {"hvx_hexagon_protos.h": ("hexagon_types.h",)}
 """Headers that want others before them."""
 
-_LOOP = re.compile(r"\bfor \(|\bplanish_reduce\(")
+_LOOP = re.compile(r"\bfor \(|\bplanish_reduce(?:_each)?\(")
 _CALLED = "|".join(f"{name}f?" for name in PURE_FUNCTIONS if name != "abs")
 _MATH = re.compile(rf"\b(?:{_CALLED})\(|\bINFINITY\b|\bNAN\b")
 
