@@ -49,7 +49,8 @@ def examine(quick: bool, stored: bool) -> Iterator[Claim | Note]:
         headers |= {name: _count(x) for name, x in parted.headers.items()}
         ratios.append(_count(parted.text) / given)
         whole.append(_count(text) / given)
-        yield Note(f"{path.relative_to(EXAMPLES)}: {given} lines, {_count(parted.text)} compact, {_count(text)} in one file")
+        counts = f"{given} lines, {_count(parted.text)} compact, {_count(text)} in one file"
+        yield Note(f"{path.relative_to(EXAMPLES)}: {counts}")
         if path.name == "gemm.c":
             yield at_most("emitted.gemm_lines", _count(parted.text), GEMM_BAR)
     yield Note(f"{len(headers)} headers that drop-ins share have {sum(headers.values())} lines: {', '.join(headers)}")
