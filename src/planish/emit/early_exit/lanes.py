@@ -62,6 +62,7 @@ class LaneTest:
         self.test, self.lanes, self.context = test, lanes, context
         self.types: dict[str, str] = {}
         self.lines: list[str] = []
+        self.picks = False
         self._known: dict[Expr, str] = {}
         self.widest = max(self._widths(test.candidate))
         self.count = lanes.bytes // self.widest
@@ -129,6 +130,8 @@ class LaneTest:
         match x:
             case Load(array=place):
                 step = self.test.rows[int(place)].step
+                if step > 1:
+                    return self._picked(place, step, type)
                 at = f"+ {ITERATION}" if step > 0 else f"- {ITERATION} - {self.count - 1}"
                 return f"*(const {self._place(type)} *)(planish_p{place} {at})"
             case Var():
@@ -166,6 +169,25 @@ class LaneTest:
                 return f"({vector})(({whole})({value} ^ {signs}) - ({whole}){signs})"
             case _:
                 raise AssertionError(f"lanes of {x.__class__.__name__}")
+
+    def _picked(self, place: str, step: int, type: Type) -> str:
+        """Elements that lie `step` apart, out of so many vectors."""
+        count, parts = self.count, []
+        for n in range(step):
+            at = f"planish_p{place} + {step} * {ITERATION}" + (f" + {n * count}" if n else "")
+            text = f"*(const {self._place(type)} *)({at})"
+            parts.append(self._keep(Load(f"{place}.{n}", (), type), type, text))
+        whole, text = self.vector(_integer(type, "int")), parts[0]
+        for n in range(1, step):
+            sources = [divmod(step * lane, count) for lane in range(count)]
+            # Lanes of vectors that are not here yet are anything.
+            first = [at if n == 1 and part == 0 else lane for lane, (part, at) in enumerate(sources)]
+            lanes = [count + at if part == n else kept for kept, (part, at) in zip(first, sources, strict=True)]
+            text = f"planish_pick({whole}, {text}, {parts[n]}, {', '.join(map(str, lanes))})"
+            if n < step - 1:
+                text = self._keep(Load(f"{place}.to{n}", (), type), type, text)
+        self.picks = True
+        return text
 
     def _is_number(self, x: Expr) -> bool:
         """Whether an index grows by a number with each iteration."""
@@ -274,6 +296,13 @@ class LaneTest:
                 return "planish_signs(planish_w[0]) | planish_signs(planish_w[1]) << 8"
 
 
+PICK = """/* Lanes of two vectors, by their numbers. */
+#if defined(__clang__) || __GNUC__ > 11
+#define planish_pick(numbers, a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define planish_pick(numbers, a, b, ...) __builtin_shuffle(a, b, (numbers){__VA_ARGS__})
+#endif"""
+"""What lanes need whose elements lie apart."""
 SIGNS = """/* The signs of the bytes of a word. */
 static inline uint32_t planish_signs(int64_t x) {
   return (uint32_t)((((uint64_t)x & 0x8080808080808080ull) >> 7) * 0x0102040810204080ull >> 56);

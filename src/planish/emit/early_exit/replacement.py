@@ -16,7 +16,7 @@ from planish.emit.c.element_types import declared_type
 from planish.emit.c.expression import emit_expr
 from planish.emit.dropin.patched_file import Patch, emit_guard
 from planish.emit.dropin.replacement import Replacement, guards_of, name_of, replace_region
-from planish.emit.early_exit.lanes import SIGNS, LaneTest, lanes_for
+from planish.emit.early_exit.lanes import PICK, SIGNS, LaneTest, lanes_for
 from planish.emit.early_exit.search import SearchText, emit_search
 from planish.frontend.c.translation_unit import Region
 from planish.ir.expr import Expr, Var
@@ -30,7 +30,7 @@ from planish.poly.early_exit.exit_test import ITERATION, ExitTest, find_exit_tes
 from planish.poly.scop.extraction import Scop
 from planish.schedule.auto.plan import prepare
 
-FIRST = 8
+FIRST = 16
 """So many iterations are tested before the search in lanes is called."""
 
 
@@ -108,7 +108,11 @@ def replace_early_exit(
     whole = f"{{\n{first}#ifndef PLANISH_ORIGINAL\n{indent}  if ({condition}) {{\n{inner}{indent}  }}\n#endif\n"
     patch = Patch(region.start, region.end, f"{whole}{indent}  {rest}\n{indent}}}")
     function = emit_search(name, text, comment)
-    helpers = (*lanes.types.values(), *((SIGNS,) if lanes.lanes.style == "words" else ()))
+    helpers = (
+        *lanes.types.values(),
+        *((PICK,) if lanes.picks else ()),
+        *((SIGNS,) if lanes.lanes.style == "words" else ()),
+    )
     headers = ("immintrin.h",) if lanes.lanes.style != "words" else ()
     callees = dict.fromkeys((*helpers, *(y for x in made for y in x.callees)))
     return Replacement(

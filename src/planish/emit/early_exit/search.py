@@ -113,11 +113,14 @@ def _room(row: tuple[int, int, int]) -> str:
     place, size, step = row
     if step == 0:
         return ""
+    # What lies between elements is read with them.
     if step > 0:
-        room = f"(4095 - (((uintptr_t)(planish_p{place} + {ITERATION}) - 1) & 4095)) / {size}"
+        last = f"(uintptr_t)(planish_p{place} + {step} * ({ITERATION} - 1))" if step > 1 else ""
+        last = last or f"(uintptr_t)(planish_p{place} + {ITERATION} - 1)"
+        room = f"(ptrdiff_t)(4095 - (({last} + {size - 1}) & 4095) + {size}) / {step * size} - 1"
     else:
-        room = f"((uintptr_t)(planish_p{place} - {ITERATION} + 1) & 4095) / {size}"
+        room = f"(ptrdiff_t)((uintptr_t)(planish_p{place} - {ITERATION} + 1) & 4095) / {size}"
     return (
-        f"    {{ const ptrdiff_t planish_room = (ptrdiff_t)({room});\n"
+        f"    {{ const ptrdiff_t planish_room = {room};\n"
         "      if (planish_room < planish_end) planish_end = planish_room; }\n"
     )

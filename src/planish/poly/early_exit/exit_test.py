@@ -29,6 +29,8 @@ from planish.poly.early_exit.narrow_comparisons import narrowed
 ITERATION = "planish_k"
 """The number of an iteration, from 0."""
 _PAGE = 4096
+_STEPS = (-1, *range(1, 9))
+"""How far apart elements may lie of which lanes are made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ class Row:
 class ExitTest:
     """A loop of `trips` iterations, which an iteration leaves where `condition` holds: over its number, `ITERATION`,
     scalars and sizes, and elements `Load(str(row), (), type)` of the `rows`, by their place there. It holds only where
-    the `candidate` does, which lanes can be asked, and whose rows have the step `direction`, or none."""
+    the `candidate` does, which lanes can be asked, and whose rows have a step in the `direction`, or none."""
 
     trips: Expr
     condition: Expr
@@ -77,8 +79,9 @@ def find_exit_test(kernel: Kernel, flag: str) -> ExitTest:
     rows = tuple(found)
     certain = _certain_rows(placed_condition, rows, {x.name: x for x in kernel.arrays})
     exact = narrowed(placed_condition)
-    direction = next((x.step for x in rows if x.step in (1, -1) and x in certain), 0)
-    candidate = weakened(exact, lambda x: rows[int(x.array)] in certain and rows[int(x.array)].step in (0, direction))
+    direction = next((1 if x.step > 0 else -1 for x in rows if x in certain and x.step in _STEPS), 0)
+    steps = {0, *(x for x in _STEPS if x * direction > 0)}
+    candidate = weakened(exact, lambda x: rows[int(x.array)] in certain and rows[int(x.array)].step in steps)
     moving = {rows[int(x.array)].step for x in loads(candidate)} - {0}
     if not moving:
         raise NoExitTest(_why_none(rows, certain))
@@ -91,8 +94,8 @@ def find_exit_test(kernel: Kernel, flag: str) -> ExitTest:
 def _why_none(rows: tuple[Row, ...], certain: frozenset[Row]) -> str:
     if not any(x.step for x in rows):
         return "it reads no row of elements"
-    if not any(x.step in (1, -1) for x in rows):
-        return "what it reads does not lie side by side"
+    if not any(x.step in _STEPS for x in rows):
+        return "what it reads lies too far apart"
     doubtful = next((x.array for x in rows if x.step and x not in certain), "")
     return f"{doubtful} is read under a condition" if doubtful else "lanes do not compute what it asks"
 
@@ -107,7 +110,7 @@ def _row_of(array: str, at: tuple[Expr, ...], shape: tuple[Expr | None, ...]) ->
     if found is None:
         if ITERATION not in names(place):
             return Row(array, place, 0)
-        raise NoExitTest(f"what it reads of {array} does not lie side by side")
+        raise NoExitTest(f"what it reads of {array} lies too far apart")
     return Row(array, found[1], found[0])
 
 
