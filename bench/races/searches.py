@@ -72,9 +72,8 @@ _HEAD = re.compile(r"^ptrdiff_t (\w+)\(ptrdiff_t n, const (\w+) \*s", re.MULTILI
 
 def write_driver(functions: dict[str, str]) -> str:
     """The C program that times the functions, with the type of the elements of each."""
-    prototypes = "".join(
-        f"ptrdiff_t {side}_{x}(ptrdiff_t, const void *, void *);\n" for x in functions for side in "om"
-    )
+    names = [f"{side}_{x}" for x in functions for side in "om"]
+    prototypes = "".join(f"ptrdiff_t {x}(ptrdiff_t, const void *, void *);\n" for x in names)
     races = []
     for name, type in functions.items():
         calm, end = INPUTS.get(name) or USUAL.get(type, ("1", "9"))

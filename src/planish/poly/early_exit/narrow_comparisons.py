@@ -4,6 +4,8 @@
 >>> from planish.ir.text.printer import print_expr
 >>> print_expr(narrowed(parse_expr("i32(a[]:u8) & 192:i32 == 128:i32 || i32(a[]:u8) < i32(c:u8)")))
 'a[] & 192:u8 == 128:u8 || a[] < c'
+>>> print_expr(narrowed(parse_expr("i32(u8(a[]:i16)) > i32(a[]:i16)")))
+'i32(u8(a[])) > i32(a[])'
 >>> print_expr(narrowed(parse_expr("i32(a[]:u8) > 300:i32")))
 'false'
 >>> print_expr(narrowed(parse_expr("u32(i32(a[]:u8) - 48:i32) <= 9:u32")))
@@ -54,10 +56,10 @@ def _exact(x: Expr, type: Type) -> Expr | None:
     """An expression whose value is that of a wider one."""
     low, high = limits(type)
     match x:
-        case Cast(operand=inner) if type_of(inner) == type:
-            return inner
+        case Load(type=own) | Var(type=own) if own == type:
+            return x
         case Cast(operand=inner) if type_of(inner).is_int and _holds(type_of(x), type_of(inner)):
-            return _exact(inner, type)
+            return inner if type_of(inner) == type else _exact(inner, type)
         case Const(value=value) if low <= value <= high:
             return Const(int(value), type)
         case Binary(op="and" | "or" | "xor" as op, left=left, right=right) if type_of(x) != BOOL:

@@ -105,7 +105,8 @@ def _calm(region: Region, function: CFunction) -> tuple[CalmInput, ...]:
     for attempt in range(MOST_TRIED):
         alike = source.choice([*{y for x in pools.values() for y in x}])
         mixed = {x: source.choice(y) for x, y in pools.items()}
-        values = {x: alike if attempt % 2 and alike in pools[x] else mixed[x] for x in pools}
+        # A float that equals an integer is none.
+        values = {x: y[y.index(alike)] if attempt % 2 and alike in y else mixed[x] for x, y in pools.items()}
         if not leaves(values):
             others = [values | {x: source.choice(pools[x]) for x in arrays} for _ in range(40)]
             rare = [x for x in others if leaves(x)][:3] or others[:3]
