@@ -93,7 +93,6 @@ def replace_early_exit(
     body = [
         *(f"const {types[x]} {y} = {names[x]};" for x, y in values.items()),
         *(f"const {x} *const planish_p{n} = {_start(test, n, x, names)};" for n, x in enumerate(elements)),
-        f"const ptrdiff_t planish_n = {emit_guard(test.trips, names)};",
         f"ptrdiff_t {ITERATION} = 0;",
         f"while ({ITERATION} < planish_n && {ITERATION} < {FIRST} && !({one})) {ITERATION}++;",
         f"if ({ITERATION} == {FIRST}) {ITERATION} = {name}({', '.join((ITERATION, 'planish_n', *text.arguments))});",
@@ -101,7 +100,9 @@ def replace_early_exit(
         *run,
         *(f"{variable} += {_times(amount, names)};" for variable, amount in exits.advances),
     ]
-    inner = "".join(f"{indent}    {x}\n" for x in body)
+    trips = f"const ptrdiff_t planish_n = {emit_guard(test.trips, names)};"
+    lines = [trips, "if (planish_n > 0) {", *(f"  {x}" for x in body), "}"]
+    inner = "".join(f"{indent}    {x}\n" for x in lines)
     condition = f" &&\n{indent}      ".join(guards) if guards else "1"
     rest = exits.opening + source_text[exits.rest : region.end]
     first = f"{indent}  {exits.first}\n" if exits.first else ""

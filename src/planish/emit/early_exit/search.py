@@ -10,6 +10,7 @@ tested in lanes, the last ones together with some that are tested already.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from planish.poly.early_exit.exit_test import ITERATION
@@ -44,7 +45,9 @@ def emit_search(name: str, text: SearchText, comment: str) -> str:
     before has stayed in the loop."""
     k, count = ITERATION, text.count
     parameters = "".join(f", {x}" for x in text.parameters)
-    arguments = "".join(f", {x}" for x in text.arguments)
+    both = zip(text.parameters, text.arguments, strict=True)
+    asked = [(x, y) for x, y in both if re.search(rf"\b{y}\b", text.lines + text.result)]
+    arguments = "".join(f", {y}" for _, y in asked)
 
     def lanes(at: str) -> str:
         return f"{name}_lanes({at}{arguments})"
@@ -72,7 +75,7 @@ def emit_search(name: str, text: SearchText, comment: str) -> str:
     rooms = "".join(map(_room, text.rows))
     return f"""static inline __attribute__((always_inline, no_sanitize_address))
 uint64_t {name}_lanes(
-    ptrdiff_t {k}{parameters}) {{
+    ptrdiff_t {k}{"".join(f", {x}" for x, _ in asked)}) {{
 {text.lines}  return {text.result};
 }}
 

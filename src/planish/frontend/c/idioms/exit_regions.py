@@ -13,6 +13,7 @@ sets anew: so many of them can be skipped.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 
@@ -34,6 +35,7 @@ from planish.ir.types import I32
 from planish.poly.early_exit.exit_condition import NoExitTest
 from planish.poly.early_exit.exit_test import find_exit_test
 
+_WORD = re.compile(r"[A-Za-z_]\w*")
 NAME = "planish_exit"
 """What the flag is called."""
 
@@ -93,7 +95,7 @@ def find_early_exit(
     if rest < 0:
         return Refused("scop-macro", "the head of the loop comes out of a macro", loop)
     begun = set() if not isinstance(loop, c_ast.For) else _written(loop.init, bound)
-    passed = {text.lstrip("&") for _, text in found.names}
+    passed = {word for _, text in found.names for word in _WORD.findall(text)}
     if any(x.name in passed for x in begun):
         return Refused("scop-jump", "an exit out of a loop whose beginning depends on what it sets", loop)
     return found, EarlyExit(NAME, found.advances, first, opening, rest, again and not effects, effects)

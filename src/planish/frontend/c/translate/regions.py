@@ -195,7 +195,7 @@ def _refuse(node: c_ast.Node, refusal: Refused, s: Search, before: list[c_ast.No
 def _left_early(node: c_ast.For | c_ast.While, before: list[c_ast.Node], s: Search) -> Region | Refused | None:
     """The region of a loop with early exits, or why there is none; None where it has no such exits."""
     item = s.items[id(node)]
-    if s.bound.jumps or not balanced_conditionals(s.tokens, item.start, item.end):
+    if not balanced_conditionals(s.tokens, item.start, item.end):
         return None
 
     def attempt(nodes: list[c_ast.Node], facts: list[c_ast.Node], live: Live) -> FinishedKernel | Refused:
