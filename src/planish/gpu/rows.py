@@ -66,8 +66,8 @@ def map_rows(program: Program, chain: Chain) -> tuple[Program, str] | None:
     length = simplify(Binary("sub", rows[0][-1].upper, rows[0][-1].lower))
     for row in [*walked.values()][:1]:
         length = simplify(Binary("sub", row.upper, row.lower))
-    size = max((arrays_of(program.kernel)[x].type.size for x in walked), default=0)
-    teams = _teams(length, size) if not variables(length) & around else (RowTeam(TEAM),)
+    words = max((_words(program, x) for x in walked), default=0)
+    teams = _teams(length, words) if not variables(length) & around else (RowTeam(TEAM),)
     outer = [x.var for x in chain.loops[:-1]]
     # Versions stand in the text from that for the longest rows on.
     for number, shorter in enumerate(teams[1:]):
@@ -90,9 +90,15 @@ def map_rows(program: Program, chain: Chain) -> tuple[Program, str] | None:
     return program, told
 
 
-def _teams(length: Expr, size: int) -> tuple[RowTeam, ...]:
-    """The teams for rows of a length, those for long rows first; `size`: the bytes of an element that is used again."""
-    own = 4 * KEPT // size if size else 0
+def _words(program: Program, array: str) -> int:
+    """The registers that an element takes: one for those of few bits, too."""
+    return (arrays_of(program.kernel)[array].type.size + 3) // 4
+
+
+def _teams(length: Expr, words: int) -> tuple[RowTeam, ...]:
+    """The teams for rows of a length, those for long rows first; `words`: the registers that an element takes which is
+    used again, 0 where none is."""
+    own = KEPT // words if words else 0
     if isinstance(length, Const):
         count = int(length.value)
         threads, rows = (WARP, TEAM // WARP) if count <= (WARP * own or LONG) else (TEAM, 1)
@@ -116,7 +122,7 @@ def _by_team(program: Program, at: Cursor, team: RowTeam) -> tuple[Program, tupl
         return program.apply(mapped), ()
     made, kept, words = program, list[str](), 0
     for array in _walked(program, program.loop(at)):
-        words += team.kept * arrays_of(program.kernel)[array].type.size // 4
+        words += team.kept * _words(program, array)
         if words > MOST_KEPT:
             break
         name = take_name(f"row_{array}", set(used_names(made.kernel)))

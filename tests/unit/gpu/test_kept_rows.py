@@ -131,3 +131,5 @@ def test_two_versions_keep_rows_of_any_length() -> None:
     assert kept_of(mapped.kernel) == [2, 3]
     fixed = map_kernel(parse_kernel(text.replace(", m]", ", 700]").replace(".. m", ".. 700")), techniques=(map_rows,))
     assert kept_of(fixed.kernel) == [2] and "`A` in registers" in fixed.nests[0].told
+    bytes = map_kernel(parse_kernel(text.replace("f64", "i8")), techniques=(map_rows,))
+    assert sizes_of_versions(make_launches(bytes.kernel)) == [{"m": 8195}, {"m": 1027}, {"m": 3}]
