@@ -95,6 +95,10 @@ SIGNED = "for x in 0 .. w { r[y] += (i32(a[y, x]) - 200:i32) * 7:i32 }"
         ),
         (f"for y in 0 .. h {{ {ROWS} }}", "r: u32[h] distinct"),
         (
+            "for y in 0 .. h { for x in 0 .. w - 2 { s[0] += u32(abs(i32(a[y, x + 2]) - i32(a[y, x]))) } }",
+            "s: u32[1] distinct",
+        ),
+        (
             "alloc t: i32[2] for y in 0 .. h { for c in 0 .. 2 { t[c] = 0:i32 } for x in 0 .. w {"
             " t[0] += i32(a[y, x]) t[1] += 7:i32 - i32(a[y, x]) } for c in 0 .. 2 { s[c] += u64(t[c]) } }",
             "s: u64[2] distinct",
@@ -105,8 +109,8 @@ SIGNED = "for x in 0 .. w { r[y] += (i32(a[y, x]) - 200:i32) * 7:i32 }"
         ),
         ("for y in 0 .. h { m[y] = 0:u8 for x in 0 .. w { m[y] max= a[y, x] } }", "m: u8[h] distinct"),
     ],
-    ids=["sums of rows are added", "with a sign", "beside stores", "a sum for each row", "two cells of an array",
-         "three cells of an array", "the greatest of each row"],
+    ids=["sums of rows are added", "with a sign", "beside stores", "a sum for each row", "neighbours",
+         "two cells of an array", "three cells of an array", "the greatest of each row"],
 )
 def test_rows_are_the_same(body: str, cells: str, tmp_path: Path, guarded: Any) -> None:
     """The squares of 255 in a row of 70,000 do not fit 32 bits."""

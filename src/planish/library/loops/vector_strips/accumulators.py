@@ -257,7 +257,7 @@ class _Reduction:
         left, last = simplify(sub(rest.upper, rest.lower)), simplify(sub(rest.upper, index(self.lanes)))
         made: list[Stmt] = []
         try:
-            lost = Left(self.lanes, left, steps_of(self.found.nest.body, self.found.loop.var))
+            lost = Left(self.lanes, left, steps_of(self.found.nest.body, self.found.loop.var), apart=True)
             for x in self.updates:
                 if x.update.op != "add":
                     made.append(x.strip(self.found, last, 0))

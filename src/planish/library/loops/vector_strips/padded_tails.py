@@ -60,11 +60,13 @@ def has_masks(registers: VectorExtension) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """Of the iterations of a strip those that are left, and the elements that each moves on in an array."""
+    """Of the iterations of a strip those that are left, and the elements that each moves on in an array. `apart`: all
+    that the others read has to be 0, so that no two iterations may read the same element."""
 
     iterations: int
     count: Expr
     steps: Mapping[str, int]
+    apart: bool = False
 
 
 def steps_of(body: Sequence[Stmt], var: str) -> dict[str, int]:
@@ -100,6 +102,8 @@ def pad_tail(
             renamed[operand.name] = name
             continue
         row = _Row.of(strip, operand, body, arrays, left)
+        if left.apart and row.extent > row.step * left.iterations:
+            raise NoCover(f"iterations share elements of `{name}`")
         pad = Array(take_name(f"{row.array.name}_tail", taken), row.array.type, (index(row.padded),), memory="stack")
         renamed[operand.name] = pad.name
         pads.append(pad)
