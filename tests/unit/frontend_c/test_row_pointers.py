@@ -8,7 +8,7 @@ from planish.core.span import Source
 from planish.frontend.c.reader import read_c
 from planish.frontend.c.translation_unit import Region
 
-TYPES = "typedef struct { int w, h; unsigned char **rows; float *planes[4]; } image;"
+TYPES = "typedef struct { int w, h; unsigned char **rows; float *planes[4]; } image; void g(int);"
 
 
 def regions(function: str) -> tuple[Region, ...]:
@@ -22,7 +22,7 @@ def regions(function: str) -> tuple[Region, ...]:
         ("void f(image *p, int y) { for (int x = 0; x < p->w; x++) p->rows[y][x] = 0; }", "p->rows[y]"),
         ("void f(image *p, int n) { for (int i = 0; i < n; i++) p->planes[2][i] *= 2; }", "p->planes[2]"),
         ("void f(image *p, int n) { int y = 0; while (y < n) { for (int i = 0; i < n; i++) p->rows[y][i] = 1; y++; "
-         "p->w = y; } }", "p->rows[y]"),
+         "g(y); } }", "p->rows[y]"),
     ],
 )  # fmt: skip
 def test_one_row_is_read_where_the_nest_begins(function: str, passed: str) -> None:
