@@ -171,11 +171,14 @@ def substitute_stmt(stmt: Stmt, var: str, name: str) -> Stmt:
 
 
 class _AffineLanes:
-    """An affine recurrence on its way to lanes: lane l has every LANES-th term, each weighed by the factor's power."""
+    """An affine recurrence on its way to lanes: lane l has every LANES-th term, each weighed by the factor's power.
+
+    Powers may overflow where the original's values did not, so that integers are computed without signs."""
 
     def __init__(self, found: Affine, taken: set[str]) -> None:
         self.found, self.loop, self.taken = found, found.loop, taken
-        self.type: Type = found.cell.type
+        self.own: Type = found.cell.type
+        self.type: Type = self.own if self.own.is_float else Type("uint", max(32, self.own.bits))
         self.lanes = Array(take_name("lanes", taken), self.type, (index(LANES),), memory="stack")
         self.powers = [take_name("power", taken) for _ in range(LANES.bit_length())]
         self.whole = take_name("whole", taken)
@@ -193,7 +196,7 @@ class _AffineLanes:
 
     def _powers(self) -> Iterator[Stmt]:
         """The factor to the powers 1, 2, 4, … LANES."""
-        value = self.found.factor
+        value = self._unsigned(self.found.factor)
         for name in self.powers:
             yield Let(name, value)
             value = Binary("mul", Var(name, self.type), Var(name, self.type))
@@ -203,9 +206,9 @@ class _AffineLanes:
         lane, block, zero = take_name("lane", self.taken), take_name("block", self.taken), self._constant(0)
         cleared = Assign(self.lanes.name, (index(lane),), zero)
         yield For(lane, index(0), index(LANES), 1, Block((cleared,)), LoopFacts(simd=True))
-        yield Assign(self.lanes.name, (index(LANES - 1),), self.found.cell)
+        yield Assign(self.lanes.name, (index(LANES - 1),), self._unsigned(self.found.cell))
         here = add(index(block), index(lane))
-        rest = substitute(self.found.rest, {self.loop.var: here})
+        rest = self._unsigned(substitute(self.found.rest, {self.loop.var: here}))
         value = Binary("add", Binary("mul", self._lane(index(lane)), Var(self.powers[-1], self.type)), rest)
         update = Assign(self.lanes.name, (index(lane),), value)
         inner = For(lane, index(0), index(LANES), 1, Block((update,)), LoopFacts(simd=True))
@@ -219,7 +222,11 @@ class _AffineLanes:
             value = Binary("add", weighed, self._lane(add(index(lane), index(half))))
             update = Assign(self.lanes.name, (index(lane),), value)
             yield For(lane, index(0), index(half), 1, Block((update,)), LoopFacts(simd=half > 2))
-        yield Assign(self.found.cell.array, (), self._lane(index(0)))
+        last = self._lane(index(0))
+        yield Assign(self.found.cell.array, (), last if self.own == self.type else Cast(last, self.own))
+
+    def _unsigned(self, value: Expr) -> Expr:
+        return value if self.own == self.type else Cast(value, self.type)
 
     def _lane(self, at: Expr) -> Expr:
         return Load(self.lanes.name, (at,), self.type)
