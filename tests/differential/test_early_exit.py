@@ -154,6 +154,19 @@ ptrdiff_t sum_until(const int32_t *s, int64_t *t, ptrdiff_t n)
     return sum;
 }
 
+ptrdiff_t early_value(const uint16_t *s, uint16_t *t, ptrdiff_t n)
+{
+    int c = -3, d = 0;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        if (i < 5)
+            c = s[i];
+        if (s[i] == 99)
+            return c * 1000 + d;
+        d = s[i];
+    }
+    return c;
+}
+
 ptrdiff_t least_until(const float *s, float *t, ptrdiff_t n)
 {
     float least = s[0];
@@ -168,7 +181,7 @@ ptrdiff_t least_until(const float *s, float *t, ptrdiff_t n)
 }
 """
 ENDS: dict[str, tuple[str, str, float]] = {
-    "copy_until": ("uint8", "uint8", 99), "sum_until": ("int32", "int64", -4),
+    "copy_until": ("uint8", "uint8", 99), "early_value": ("uint16", "uint16", 99), "sum_until": ("int32", "int64", -4),
     "least_until": ("float32", "float32", 2e3),
 }  # fmt: skip
 """Types of both arrays, and what ends a loop."""

@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from pycparser import c_ast
 
 from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_integer, written
-from planish.frontend.c.idioms.early_exit import with_flag
+from planish.frontend.c.idioms.early_exit import items_of, with_flag
 from planish.frontend.c.text.extent import Item
 from planish.frontend.c.text.lexer import Tokens
 from planish.frontend.c.translate.kernels import FinishedKernel
@@ -78,8 +78,9 @@ def find_early_exit(
     moved = {name for name, _ in found.advances}
     if any(x.lasting for x in changed if x.name in moved):
         return Refused("scop-jump", "an exit out of a loop that sets what others may read", loop)
-    again = any(x.name not in moved for x in changed)
-    effects = _has_effects(found.kernel) or any(x.lasting for x in changed)
+    kept = {x for x in changed if x.name not in moved}
+    again = bool(kept)
+    effects = _has_effects(found.kernel) or any(x.lasting for x in changed) or not kept <= _set_always(made.stmt, bound)
     if effects:
         # The way out may read all that iterations have set.
         found = attempt([made], facts, frozenset({flag, *changed}))
@@ -99,6 +100,14 @@ def find_early_exit(
     if any(x.name in passed for x in begun):
         return Refused("scop-jump", "an exit out of a loop whose beginning depends on what it sets", loop)
     return found, EarlyExit(NAME, found.advances, first, opening, rest, again and not effects, effects)
+
+
+def _set_always(body: c_ast.Node, bound: BoundNames) -> set[Symbol | None]:
+    """The variables that each iteration sets, whatever its conditions are."""
+    if any(isinstance(x, c_ast.Continue) for x in walk_tree(body)):
+        return set()
+    stores = [x for x in items_of(body) if isinstance(x, c_ast.Assignment) and x.op == "="]
+    return {bound.symbol(x.lvalue) for x in stores}
 
 
 def _has_effects(kernel: Kernel) -> bool:
