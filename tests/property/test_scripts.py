@@ -46,6 +46,6 @@ def test_scripts_have_what_they_should() -> None:
     devices = {
         "map_blocks", "map_threads", "promote_shared", "promote_registers", "bounding_box", "guard_loop",
         "tree_reduction", "map_team", "split_reduction", "promote_row", "begin_early", "promote_tile",
-        "sink_guard", "drop_guard", "coalesce",
+        "sink_guard", "drop_guard", "coalesce", "double_buffer", "flatten_loops",
     }  # fmt: skip
     assert rare <= {*elsewhere, *devices, "replace", "inline", "prefetch", *seldom, "widen", "swap"}

@@ -121,8 +121,9 @@ def _plan(function: CFunction, region: Region, options: Options, device: Device)
 
 def _strategies(cx: Context, device: Device, region: Region) -> tuple[list[Strategy[Any]], list[Remark]]:
     """The strategies for a nest on a device; and what is not tried, with the reason."""
-    reason = DIALECTS[device.dialect].swept_alone
-    known = [tiles_for(device) if x is DEVICE_TILES else x for x in DEVICE_STRATEGIES]
+    dialect = DIALECTS[device.dialect]
+    reason, tiles = dialect.swept_alone, tiles_for(device, 2 if dialect.copies else 1)
+    known = [tiles if x is DEVICE_TILES else x for x in DEVICE_STRATEGIES]
     if not reason:
         return known, []
     left = [x for x in known if x is not DEVICE_TIME_TILES]

@@ -16,9 +16,9 @@ from math import prod
 
 from planish.ir.expr import Compare, Const, Expr, Unary
 from planish.ir.index.evaluate import evaluate
-from planish.ir.nest import Block, If, Kernel, Launch
+from planish.ir.nest import Block, If, Kernel, Launch, Let
 from planish.ir.text.parser import parse_expr
-from planish.ir.traverse import blocks_of, variables, walk_expr
+from planish.ir.traverse import blocks_of, substitute, variables, walk_expr
 from planish.schedule.names import name_buffers
 from planish.schedule.nodes import label_kernel
 from planish.schedule.program import Program
@@ -41,13 +41,16 @@ def choose_by_sizes(versions: Sequence[tuple[str, Program]]) -> Program:
 def sizes_of_versions(kernel: Kernel) -> list[dict[str, int]]:
     """For each choice of the host between launches small sizes with which it is made; none where there is one way, or
     sizes are not found."""
-    ways = [x for x in _ways(kernel.body, ()) if x]
+    values: dict[str, Expr] = {}
+    for stmt in kernel.body.body:
+        values |= {stmt.var: substitute(stmt.value, values)} if isinstance(stmt, Let) else {}
+    ways = [tuple(substitute(y, values) for y in x) for x in _ways(kernel.body, ()) if x]
     asked = {v for way in ways for x in way for v in variables(x)}
     names = [x for x in kernel.sizes if x in asked]
-    values = sorted({*TRIED, *(y for way in ways for x in way for y in _constants(x))})
-    if len(values) ** len(names) > MOST_TRIED:
-        values = [*TRIED]
-    tried = sorted(product(values, repeat=len(names)), key=prod)[:MOST_TRIED] if names else []
+    found = sorted({*TRIED, *(y for way in ways for x in way for y in _constants(x))})
+    if len(found) ** len(names) > MOST_TRIED:
+        found = [*TRIED]
+    tried = sorted(product(found, repeat=len(names)), key=prod)[:MOST_TRIED] if names else []
     out: list[dict[str, int]] = []
     for way in ways:
         for sizes in (dict(zip(names, x, strict=True)) for x in tried):

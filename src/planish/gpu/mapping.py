@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from planish.core.diagnostic import Diagnostic, PlanishError, Remark
 from planish.core.names import free_name, take_name
 from planish.core.span import Span
+from planish.gpu.views import views_apart, with_views
 from planish.ir.nest import Alloc, Assign, Block, For, If, Kernel, Reduce, Stmt
 from planish.ir.traverse import blocks_of, expressions, loads, map_block, used_names, variables, walk
 from planish.ir.types import Floats
@@ -96,6 +97,7 @@ class _Mapper:
     serial: int = 0
     made: dict[int, tuple[Stmt, ...]] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
+    views: list[Kernel] = field(default_factory=list)
 
 
 def map_kernel(
@@ -109,7 +111,8 @@ def map_kernel(
     body = mapper.kernel.body
     for label, stmts in mapper.made.items():
         body = put_in_place(body, label, tuple(map(_unlabelled, stmts)))
-    return Mapped(replace(mapper.kernel, body=body), tuple(mapper.nests), tuple(mapper.remarks), mapper.serial)
+    whole = with_views(replace(mapper.kernel, body=body), mapper.views)
+    return Mapped(whole, tuple(mapper.nests), tuple(mapper.remarks), mapper.serial)
 
 
 def _map_block(mapper: _Mapper, block: Block) -> None:
@@ -189,6 +192,7 @@ def _sum_up(mapper: _Mapper, loop: For, program: Program) -> bool:
 def _in_kernel(mapper: _Mapper, nest: Program, mapped: Program) -> Block:
     """What was made of a nest, where the arrays in memory that it got have names that nothing else in the kernel has:
     all launches have one workspace."""
+    mapped = _with_views_apart(mapper, mapped)
     own = set(used_names(nest.kernel))
     added = [x.array for x in walk(mapped.kernel.body) if isinstance(x, Alloc) and x.array.name not in own]
     others = set(used_names(mapper.kernel)) | mapper.names
@@ -203,6 +207,16 @@ def _in_kernel(mapper: _Mapper, nest: Program, mapped: Program) -> Block:
         return stmt
 
     return map_block(rename, rename_arrays(mapped.kernel.body, names))
+
+
+def _with_views_apart(mapper: _Mapper, mapped: Program) -> Program:
+    """The program of a nest whose derived sizes and arrays have names of their own, and are noted for the kernel."""
+    if not mapped.kernel.derived:
+        return mapped
+    kernel = views_apart(mapped.kernel, set(used_names(mapper.kernel)) | mapper.names)
+    mapper.names |= {x.name for x in kernel.derived}
+    mapper.views.append(kernel)
+    return replace(mapped, kernel=kernel)
 
 
 def _unlabelled(stmt: Stmt) -> Stmt:

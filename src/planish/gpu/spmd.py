@@ -35,6 +35,7 @@ from math import prod
 from planish.core.names import take_name
 from planish.core.span import Span
 from planish.gpu.conflicts import Conflicts
+from planish.gpu.views import expand_views
 from planish.ir.expr import Binary, Compare, Const, Expr, Load, Var, index
 from planish.ir.index.simplify import simplify
 from planish.ir.nest import Alloc, Array, Assign, Barrier, Block, For, If, Kernel, Launch, Let, Reduce, Stmt
@@ -91,7 +92,7 @@ def make_launches(kernel: Kernel) -> Kernel:
     """The kernel whose loops over blocks and threads are launches; what stands beside them runs in one thread, loops
     around them stay on the host. Raises UnmappedError."""
     labelled = label_kernel(kernel)
-    return replace(labelled, body=_Host(labelled).block(labelled.body, 0))
+    return expand_views(replace(labelled, body=_Host(labelled).block(labelled.body, 0)))
 
 
 def _is_launched(stmt: Stmt) -> bool:

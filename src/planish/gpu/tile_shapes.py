@@ -28,16 +28,16 @@ from planish.ir.types import BOOL
 TRUE = Const(True, BOOL)
 _PAD, _LEAST = 16, 8
 """Bytes at the end of a row of a copy, and the products from one at least."""
-STAGES = 2
-"""The copies of an operand: one is used while the other one is filled."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceRoom:
-    """What a device has room for: blocks on so many multiprocessors, each with so many bytes of shared memory."""
+    """What a device has room for: blocks on so many multiprocessors, each with so many bytes of shared memory; so many
+    copies of an operand (`stages`): of two, one is used while the other one is filled."""
 
     multiprocessors: int = 132
     shared_bytes: int = 49152
+    stages: int = 2
 
 
 ANY_ROOM = DeviceRoom()
@@ -71,15 +71,15 @@ class TileShape:
         rows, columns = self.own
         return self.warps[0] * self.lanes[0] * rows, self.warps[1] * self.lanes[1] * columns
 
-    def fitted(self, size: int, shared_bytes: int) -> TileShape:
+    def fitted(self, size: int, room: DeviceRoom) -> TileShape:
         """The shape for elements of `size` bytes, with fewer products from one copy where copies have no room.
 
-        >>> SHAPES[4][0].fitted(4, 49152).depth, SHAPES[4][0].fitted(4, 32768).depth
+        >>> SHAPES[4][0].fitted(4, DeviceRoom()).depth, SHAPES[4][0].fitted(4, DeviceRoom(132, 32768)).depth
         (16, 8)
         """
         row = sum(self.extents) * size + 2 * _PAD
-        fits = self.depth <= _LEAST or STAGES * self.depth * row <= shared_bytes
-        return self if fits else replace(self, depth=self.depth // 2).fitted(size, shared_bytes)
+        fits = self.depth <= _LEAST or room.stages * self.depth * row <= room.shared_bytes
+        return self if fits else replace(self, depth=self.depth // 2).fitted(size, room)
 
     def __str__(self) -> str:
         return f"{self.extents[0]} x {self.extents[1]}, {self.own[0]} x {self.own[1]} a thread"
@@ -113,7 +113,7 @@ def choose_tiles(
     """The shapes for a contraction of so many rows and columns, as often as `outer` iterations say, with elements of
     `size` bytes; a shape is for matrices that are larger than the next smaller one."""
     out = list[TileChoice]()
-    shapes = [x.fitted(size, room.shared_bytes) for x in SHAPES[8 if size > 4 else 4]]
+    shapes = [x.fitted(size, room) for x in SHAPES[8 if size > 4 else 4]]
     for number, shape in enumerate(shapes[:-1]):
         smaller = shapes[number + 1].extents
         blocks = [

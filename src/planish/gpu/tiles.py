@@ -21,7 +21,7 @@ from planish.core.names import take_name
 from planish.gpu.dispatch import choose_by_sizes
 from planish.gpu.mapping import Chain, cursor, order_loops
 from planish.gpu.tile_shapes import ANY_ROOM, DeviceRoom, TileShape, choose_tiles
-from planish.ir.expr import Binary, Load, type_of
+from planish.ir.expr import Binary, Load, index, type_of
 from planish.ir.index.simplify import simplify
 from planish.ir.nest import Alloc, Assign, Block, For, If, Reduce
 from planish.ir.text.printer import print_expr
@@ -88,8 +88,8 @@ def _uses(load: Load) -> set[str]:
 def tile_contraction(
     program: Program, chain: Chain, room: DeviceRoom = ANY_ROOM
 ) -> tuple[Program, str] | None:  # fmt: skip
-    """The contraction by tiles, of several shapes where its sizes are known when it runs; None where the chain is none.
-    PlanishError where a step is not legal."""
+    """The contraction by tiles, of several shapes where its sizes are known when it runs, double buffered where there
+    is room for that; None where the chain is none. PlanishError where a step is not legal."""
     found = find_contraction(chain)
     if found is None:
         return None
@@ -98,15 +98,15 @@ def tile_contraction(
     order = tuple(x.var for x in (*found.outer, found.row, found.column))
     if tuple(x.var for x in chain.loops) != order:
         program = program.apply(Reorder(cursor(program, chain.loops[0]), order))
-    made = [(x.where, _tiled(program, found, x.shape)) for x in choices]
+    made = [(x.where, _tiled(program, found, x.shape, room.stages > 1)) for x in choices]
     shared = ", ".join(f"`{x}`" for x in found.operands)
     told = f"`{found.row.var}`, `{found.column.var}` in tiles of {' or '.join(str(x.shape) for x in choices)}"
     depths = " or ".join(dict.fromkeys(str(x.shape.depth) for x in choices))
     return choose_by_sizes(made), f"{told}; `{found.sum.var}` by {depths}: {shared} in shared memory"
 
 
-def _tiled(program: Program, found: Contraction, shape: TileShape) -> Program:
-    """The program with the contraction in tiles."""
+def _tiled(program: Program, found: Contraction, shape: TileShape, staged: bool) -> Program:
+    """The program with the contraction in tiles, double buffered where that is asked for (`staged`)."""
     taken = set(used_names(program.kernel))
 
     def fresh(stem: str) -> str:
@@ -129,14 +129,16 @@ def _tiled(program: Program, found: Contraction, shape: TileShape) -> Program:
     band = [x for x in program.path(pieces)[:-1] if isinstance(x, For)][-inside]
     program = program.apply(Reorder(Cursor(program, band.label), (pieces, *threads, inner, *each)))
     for array in found.operands:
-        program = _promote(program, found, shape, f"{pieces} / {threads[0]}", array, fresh(f"shared_{array}"))
+        around, name = f"{pieces} / {threads[0]}", fresh(f"shared_{array}")
+        program = _promote(program, found, shape, around, array, name, staged)
     # Constant sizes may be multiples of tiles: there are no guards then, nor loops over blocks of which there is one.
     guard = f"{pieces} / {threads[0]} / if _: _"
     program = program.apply(DropGuard(guard)) if program.has(guard) else program
     # Whole pieces of the sum have constant bounds, so that their loops are unrolled.
     first, end = print_expr(found.sum.lower), print_expr(found.sum.upper)
     whole = f"{end} - {shape.depth} * {pieces} >= {shape.depth} + ({first})"
-    program = program.apply(Specialise(f"{pieces} / {threads[0]}", whole), Simplify(), DoubleBuffer(pieces))
+    program = program.apply(Specialise(f"{pieces} / {threads[0]}", whole), Simplify())
+    program = program.apply(DoubleBuffer(pieces)) if staged else program
     for _ in [x for x in nodes(program.kernel.body) if isinstance(x, For) and x.var == threads[0]]:
         thread = fresh("thread")
         program = program.apply(Coalesce(threads[0], len(threads), thread), MapThreads(thread, "x"))
@@ -218,10 +220,27 @@ def _cut(program: Program, total: str, depth: int) -> Program:
     return program.apply(Fission(total, depth)) if place + 1 < len(body) else program
 
 
-def _promote(program: Program, found: Contraction, shape: TileShape, around: str, array: str, name: str) -> Program:
-    """The program with an operand in shared memory: rows of it for each value of the sum's loop."""
+def _promote(
+    program: Program, found: Contraction, shape: TileShape, around: str, array: str, name: str, wide: bool
+) -> Program:  # fmt: skip
+    """The program with an operand in shared memory: rows of it for each value of the sum's loop, several elements at
+    once where that may be (`wide`)."""
     load = next(x for x in loads(found.update.value) if x.array == array)
     if found.sum.var in variables(load.index[-1]):
         # Threads take neighbours in memory, which are in different rows of the tile.
         return program.apply(PromoteTile(around, array, name, shape.threads, 8, (1, 0), 16 // load.type.size))
-    return program.apply(PromoteTile(around, array, name, shape.threads, 32, (), 0, 1, 16 // load.type.size))
+    count = 16 // load.type.size if wide and _has_rows(program, load) else 0
+    return program.apply(PromoteTile(around, array, name, shape.threads, 32, (), 0, 1, count))
+
+
+def _has_rows(program: Program, load: Load) -> bool:
+    """Whether the last subscript of an array goes along a row in memory, also where it is derived."""
+    views = {x.name: x for x in program.kernel.derived}
+    while load.array in views:
+        view = views[load.array]
+        *outer, last = view.value.index if isinstance(view.value, Load) else (view.value,)
+        if last != index(view.index[-1]) or any(view.index[-1] in variables(x) for x in outer):
+            return False
+        assert isinstance(view.value, Load)
+        load = view.value
+    return True

@@ -194,11 +194,22 @@ class Scalar:
 
 
 @dataclass(frozen=True, slots=True)
+class Derived:
+    """A size, or an array, that is none of the caller's: it stands for an expression over the others, an array for one
+    of its subscripts, which `index` names."""
+
+    name: str
+    index: tuple[str, ...]
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
 class Kernel:
     """A loop nest with its parameters.
 
     `sizes` are read-only integers (INDEX) that may stand in bounds and subscripts; `assumptions` are conditions over
     the sizes which hold on entry (a caller that cannot prove them checks them at run time and runs the original).
+    `derived` says what some of the sizes and arrays stand for, each in terms of those before it.
     """
 
     name: str
@@ -208,6 +219,7 @@ class Kernel:
     body: Block = Block(())
     assumptions: tuple[Expr, ...] = ()
     span: Span | None = field(default=None, compare=False)
+    derived: tuple[Derived, ...] = ()
 
     def array(self, name: str) -> Array:
         """The parameter of that name; KeyError where there is none."""

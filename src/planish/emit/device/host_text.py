@@ -198,6 +198,9 @@ class _Host:
                 self.lines.append(f"{indent}}}")
             case Let(var=var, value=value):
                 self.lines.append(f"{indent}const ptrdiff_t {self.spelt[var]} = {emit_expr(value, self.context)};")
+                # A product of sizes may be larger than each of them.
+                self.lines += [f"{indent}if (!planish_fits({self.spelt[var]})) {{"]
+                self.lines += [f"{indent}  return planish_declined;", f"{indent}}}"]
             case Alloc():
                 pass
             case Launch():

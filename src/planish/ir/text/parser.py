@@ -25,6 +25,7 @@ from planish.ir.nest import (
     Assign,
     Barrier,
     Block,
+    Derived,
     For,
     If,
     Kernel,
@@ -177,9 +178,26 @@ class _Parser:
         assumptions: list[Expr] = []
         while self.takes("assume"):
             assumptions.append(self.expression())
+        derived: list[Derived] = []
+        while self.takes("where"):
+            derived.append(self.derived())
         body = self.block()
         span = self.since(start)
-        return Kernel(name, tuple(sizes), tuple(scalars), tuple(arrays), body, tuple(assumptions), span)
+        own = tuple(sizes), tuple(scalars), tuple(arrays)
+        return Kernel(name, *own, body, tuple(assumptions), span, tuple(derived))
+
+    def derived(self) -> Derived:
+        """`NAME = …` or `NAME[VARIABLE, …] = …`."""
+        name, index, outer = self.name("a size or an array"), list[str](), self.scope
+        if self.takes("["):
+            while not self.takes("]"):
+                index.append(self.name("the name of a subscript"))
+                self.scope = self.scope.with_value(index[-1], INDEX)
+                self.takes(",")
+        self.expect("=")
+        value = self.expression()
+        self.scope = outer
+        return Derived(name, tuple(index), value)
 
     def since(self, start: Token) -> Span:
         """From a token to the one consumed last."""

@@ -78,6 +78,12 @@ def print_kernel(kernel: Kernel) -> str:
         head = f"kernel {quoted(kernel.name)}(\n    " + ";\n    ".join(x for x in groups if x) + ")"
     lines = [head]
     lines += [f"  assume {print_expr(x, scope)}" for x in kernel.assumptions]
+    for x in kernel.derived:
+        inner = scope
+        for name in x.index:
+            inner = inner.with_value(name, INDEX)
+        at = f"[{', '.join(map(quoted, x.index))}]" if x.index else ""
+        lines.append(f"  where {quoted(x.name)}{at} = {print_expr(x.value, inner)}")
     lines += ["{", *_block(kernel.body, scope), "}"]
     return "\n".join(lines) + "\n"
 

@@ -16,6 +16,7 @@ from planish.schedule.steps.control import GuardLoop, Hoist, Sink, Specialise, S
 from planish.schedule.steps.devices import BoundingBox, MapBlocks, MapThreads, PromoteRegisters, PromoteShared
 from planish.schedule.steps.double_buffer import DoubleBuffer
 from planish.schedule.steps.facts import Parallelise, Vectorise
+from planish.schedule.steps.flatten_loops import FlattenLoops
 from planish.schedule.steps.guards import DropGuard, SinkGuard
 from planish.schedule.steps.instructions import Inline, Replace
 from planish.schedule.steps.kernels import Assume, PartialEval, Rename, RenameLoop, Simplify
@@ -41,12 +42,12 @@ def script_name(step: type[Step]) -> str:
 STEPS: Mapping[str, type[Step]] = {
     script_name(step): step
     for step in (
-        Assume, BeginEarly, BindExpr, BoundingBox, Coalesce, DoubleBuffer, DropGuard, FactorOut, Fission, FoldDim,
-        FoldFactor, Fuse, GuardLoop, Hoist, Inline, LiftAlloc, MapBlocks, MapTeam, MapThreads, PadDim, Parallelise,
-        PartialEval, Peel, Prefetch, PromoteRegisters, PromoteRow, PromoteShared, PromoteTile, Rename, RenameLoop,
-        Reorder, ReorderDims, Replace, ReuseBuffer, Reverse, SetLayout, SetMemory, SetPrecision, Shift, Simplify, Sink,
-        SinkGuard, Skew, Specialise, Split, SplitDim, SplitReduction, StageMem, Swap, TreeReduction, Unroll, Vectorise,
-        Widen,
+        Assume, BeginEarly, BindExpr, BoundingBox, Coalesce, DoubleBuffer, DropGuard, FactorOut, Fission, FlattenLoops,
+        FoldDim, FoldFactor, Fuse, GuardLoop, Hoist, Inline, LiftAlloc, MapBlocks, MapTeam, MapThreads, PadDim,
+        Parallelise, PartialEval, Peel, Prefetch, PromoteRegisters, PromoteRow, PromoteShared, PromoteTile, Rename,
+        RenameLoop, Reorder, ReorderDims, Replace, ReuseBuffer, Reverse, SetLayout, SetMemory, SetPrecision, Shift,
+        Simplify, Sink, SinkGuard, Skew, Specialise, Split, SplitDim, SplitReduction, StageMem, Swap, TreeReduction,
+        Unroll, Vectorise, Widen,
     )
 }  # fmt: skip
 """Every step by its name in scripts."""

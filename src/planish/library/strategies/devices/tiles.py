@@ -15,6 +15,7 @@ from dataclasses import replace
 from functools import partial
 
 from planish.gpu.columns import split_columns
+from planish.gpu.convolutions import tile_convolution
 from planish.gpu.rows import map_rows
 from planish.gpu.tile_shapes import ANY_ROOM, DeviceRoom
 from planish.gpu.tiles import tile_contraction
@@ -26,8 +27,8 @@ from planish.target.device import Device
 
 
 def _in_room(room: DeviceRoom, cx: Context, policy: Policy) -> Made:
-    tiled = partial(tile_contraction, room=room)
-    return make_mapped(cx, policy, "device-tiles", (tiled, map_rows, tile_transposition, split_columns))
+    tiled = [partial(x, room=room) for x in (tile_contraction, tile_convolution)]
+    return make_mapped(cx, policy, "device-tiles", (*tiled, map_rows, tile_transposition, split_columns))
 
 
 def _apply(cx: Context, policy: Policy) -> Made:
@@ -40,6 +41,9 @@ DEVICE_TILES = Strategy(
 )  # fmt: skip
 
 
-def tiles_for(device: Device) -> Strategy[Policy]:
-    """The strategy for a device: all of its multiprocessors are to have blocks, with their tiles in shared memory."""
-    return replace(DEVICE_TILES, apply=partial(_in_room, DeviceRoom(device.multiprocessors, device.shared_bytes)))
+def tiles_for(device: Device, stages: int) -> Strategy[Policy]:
+    """The strategy for a device: all of its multiprocessors are to have blocks, with their tiles in shared memory, of
+    which there are so many copies (`stages`): one where its language has no asynchronous copies, since what is on its
+    way takes registers then that sums need."""
+    room = DeviceRoom(device.multiprocessors, device.shared_bytes, stages)
+    return replace(DEVICE_TILES, apply=partial(_in_room, room))
