@@ -52,7 +52,7 @@ def tile_convolution(
 
 
 @dataclass(frozen=True, slots=True)
-class Groups:
+class LoopGroups:
     """A contraction whose loops are several: those that both operands depend on (`outer`), the one (`rows`), the other
     (`columns`), and those of the sum."""
 
@@ -62,7 +62,7 @@ class Groups:
     sums: tuple[For, ...]
 
 
-def find_groups(chain: Chain) -> Groups | None:
+def find_groups(chain: Chain) -> LoopGroups | None:
     """The groups of loops of a contraction that is none of single loops, such as a convolution; None where the chain is
     none. The last column is the loop along which most accesses go from element to element."""
     sums = _sums(chain.body)
@@ -91,7 +91,7 @@ def find_groups(chain: Chain) -> Groups | None:
     def group(names: set[str]) -> tuple[For, ...]:
         return tuple(x for x in chain.loops if x.var in names)
 
-    found = Groups(group(outer), group(around - outer - columns), group(columns), sums)
+    found = LoopGroups(group(outer), group(around - outer - columns), group(columns), sums)
     if not found.rows or _is_plain(found, (one, other)):
         return None
     return found
@@ -124,7 +124,7 @@ def _names(value: Load | Select) -> set[str]:
     return {name for x in own for name in variables(x)}
 
 
-def _is_plain(found: Groups, operands: Sequence[Load | Select]) -> bool:
+def _is_plain(found: LoopGroups, operands: Sequence[Load | Select]) -> bool:
     """Whether all groups are single loops from 0, which stand in subscripts of their own."""
     groups = (found.rows, found.columns, found.sums)
     if any(len(x) > 1 for x in groups) or len(found.outer) > 1 or any(isinstance(x, Select) for x in operands):
