@@ -132,7 +132,11 @@ def _build(name: str) -> CalledPackets:
     return built
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+SLOW = {"fir", "smooth"}
+"""Many schedules of nests of two loops are tried for these, which takes most of a minute."""
+
+
+@pytest.mark.parametrize("name", [pytest.param(x, marks=[pytest.mark.slow] * (x in SLOW)) for x in FUNCTIONS])
 def test_packets_do_what_the_function_does(name: str) -> None:
     built = _build(name)
     (result,) = built.results

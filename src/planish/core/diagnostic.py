@@ -63,9 +63,9 @@ class Remark:
     `help` says what to change where that is more than what helps against all of that id. `about`: the statement that it
     is about, where `span` is in a function that is called there.
 
-    >>> print(Remark("scop-comma", "refused", "a comma inside an expression").render())
-    refused[scop-comma]: a comma inside an expression
-      = help: write the parts as statements of their own
+    >>> print(Remark("scop-call", "refused", "a call of f").render())
+    refused[scop-call]: a call of f
+      = help: define it in the file, without recursion or a `return` in a loop, or move the call out of the nest
     """
 
     id: str

@@ -90,7 +90,6 @@ REASONS = (
         "a pointer to one type is used as a pointer to another",
         "declare the parameter with the type of its elements",
     ),
-    Reason("scop-comma", "a comma joins expressions", "write the parts as statements of their own"),
     Reason(
         "scop-condition",
         "something that changes indices, or a loop, stands under a condition that depends on data",

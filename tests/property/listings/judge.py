@@ -311,7 +311,7 @@ def _build(source: Source, options: Options, setting: str) -> Built:
         if function.replacements:
             taken.append(name)
             continue
-        first, last = (source.text.count("\n", 0, x) + 1 for x in (function.function.start, function.function.end))
+        first, last = function.function.span.line, source.text.count("\n", 0, function.function.end) + 1
         about = [r for r in result.remarks if r.span is not None and first <= r.span.line <= last]
         reasons = [r.render(source) for r in (*about, *function.remarks) if r.kind != "done"]
         left.append((name, "\n".join(reasons)))

@@ -79,7 +79,7 @@ def test_a_crash_is_told_as_a_bug(
 )
 def test_each_end_has_a_reason_of_its_own(lost: Lost, id: str, message: str) -> None:
     function = read_file(Source("two.c", TWO), Options()).functions[0]
-    (remark,) = functions._kept(function, lost).remarks
+    (remark,) = functions._kept(function, lost, functions.BOUNDS).remarks
     assert (remark.id, remark.message) == (id, message)
     assert LOSSES[lost.cause] == id and ("report it" in help_for(id)) == (lost.cause == "crash")
 

@@ -459,7 +459,7 @@ OTHERS: list[Case] = [
     (STAGED, "E0617", "would touch what is outside of `r`", (Widen("i", 17),)),
     (STAGED.replace("r[i] = M", "r[i] = x r[i] += M"), "E0604", "does not only store what it reads", (
         Widen("i", 16, zero=True),)),
-    (STAGED.replace("M[0, i]", "A[i64(I[i])]"), "E0612", "cannot be decided", (Widen("i", 16),)),
+    (STAGED.replace("M[0, i]", "A[i64(I[i])]"), "E0617", "would touch what is outside of `A`", (Widen("i", 16),)),
     ("B[0] = x B[1] = y", "E0604", "no loop comes after the statement", (Sink("B[_] = _"),)),
     ("for i in 0 .. n { B[i] = x }", "E0602", "no statement beside it", (Sink("B[_] = _"),)),
     ("alloc t: f32[] stack for j in 0 .. 4 { t[] = A[j] B[j] = t[] }", "E0604", "makes what is used there", (

@@ -206,7 +206,7 @@ def test_what_goes_nowhere_is_not_stored(steps: tuple[Step, ...]) -> None:
 @pytest.mark.parametrize("memory", ["dram", "scratch"])
 def test_a_large_buffer_in_a_loop_is_refused(memory: str) -> None:
     with pytest.raises(PlanishError):
-        made = program("for k in 0 .. n { for i in 0 .. 8 { B[i] += x } }").apply(StageMem("i", "B", "b", memory))
+        made = program("for k in 0 .. m { for i in 0 .. n { A[i] += x } }").apply(StageMem("i", "A", "b", memory))
         emit_function(made.kernel, "f")
 
 

@@ -26,7 +26,7 @@ from planish.run.calls.passing import leaves_of
 from planish.run.calls.signature import CallCase, Signature
 from planish.run.oracle.comparison import survey
 from planish.run.oracle.nest_coverage import count_statement, with_counters
-from planish.run.sizes.call_sizes import KnownSizes, make_case, usable_sizes
+from planish.run.sizes.call_sizes import KnownSizes, instances_of, make_case, usable_sizes
 from planish.run.workbench import Workbench
 
 MOST_PROPOSED = 600
@@ -35,7 +35,9 @@ MOST_TAKEN = 6
 STREWN_OF = 3
 """Of so many calls one has the function's constants strewn in its arrays."""
 _PATIENCE = 0.5
-_BASES = (19, 64, 5)
+_BASES = (71, 64, 5)
+_FEW, _MOST_INSTANCES = 19, 10_000
+"""Sizes of most calls: as many iterations as strips have lanes, for which new code may ask; few in deep nests."""
 _SEED = 1
 
 Values = Mapping[str, int | float]
@@ -119,6 +121,8 @@ def _bases(function: CFunction, known: tuple[KnownSizes, ...]) -> Iterator[CallC
     """Calls with sizes that are all alike, and with some that are not."""
     for value in _BASES:
         sizes = usable_sizes(known, value, apart=value != _BASES[1])
+        if sizes is not None and value == _BASES[0] and instances_of(known, sizes) > _MOST_INSTANCES:
+            sizes = usable_sizes(known, _FEW)
         if sizes is not None:
             loose = {x: value for x in pools_of(function) if x not in sizes}
             yield make_case(function, known, sizes, seed=1, loose=loose if value == _BASES[1] else None)

@@ -1,7 +1,7 @@
 """The steps of the scheduling language: each is a dataclass that rewrites a program, and its name in scripts follows.
 
 >>> sorted(STEPS)[:4]
-['assume', 'bind_expr', 'bounding_box', 'coalesce']
+['assume', 'begin_early', 'bind_expr', 'bounding_box']
 """
 
 from __future__ import annotations
