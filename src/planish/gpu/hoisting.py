@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from planish.core.names import take_name
 from planish.ir.expr import Binary, Const, Expr, Var, index
@@ -57,7 +58,7 @@ def hoist_subscripts(block: Block, taken: set[str]) -> Block:
     for stmt in block.body:
         if isinstance(stmt, For) and not _is_short(stmt):
             walked = _Hoisting(taken)
-            body = walked.block(map_block(lambda x, var=stmt.var: _written_out(x, var), stmt.body), {}, {stmt.var})  # type: ignore[misc]
+            body = walked.block(map_block(partial(_written_out, stmt.var), stmt.body), {}, {stmt.var})
             out += [*walked.moved, replace(stmt, body=body)]
         else:
             out.append(with_blocks(stmt, [hoist_subscripts(x, taken) for x in blocks_of(stmt)]))
@@ -68,7 +69,7 @@ def _is_short(loop: For) -> bool:
     return isinstance(loop.lower, Const) and isinstance(loop.upper, Const)
 
 
-def _written_out(stmt: Stmt, long: str) -> Stmt:
+def _written_out(long: str, stmt: Stmt) -> Stmt:
     """A short loop as the statements of all its iterations, where quotients depend on it and not on the long one."""
     match stmt:
         case For(var=var, lower=Const(value=lower), upper=Const(value=upper), step=1) if upper - lower <= MOST_COPIES:
@@ -112,7 +113,7 @@ class _Hoisting:
         out: list[Stmt] = []
         known, bound = dict(known), set(bound)
         for stmt in block.body:
-            stmt = map_exprs(lambda x, values=known: substitute(x, values), stmt)  # type: ignore[misc]
+            stmt = map_exprs(partial(substitute, values=known), stmt)
             match stmt:
                 case Let(var=var, value=Var() as value):
                     known[var] = value

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import fcntl
 import json
-from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.types import Floats
-from planish.wrapper.request import TranslatedFunction
+from planish.wrapper.request import TranslatedFunction, read_function
 
 Outcome = Literal["taken", "plain"]
 FORMAT = 1
@@ -63,20 +62,11 @@ def read_records(path: str) -> tuple[SourceRecord, ...]:
     return tuple({(x.folder, x.source, x.output): x for x in found}.values())
 
 
-def _read(line: dict[str, object]) -> SourceRecord:
-    if line.pop("format") != FORMAT:
+def _read(line: Any) -> SourceRecord:
+    if not isinstance(line, dict) or line.pop("format") != FORMAT:
         raise ValueError("it has another format")
-    functions = tuple(_functions(line["functions"]))
-    return SourceRecord(**{**line, "command": _texts(line["command"]), "functions": functions})  # type: ignore[arg-type]
-
-
-def _functions(listed: object) -> Iterator[TranslatedFunction]:
-    for x in listed if isinstance(listed, list) else ():
-        yield TranslatedFunction(**{**x, "done": _texts(x["done"]), "reasons": _texts(x["reasons"])})
-
-
-def _texts(listed: object) -> tuple[str, ...]:
-    return tuple(map(str, listed)) if isinstance(listed, Sequence) else ()
+    functions = tuple(map(read_function, line["functions"]))
+    return SourceRecord(**{**line, "command": tuple(line["command"]), "functions": functions})
 
 
 def _refuse(message: str) -> PlanishError:

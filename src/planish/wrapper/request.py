@@ -75,9 +75,10 @@ def print_translation(translation: Translation) -> bytes:
 def read_translation(data: bytes) -> Translation:
     """The translation in a text; ValueError, KeyError or TypeError where it is none."""
     found: dict[str, Any] = json.loads(data.decode("utf-8", "surrogatepass"))
-    functions = tuple(_function(x) for x in found["functions"])
+    functions = tuple(map(read_function, found["functions"]))
     return Translation(**{**found, "functions": functions})
 
 
-def _function(found: dict[str, Any]) -> TranslatedFunction:
+def read_function(found: dict[str, Any]) -> TranslatedFunction:
+    """A function as JSON has it; KeyError or TypeError where it is none."""
     return TranslatedFunction(**{**found, "done": tuple(found["done"]), "reasons": tuple(found["reasons"])})

@@ -63,8 +63,11 @@ def make_fast_call(native: NativeFunction) -> Callable[..., Any]:
     )  # fmt: skip
     type = interface.signature.result
     value = None if type is None else np.bool_ if type.kind == "bool" else memory_dtype(type).type
-    entry = native.address
-    return made(entry, parameters, _orders(interface, names), pairs, *result, value, np.ndarray, resolve, slow)  # type: ignore[no-any-return]
+    orders = _orders(interface, names)
+    fast: Callable[..., Any] = made(
+        native.address, parameters, orders, pairs, *result, value, np.ndarray, resolve, slow
+    )  # fmt: skip
+    return fast
 
 
 def _parameters(interface: CallInterface) -> tuple[tuple[str, int, str, bool, float], ...] | None:

@@ -26,13 +26,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.expr import Binary, Compare, Expr, Load, index
 from planish.ir.index.simplify import simplify, simplify_block
 from planish.ir.nest import Alloc, Assign, Block, For, If, Reduce, Stmt
 from planish.ir.traverse import expressions, loads, map_block, stored_arrays, substitute_block, walk
-from planish.schedule.accesses import redirect
+from planish.schedule.accesses import Indices, redirect
 from planish.schedule.nodes import exchange
 from planish.schedule.program import Change, Program, Target
 
@@ -80,9 +81,12 @@ class DoubleBuffer:
         number: Expr = index(loop.var) if loop.lower == index(0) else Binary("sub", index(loop.var), loop.lower)
         later = Binary("add", index(loop.var), index(1))
 
+        def in_half(name: str, at: Indices) -> tuple[str, Indices]:
+            return name, (Binary("mod", number, index(2)), *at)
+
         def placed(body: Block) -> Block:
             for name in own:
-                body = redirect(body, name, lambda at, name=name: (name, (Binary("mod", number, index(2)), *at)))  # type: ignore[misc]
+                body = redirect(body, name, partial(in_half, name))
             return body
 
         fetch = map_block(_started, placed(Block(copies)))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from pycparser import c_ast
 
-from planish.frontend.c.types.constants import walk_tree
+from planish.frontend.c.types.constants import items_of, walk_tree
 
 _MOST_COPIES = 64
 """Statements behind a branch that only sometimes returns are written once for each way there, up to so many."""
@@ -70,21 +70,11 @@ def _always_returns(items: list[c_ast.Node]) -> bool:
         case [c_ast.Return()]:
             return True
         case [c_ast.If(iftrue=then, iffalse=otherwise)] if otherwise is not None:
-            return _always_returns(_items_of(then)) and _always_returns(_items_of(otherwise))
+            return _always_returns(items_of(then)) and _always_returns(items_of(otherwise))
         case [c_ast.Compound(block_items=inner)]:
             return _always_returns(inner or [])
         case _:
             return False
-
-
-def _items_of(node: c_ast.Node | None) -> list[c_ast.Node]:
-    match node:
-        case None | c_ast.EmptyStatement():
-            return []
-        case c_ast.Compound(block_items=items):
-            return list(items or [])
-        case _:
-            return [node]
 
 
 class _Shape:
@@ -110,7 +100,7 @@ class _Shape:
             case [c_ast.Compound(block_items=inner), *rest]:
                 return self.value_of([*(inner or []), *rest])
             case [c_ast.If(cond=cond, iftrue=then, iffalse=otherwise, coord=coord), *rest]:
-                a, b = (self._branch(_items_of(x), rest) for x in (then, otherwise))
+                a, b = (self._branch(items_of(x), rest) for x in (then, otherwise))
                 if a is None or b is None:
                     return None
                 return c_ast.TernaryOp(cond, self._converted(a), self._converted(b), coord)
@@ -145,9 +135,9 @@ class _Shape:
 
     def _branches(self, node: c_ast.If, rest: list[c_ast.Node]) -> c_ast.If:
         sides = []
-        for side in (_items_of(node.iftrue), _items_of(node.iffalse)):
+        for side in (items_of(node.iftrue), items_of(node.iffalse)):
             sides.append(side if _always_returns(side) else [*side, *rest])
-        if not any(_always_returns(_items_of(x)) for x in (node.iftrue, node.iffalse)):
+        if not any(_always_returns(items_of(x)) for x in (node.iftrue, node.iffalse)):
             self._copies += sum(1 for x in rest for _ in walk_tree(x))
             if self._copies > _MOST_COPIES or any(isinstance(y, c_ast.Decl) for x in rest for y in walk_tree(x)):
                 raise NotSingleExit("a return on some of the ways through a branch", node)

@@ -11,23 +11,19 @@ from __future__ import annotations
 
 from pycparser import c_ast
 
+from planish.frontend.c.types.constants import items_of
+
 
 def without_continue(body: c_ast.Node, kept: list[c_ast.Node]) -> c_ast.Node:
     """The same body of a loop without its `continue`s, as far as these stand at the end of a branch of the body itself.
 
     New nodes are appended to `kept`: who keeps that list may know nodes by their identity.
     """
-    items = _items(body)
+    items = items_of(body)
     fresh = _cut(items, kept)
     if all(a is b for a, b in zip(items, fresh, strict=False)) and len(items) == len(fresh):
         return body
     return _keep(c_ast.Compound(fresh, body.coord), kept)
-
-
-def _items(node: c_ast.Node | None) -> list[c_ast.Node]:
-    if node is None:
-        return []
-    return list(node.block_items or []) if isinstance(node, c_ast.Compound) else [node]
 
 
 def _cut(items: list[c_ast.Node], kept: list[c_ast.Node]) -> list[c_ast.Node]:
@@ -37,7 +33,7 @@ def _cut(items: list[c_ast.Node], kept: list[c_ast.Node]) -> list[c_ast.Node]:
             return items[:n]
         if not isinstance(item, c_ast.If):
             continue
-        then, otherwise, rest = _items(item.iftrue), _items(item.iffalse), items[n + 1 :]
+        then, otherwise, rest = items_of(item.iftrue), items_of(item.iffalse), items[n + 1 :]
         if then and isinstance(then[-1], c_ast.Continue):
             sides = then[:-1], [*otherwise, *rest]
         elif otherwise and isinstance(otherwise[-1], c_ast.Continue):

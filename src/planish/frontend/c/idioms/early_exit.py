@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 
 from pycparser import c_ast
 
-from planish.frontend.c.types.constants import walk_tree
+from planish.frontend.c.types.constants import items_of, walk_tree
 
 _LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
 _JUMPS = (c_ast.Break, c_ast.Return, c_ast.Goto)
@@ -91,17 +91,6 @@ def _reads_memory(node: c_ast.Node) -> bool:
 
 def _has_effects(node: c_ast.Node) -> bool:
     return any(isinstance(x, _EFFECTS) or (isinstance(x, c_ast.UnaryOp) and x.op in _STEPS) for x in walk_tree(node))
-
-
-def items_of(node: c_ast.Node | None) -> list[c_ast.Node]:
-    """The statements of a body or branch."""
-    match node:
-        case None | c_ast.EmptyStatement():
-            return []
-        case c_ast.Compound(block_items=items):
-            return list(items or [])
-        case _:
-            return [node]
 
 
 def _leaves(items: list[c_ast.Node]) -> bool:

@@ -20,13 +20,13 @@ from collections.abc import Callable, Sequence
 from pycparser import c_ast
 
 from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_integer, written
-from planish.frontend.c.idioms.early_exit import items_of, with_flag
+from planish.frontend.c.idioms.early_exit import with_flag
 from planish.frontend.c.text.extent import Item
 from planish.frontend.c.text.lexer import Tokens
 from planish.frontend.c.translate.kernels import FinishedKernel
 from planish.frontend.c.translate.state import Refused
 from planish.frontend.c.translation_unit import EarlyExit
-from planish.frontend.c.types.constants import walk_tree
+from planish.frontend.c.types.constants import items_of, walk_tree
 from planish.frontend.c.types.declarations import CScalar
 from planish.ir.nest import Alloc, Assign, For, Kernel, Reduce
 from planish.ir.passes.declaration_sinking import exposed

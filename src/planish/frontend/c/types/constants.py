@@ -33,6 +33,17 @@ def walk_tree(node: c_ast.Node) -> Iterator[c_ast.Node]:
         left += reversed([*part])
 
 
+def items_of(node: c_ast.Node | None) -> list[c_ast.Node]:
+    """The statements of a body or branch."""
+    match node:
+        case None | c_ast.EmptyStatement():
+            return []
+        case c_ast.Compound(block_items=items):
+            return list(items or [])
+        case _:
+            return [node]
+
+
 def define_enumerations(
     node: c_ast.Node, types: MutableMapping[str, CType], constants: MutableMapping[str, int],
     known: Mapping[str, int] | None = None,

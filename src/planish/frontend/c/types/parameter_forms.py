@@ -71,12 +71,7 @@ class Forms:
 
     def cell(self, path: str, node: c_ast.Node) -> MemberCell | None:
         """The number, the array of numbers or the address of numbers that a declaration is of; None for what else."""
-        ctype, count = resolve(node, self._known), 1
-        while isinstance(ctype, CArray):
-            extent = None if ctype.extent is None else fold(ctype.extent, self._constants, self._known)
-            if extent is None:
-                return None
-            ctype, count = ctype.element, count * extent
+        ctype, count = self._elements(node)
         match ctype:
             case CScalar(type=type_):
                 return MemberCell(path, type_, count)
@@ -85,14 +80,19 @@ class Forms:
             case _:
                 return None
 
-    def _rows(self, path: str, node: c_ast.Node) -> MemberCell | None:
-        """The addresses of rows of numbers that a member holds, or leads to; None for what else."""
+    def _elements(self, node: c_ast.Node) -> tuple[CType | None, int]:
+        """What a declaration has, and how many of them in arrays; None where an extent is not known."""
         ctype, count = resolve(node, self._known), 1
         while isinstance(ctype, CArray):
             extent = None if ctype.extent is None else fold(ctype.extent, self._constants, self._known)
             if extent is None:
-                return None
+                return None, 0
             ctype, count = ctype.element, count * extent
+        return ctype, count
+
+    def _rows(self, path: str, node: c_ast.Node) -> MemberCell | None:
+        """The addresses of rows of numbers that a member holds, or leads to; None for what else."""
+        ctype, count = self._elements(node)
         match ctype:
             case CPointer(target=CScalar(type=type_)) if 1 < count <= _MOST_ELEMENTS:
                 return MemberCell(path, type_, 1, True, rows=count)
