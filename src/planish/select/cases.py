@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from planish.isa.semantics import build
 from planish.isa.semantics.build import ONE, ZERO
-from planish.isa.semantics.node import Node, const, node, rebuild, scaled, terms_of, walk
+from planish.isa.semantics.node import Node, by_number, const, node, rebuild, scaled, terms_of, walk
 
 MOST_CASES = 96
 """So many cases are looked at for one equality."""
@@ -45,7 +45,7 @@ class _Line:
 
 
 def _line(x: Node) -> _Line:
-    parts = sorted((y for y in terms_of(x) if y.op != "const"), key=lambda y: id(scaled(y)[0]))
+    parts = sorted((y for y in terms_of(x) if y.op != "const"), key=lambda y: scaled(y)[0].number)
     constant = sum(y.low for y in terms_of(x) if y.op == "const")
     if not parts:
         return _Line(ZERO, 1, constant)
@@ -123,7 +123,7 @@ class _Case:
             case "lt" | "le" | "eq":
                 return self._compared(old.op, *args)
             case "and":
-                return build.conjoin(*sorted(args, key=id))
+                return build.conjoin(*sorted(args, key=by_number))
             case "invert":
                 return build.subtract(const(-1), args[0])
             case "mul" if args[1].op != "const":
@@ -132,7 +132,7 @@ class _Case:
                 return _different(args)
             case "add":
                 parts = (y for x in args for y in terms_of(x))
-                return _rounded(_halved(_joined(build.add(*sorted(parts, key=lambda y: id(scaled(y)[0]))))))
+                return _rounded(_halved(_joined(build.add(*sorted(parts, key=lambda y: scaled(y)[0].number)))))
             case "shr" if (args[1].constant or 0) > 0:
                 return _shifted(*args)
             case _:
@@ -356,13 +356,13 @@ def _last_bit(value: Node, bit: Node) -> Node:
 
 
 def _pair(op: str, x: Node) -> Node:
-    return build.construct(op, tuple(sorted(x.args, key=id)), ())
+    return build.construct(op, tuple(sorted(x.args, key=by_number)), ())
 
 
 def _product(a: Node, b: Node) -> Node:
     """A product with its constant factors behind all others."""
     (x, by), (y, times) = scaled(a), scaled(b)
-    return build.multiply(build.multiply(*sorted((x, y), key=id)), const(by * times))
+    return build.multiply(build.multiply(*sorted((x, y), key=by_number)), const(by * times))
 
 
 def _different(args: tuple[Node, ...]) -> Node:
@@ -378,7 +378,7 @@ def _different(args: tuple[Node, ...]) -> Node:
         else:
             found[x] = None
     made = ZERO
-    for x in sorted(found, key=id):
+    for x in sorted(found, key=by_number):
         made = build.exclude(made, x)
     return made
 

@@ -25,7 +25,7 @@ from planish.isa.collection import load_collection
 from planish.isa.select.lane_values import NoCover
 from planish.isa.semantics import bit_parts, build
 from planish.isa.semantics.definition import Definition
-from planish.isa.semantics.node import Node, const, rebuild, scaled, terms_of, var, walk
+from planish.isa.semantics.node import Node, by_number, const, rebuild, scaled, terms_of, var, walk
 from planish.isa.semantics.scalarised import ordered, puts_of, specialise
 from planish.select import cases, exhaustive
 from planish.select.body import LaneBody, Output
@@ -192,7 +192,7 @@ def in_chains(*values: Node) -> list[Node]:
         else:
             made = build.construct(old.op, args, old.attr)
         if made.op in CHAINED:
-            made = _saturated(made) or join_chain(made.op, sorted(chain_of(made), key=id))
+            made = _saturated(made) or join_chain(made.op, sorted(chain_of(made), key=by_number))
         kept.append(made)
         return made
 
@@ -227,14 +227,14 @@ def _saturated(x: Node) -> Node | None:
 
     >>> a, b = (build.multiply(build.bits(x, const(0), 16), const(2)) for x in "ab")
     >>> one = _saturated(build.construct("min", (build.saturate(a, 16, False), b), ()))
-    >>> one is build.saturate(join_chain("min", sorted((a, b), key=id)), 16, False)
+    >>> one is build.saturate(join_chain("min", sorted((a, b), key=by_number)), 16, False)
     True
     """
     if x.op != "min":
         return None
     members = [z for y in chain_of(x) for z in _of_saturated(y)]
     ends = {y.low for y in members if y.op == "const"}
-    rest = sorted({y for y in members if y.op != "const"}, key=id)
+    rest = sorted({y for y in members if y.op != "const"}, key=by_number)
     bits = min(ends).bit_length() if len(ends) == 1 else 0
     if bits not in (8, 16, 32) or ends != {(1 << bits) - 1} or any(y.low < 0 for y in rest):
         return None

@@ -12,7 +12,7 @@ True
 from __future__ import annotations
 
 from planish.isa.semantics import build
-from planish.isa.semantics.node import Node, node, rebuild
+from planish.isa.semantics.node import Node, by_number, node, rebuild
 
 _LEAST = {"f32": 0x800000, "f64": 0x10000000000000}
 _SIGN = {"f32": 0x80000000, "f64": 0x8000000000000000}
@@ -51,7 +51,7 @@ def _sum_of(x: Node, args: tuple[Node, ...]) -> Node:
     _take(node(x.op, args, x.attr), addends, products)
     mode = args[-1]
     products.sort(key=_ids)
-    addends.sort(key=id)
+    addends.sort(key=by_number)
     if addends:
         total = addends[0]
     else:
@@ -76,7 +76,7 @@ def _take(x: Node, addends: list[Node], products: list[tuple[Node, Node]]) -> No
         case _:
             parts = ()
     if x.op in ("fmul", "fma"):
-        one, other = sorted(x.args[:2], key=id)
+        one, other = sorted(x.args[:2], key=by_number)
         products.append((one, other))
     for y in parts:
         if y.op in ("fadd", "fma", "fmul") and y.attr == x.attr and y.args[-1] is x.args[-1]:

@@ -7,25 +7,29 @@ what is stored is cut to the width of its place, so that widths stand only where
 >>> (a.low, a.high), a is node("bits", (const(8),), ("a", 8, True))
 ((-128, 127), True)
 >>> total = node("add", (a, const(1)))
->>> total.low, total.high
-(-127, 128)
+>>> total.low, total.high, a.number < total.number
+(-127, 128, True)
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 from weakref import WeakValueDictionary
 
 Attribute = tuple[str | int | bool, ...]
 
 
 class Node:
-    """An operator with its arguments and attributes; compared by identity, since equal nodes are one."""
+    """An operator with its arguments and attributes; compared by identity, since equal nodes are one. `number`: so many
+    were made before, which gives them an order that is the same in every run."""
 
-    __slots__ = ("__weakref__", "args", "attr", "high", "low", "op")
+    __slots__ = ("__weakref__", "args", "attr", "high", "low", "number", "op")
 
     def __init__(self, op: str, args: tuple[Node, ...], attr: Attribute, low: int, high: int) -> None:
         self.op, self.args, self.attr, self.low, self.high = op, args, attr, low, high
+        self.number = next(_COUNT)
 
     def __repr__(self) -> str:
         inner = ", ".join([*map(repr, self.attr), *map(repr, self.args)])
@@ -46,10 +50,14 @@ class Node:
         return self.low >= 0 and self.high <= 1
 
 
+_COUNT = itertools.count()
 _MOST_BITS = 16384
 _LIMIT = 1 << _MOST_BITS
 
 _KNOWN: WeakValueDictionary[tuple[object, ...], Node] = WeakValueDictionary()
+
+by_number = attrgetter("number")
+"""The order of nodes: that in which they were made."""
 
 _NUMBERS: dict[int, Node] = {}
 """Numbers that are asked for all the time: places of bits in registers."""

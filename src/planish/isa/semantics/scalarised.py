@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from planish.isa.semantics import bit_parts, build
 from planish.isa.semantics.definition import Definition, LaneLoop, Put, Statement
-from planish.isa.semantics.node import COMMUTE, Node, const, node, rebuild
+from planish.isa.semantics.node import COMMUTE, Node, by_number, const, node, rebuild
 
 _BYTE = 8
 _FIRST_TWO = ("fadd", "fmul", "fma")
@@ -67,10 +67,10 @@ def _renamed(x: Node, names: Mapping[str, str], change: Callable[[Node], Node]) 
 
 
 def _ordered(op: str, args: tuple[Node, ...]) -> tuple[Node, ...]:
-    """Arguments of what commutes in the same order wherever they are; equal nodes are one, and so is its address."""
+    """Arguments of what commutes in the same order wherever they are; equal nodes are one, and so is its number."""
     if op == "add" or op in COMMUTE:
-        return tuple(sorted(args, key=id))
-    return (*sorted(args[:2], key=id), *args[2:]) if op in _FIRST_TWO else args
+        return tuple(sorted(args, key=by_number))
+    return (*sorted(args[:2], key=by_number), *args[2:]) if op in _FIRST_TWO else args
 
 
 def unroll(
