@@ -17,6 +17,7 @@ from planish.options import Options
 from planish.pipeline import build_file
 
 TARGETS = ("native", "x86-avx2", "generic")
+TRAPS = ["-fsanitize=signed-integer-overflow", "-fsanitize-undefined-trap-on-error"]
 PROGRAM = """#include <stddef.h>
 #include <stdint.h>
 #include <math.h>
@@ -217,6 +218,7 @@ def build_both(text: str, names: Iterable[str], target: str, folder: Path) -> Pa
     for name, written in (("original", text), ("made", made.text)):
         (folder / f"{name}.c").write_text(written)
         flags = ["-mavx2", "-mfma", "-mf16c"] if target == "x86-avx2" else []
+        flags += TRAPS if name == "made" else []
         command = ["gcc", "-O2", "-Wall", "-shared", "-fPIC", f"{name}.c", "-o", f"{name}.so", "-lm", *flags]
         subprocess.run(command, cwd=folder, check=True)
         libraries.append(ctypes.CDLL(str(folder / f"{name}.so")))
@@ -293,6 +295,6 @@ def test_the_same_exit_wherever_it_is(name: str, both: Pairs, guarded: Any) -> N
             assert call(old, first, n) == call(new, first, n), (place, first)
         if name not in ("last_wide", "of_two", "third") and call(old, 0, count) != stays:
             # The length may say more than there is where an exit comes first.
-            for n in (count + 1, 10 * count, 1 << 60):
+            for n in (count + 1, 10 * count, 1 << 60, (1 << 63) - 1):
                 assert call(old, 0, n) == call(new, 0, n), (place, n)
         s[place], t[place] = kept

@@ -539,6 +539,10 @@ void f(int n, int m, float *restrict a, const float *restrict b) {
 #include <string.h>
 void f(int n, float *a) { float s[8]; memset(s, 0, sizeof(float) * 8); for (int i = 0; i < n; i++) s[i % 8] += a[i]; for (int i = 0; i < 8; i++) a[i] = s[i]; }
 
+/// memset_to_what_it_replaces regions=1 least=0
+#include <string.h>
+void f(int n, int m, unsigned char *a) { for (int i = 0; i < m; i++) memset(a + i * n, a[i * n + 1] + 1, n); }
+
 /// memset_to_ones regions=1 least=0
 #include <string.h>
 void f(int n, int *a) { memset(a, 1, n * sizeof(int)); for (int i = 0; i < n; i++) a[i] += i; }

@@ -25,6 +25,14 @@ def test_elements_of_another_type_are_an_array(element: str, access: str, passed
     assert [(x.text, x.size) for x in region.recast] == [("d", region.recast[0].size)]
 
 
+@pytest.mark.parametrize("kind", ["unsigned char", "unsigned"])
+def test_a_view_is_no_address_that_a_store_of_characters_changes(kind: str) -> None:
+    access = "*(unsigned *)&d[4 * i]" if kind == "unsigned char" else "((unsigned short *)d)[i]"
+    text = f"void f(int n, const {kind} *d, unsigned char *o) {{ for (int i = 0; i < n; i++) o[i] = {access}; }}"
+    (region,) = read_c(Source("f.c", text)).functions[0].regions
+    assert len(region.recast) == 1 and not region.held
+
+
 @pytest.mark.parametrize("access", ["*(unsigned *)(d + i)", "*(unsigned *)(d + k)", "*(struct s **)(d + 8 * i)"])
 def test_elements_between_those_of_another_type_are_none(access: str) -> None:
     text = f"struct s; void f(int n, int k, char *d) {{ for (int i = 0; i < n; i++) {access} = 0; }}"

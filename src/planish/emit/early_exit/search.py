@@ -17,6 +17,8 @@ from planish.poly.early_exit.exit_test import ITERATION
 
 UNROLLED = 4
 """So many vectors are tested before a branch."""
+_FAR = 8192
+"""No row goes so many iterations on to the end of its page; `n` may be the greatest number there is."""
 PATIENCE = 64
 """A search whose candidates stay in the loop gives up after so many, where there is one in so many iterations."""
 
@@ -83,7 +85,7 @@ uint64_t {name}_lanes(
 static __attribute__((noinline, no_sanitize_address)) ptrdiff_t {name}(
     ptrdiff_t {k}, ptrdiff_t planish_n{parameters}) {{
 {hidden}{missed}  while ({k} < planish_n) {{
-    ptrdiff_t planish_end = planish_n - {k} + {UNROLLED * count};
+    ptrdiff_t planish_end = planish_n - {k} < {_FAR} ? planish_n - {k} + {UNROLLED * count} : {_FAR};
 {rooms}    planish_end += {k};
     if (planish_end - {k} >= {count}) {{
       const uint64_t planish_m = {lanes(k)};

@@ -87,7 +87,8 @@ def find_exit_test(kernel: Kernel, flag: str) -> ExitTest:
         raise NoExitTest(_why_none(rows, certain))
     trips = sub(loop.upper, loop.lower)
     if loop.step != 1:
-        trips = floordiv(add(trips, index(loop.step - 1)), index(loop.step))
+        # Rounded up without a sum that may overflow: what is counted to may lie far behind all elements.
+        trips = add(floordiv(sub(trips, index(1)), index(loop.step)), index(1))
     return ExitTest(trips, exact, candidate, rows, direction)
 
 

@@ -21,9 +21,9 @@ from collections.abc import Callable, Iterator
 
 from pycparser import c_ast
 
+from planish.frontend.c.analysis.statement_runs import LOOPS
 from planish.frontend.c.types.constants import items_of, walk_tree
 
-_LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
 _JUMPS = (c_ast.Break, c_ast.Return, c_ast.Goto)
 _EFFECTS = (c_ast.Assignment, c_ast.FuncCall)
 _STEPS = ("++", "--", "p++", "p--")
@@ -38,7 +38,7 @@ def with_flag(loop: c_ast.For | c_ast.While, flag: Flag, kept: list[c_ast.Node])
     """
     if loop.cond is None:
         return None
-    inside = [x for x in walk_tree(loop.stmt) if isinstance(x, (*_LOOPS, c_ast.Switch, c_ast.Label, c_ast.Case))]
+    inside = [x for x in walk_tree(loop.stmt) if isinstance(x, (*LOOPS, c_ast.Switch, c_ast.Label, c_ast.Case))]
     parts = split_condition(loop.cond)
     if inside or parts is None:
         return None

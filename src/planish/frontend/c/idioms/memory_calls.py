@@ -11,19 +11,20 @@ import struct
 
 from pycparser import c_ast
 
+from planish.frontend.c.numbers.library_calls import BUILT_IN
 from planish.frontend.c.translate.addresses import call_name, moved, row
 from planish.frontend.c.translate.arithmetic import convert
 from planish.frontend.c.translate.expressions import load, value_of
 from planish.frontend.c.translate.state import Address, Again, CTranslation, Enclosing, NotIndex, Refused
 from planish.frontend.c.translate.subscripts import address_of, element_place, index_of
 from planish.frontend.c.types.declarations import CArray
-from planish.ir.expr import Const, Expr, Var, index
+from planish.ir.expr import Const, Expr, Load, Var, index
 from planish.ir.index.polynomial import constant, exact_quotient
 from planish.ir.nest import Assign, Block, For
+from planish.ir.traverse import loads
 from planish.ir.types import BOOL, F32, F64, I8, I16, I32, I64, INDEX, U8, U16, U32, U64, Type
 
 BLOCK_FUNCTIONS = frozenset({"memset", "memcpy", "memmove"})
-_BUILT_IN = "__builtin_"
 _FORMATS = {
     I8: "b", U8: "B", I16: "h", U16: "H", I32: "i", U32: "I", I64: "q", U64: "Q", F32: "f", F64: "d",
 }  # fmt: skip
@@ -32,13 +33,13 @@ _FORMATS = {
 
 def is_block_call(node: c_ast.FuncCall, cx: CTranslation) -> bool:
     """Whether it is a call of the library's `memset`, `memcpy` or `memmove`."""
-    known = call_name(node).removeprefix(_BUILT_IN) in BLOCK_FUNCTIONS - cx.bound.file.defined
+    known = call_name(node).removeprefix(BUILT_IN) in BLOCK_FUNCTIONS - cx.bound.file.defined
     return known and len(_operands(node)) == 3
 
 
 def run_block_call(node: c_ast.FuncCall, cx: CTranslation) -> None:
     """Translate a call as a loop over elements. Raises Refused where these cannot be told."""
-    name = call_name(node).removeprefix(_BUILT_IN)
+    name = call_name(node).removeprefix(BUILT_IN)
     if cx.guards:
         raise Refused("scop-condition", f"a call of {name} under a condition that depends on data", node)
     target, value, size = _operands(node)
@@ -46,16 +47,14 @@ def run_block_call(node: c_ast.FuncCall, cx: CTranslation) -> None:
     start = _first(value, cx) if name != "memset" else None
     if name == "memmove" and start is not None and start.symbol is to.symbol:
         raise Refused("scop-call", "a call of memmove within one array, whose parts may overlap", node)
+    filling = _filling(value, cx.element(to.symbol), node, cx) if start is None else None
     loop = Enclosing(cx.fresh("at"), index(0), _count(node, size, to, cx))
     cx.iterators.append(loop)
     at = Var(loop.name, INDEX)
     array, subscripts, type = element_place(moved(to, at), node, cx)
-    if start is not None:
-        stored: Expr = load(moved(start, at), node, cx)
-        if cx.element(start.symbol) != type:
-            raise Refused("scop-call", f"a call of {name} between arrays of different types", node)
-    else:
-        stored = _filling(value, type, cx)
+    stored = filling or load(moved(start or to, at), node, cx)
+    if start is not None and cx.element(start.symbol) != type:
+        raise Refused("scop-call", f"a call of {name} between arrays of different types", node)
     cx.iterators.pop()
     body = Block((Assign(array, subscripts, stored, cx.span_of(node)),))
     cx.emit(For(loop.name, loop.lower, loop.upper, 1, body, span=cx.span_of(node)))
@@ -88,10 +87,12 @@ def _count(node: c_ast.FuncCall, size: c_ast.Node, to: Address, cx: CTranslation
     return count
 
 
-def _filling(node: c_ast.Node, type: Type, cx: CTranslation) -> Expr:
-    """The number all bytes of which are the value that `memset` is given."""
+def _filling(node: c_ast.Node, type: Type, call: c_ast.Node, cx: CTranslation) -> Expr:
+    """The number all bytes of which are the value that `memset` is given; one that is read from memory is read once,
+    before anything is stored."""
     if type.size == 1 and type != BOOL:
-        return convert(value_of(node, cx), type)
+        byte = convert(value_of(node, cx), type)
+        return Load(cx.temporary("filling", type, byte, call), (), type) if loads(byte) else byte
     try:
         value = constant(index_of(node, cx).expr)
     except NotIndex:

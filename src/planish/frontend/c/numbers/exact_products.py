@@ -16,14 +16,19 @@ from functools import reduce
 from planish.ir.expr import Binary, Call, Compare, Const, Expr, Select, type_of
 from planish.ir.types import BOOL, F32, F64, Type
 
-_LARGEST = {F32: float.fromhex("0x1.fffffep+127"), F64: float.fromhex("0x1.fffffffffffffp+1023")}
+LARGEST = {F32: float.fromhex("0x1.fffffep+127"), F64: float.fromhex("0x1.fffffffffffffp+1023")}
 Keep = Callable[[str, Type, Expr], Expr]
 """Puts a value into a cell of the nest, and gives what reads it there."""
 
 
 def is_infinite(x: Expr) -> Compare:
     """Whether a number is infinite."""
-    return Compare("gt", Call("fabs", (x,)), Const(_LARGEST[type_of(x)], type_of(x)))
+    return Compare("gt", Call("fabs", (x,)), Const(LARGEST[type_of(x)], type_of(x)))
+
+
+def is_finite(x: Expr) -> Compare:
+    """Whether a number is neither infinite nor none."""
+    return Compare("le", Call("fabs", (x,)), Const(LARGEST[type_of(x)], type_of(x)))
 
 
 def is_nan(x: Expr) -> Compare:

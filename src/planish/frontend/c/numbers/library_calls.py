@@ -15,11 +15,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 
+from planish.frontend.c.numbers.exact_products import LARGEST, is_finite, is_nan
 from planish.frontend.c.translate.arithmetic import convert
-from planish.ir.expr import PURE_FUNCTIONS, Binary, Call, Cast, Compare, Const, Expr, type_of
+from planish.ir.expr import PURE_FUNCTIONS, Binary, Call, Cast, Const, Expr, type_of
 from planish.ir.types import F32, F64, I32, I64, U16, U32, U64, Type
 
-_BUILT_IN = "__builtin_"
+BUILT_IN = "__builtin_"
 _CONSTANTS = {
     "inff": Const(math.inf, F32), "inf": Const(math.inf, F64),
     "huge_valf": Const(math.inf, F32), "huge_val": Const(math.inf, F64),
@@ -31,12 +32,11 @@ _ROUNDED = {"lrint": "rint", "llrint": "rint", "lround": "round", "llround": "ro
 _SAME = {"nearbyint": "rint", "fabs": "fabs"}
 """Functions that differ in flags of exceptions alone."""
 _SWAPPED = {"bswap16": U16, "bswap32": U32, "bswap64": U64}
-_LARGEST = {F32: float.fromhex("0x1.fffffep+127"), F64: float.fromhex("0x1.fffffffffffffp+1023")}
 
 
 def is_library_function(called: str) -> bool:
     """Whether a name may be that of a function that is known."""
-    name = called.removeprefix(_BUILT_IN)
+    name = called.removeprefix(BUILT_IN)
     plain = (name, name[:-1]) if name.endswith("f") else (name,)
     return name in {*_CONSTANTS, *_SWAPPED, *_ABSOLUTE, *_TESTS} or any(
         x in PURE_FUNCTIONS or x in _ROUNDED or x in _SAME for x in plain
@@ -45,14 +45,14 @@ def is_library_function(called: str) -> bool:
 
 def library_value(called: str, arguments: Sequence[Expr]) -> Expr | None:
     """The value of a call of the library; None where Planish does not know what it is."""
-    name = called.removeprefix(_BUILT_IN)
+    name = called.removeprefix(BUILT_IN)
     if called != name and name in _CONSTANTS:
         return _CONSTANTS[name]
     if called != name and name in _SWAPPED and len(arguments) == 1:
         return _swapped(convert(arguments[0], _SWAPPED[name]), _SWAPPED[name])
     if name in _ABSOLUTE and len(arguments) == 1:
         return Call("abs", (convert(arguments[0], _ABSOLUTE[name]),))
-    if name in _TESTS and len(arguments) == 1 and type_of(arguments[0]) in _LARGEST:
+    if name in _TESTS and len(arguments) == 1 and type_of(arguments[0]) in LARGEST:
         return Cast(_TESTS[name](arguments[0]), I32)
     type: Type = F64
     if name not in PURE_FUNCTIONS and name.endswith("f"):
@@ -74,12 +74,6 @@ def _swapped(x: Expr, type: Type) -> Expr:
     return reduce(lambda a, b: Binary("or", a, b), parts)
 
 
-def _limit(x: Expr) -> Const:
-    return Const(_LARGEST[type_of(x)], type_of(x))
-
-
 _TESTS: Mapping[str, Callable[[Expr], Expr]] = {
-    "isnan": lambda x: Compare("ne", x, x),
-    "isfinite": lambda x: Compare("le", Call("fabs", (x,)), _limit(x)),
-    "finite": lambda x: Compare("le", Call("fabs", (x,)), _limit(x)),
+    "isnan": is_nan, "isfinite": is_finite, "finite": is_finite,
 }
