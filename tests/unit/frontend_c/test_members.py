@@ -6,7 +6,8 @@ import pytest
 
 from planish.core.span import Source
 from planish.frontend.c.reader import read_c
-from planish.frontend.c.translation_unit import CFile
+from planish.frontend.c.translation_unit import CFile, MemberCell, RecordParameter
+from planish.ir.types import F32
 
 TYPES = """
 typedef struct { float x, y; int v[4]; int n; } point;
@@ -236,3 +237,20 @@ def test_members_of_elements_are_rows(function: str, rows: set[tuple[str, int]])
 )
 def test_members_of_elements_that_are_not_known_are_refused(function: str) -> None:
     assert not read(function, PARTS).functions[0].regions
+
+
+_COMPLEX = "typedef struct { float r, i; } complex; struct plan { int n; complex twiddles[1]; };"
+
+
+def test_the_first_element_of_a_local_array_of_structures_is_a_row_of_it() -> None:
+    body = "complex t[3]; for (int i = 0; i < n; i++) { t[0].r = z[i].r; t[1].r = t[0].r + z[i].i; z[i].i = t[1].r; }"
+    text = f"{_COMPLEX} void f(int n, complex *z) {{ {body} }}"
+    (region,) = read_c(Source("f.c", text)).functions[0].regions
+    assert {x.name for x in region.kernel.arrays} == {"t_f32", "z_f32"}
+
+
+def test_a_member_that_goes_on_behind_its_structure_is_known() -> None:
+    text = f"{_COMPLEX} void f(struct plan *p, complex *z) {{ for (int i = 0; i < p->n; i++) z[i] = p->twiddles[i]; }}"
+    form = read_c(Source("f.c", text)).functions[0].parameters[0].form
+    assert isinstance(form, RecordParameter)
+    assert form.tail == MemberCell("twiddles", F32)

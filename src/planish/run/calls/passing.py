@@ -38,6 +38,8 @@ MEMORY = 4096
 """Bytes of memory of which nothing is known; all of them are zero."""
 RECORDS = 64
 """So many structures lie where the address of one is passed; all but the first are zero."""
+TAIL, CHANGING_TAIL = 1 << 24, 1 << 14
+"""Bytes of the last member of a structure that goes on behind it, and how many of them are set in each call."""
 
 
 def leaves_of(function: CFunction) -> tuple[CParameter, ...]:
@@ -193,9 +195,12 @@ class _Maker:
                 if p.name in spread_in(self.function):
                     self._spread_out(p.name, held, address, p.form)
                 else:
-                    self.prelude.append(f"static char {self._own(held)}[{size}]{aligned};\n")
+                    room = size if p.form.tail is None else f"{size} + {TAIL}"
+                    self.prelude.append(f"static char {self._own(held)}[{room}]{aligned};\n")
                     self.before.append(f"char *{held} = {self._own(held)};")
-                    self.before.append(f"__builtin_memset({held}, 0, sizeof {self._own(held)});")
+                    self.before.append(f"__builtin_memset({held}, 0, {size});")
+                    if p.form.tail is not None:
+                        self._fill_tail(p.form.tail, held, f"(({address}){held})->{p.form.tail.path}")
                 for link, path in enumerate(p.form.links):
                     text = f"(({address}){held})->{path}"
                     memory = self._own(f"{held}_{link}")
@@ -231,6 +236,17 @@ class _Maker:
                 raise AssertionError("an address is returned, not passed")
             case _:
                 assert_never(p.form)
+
+    def _fill_tail(self, tail: MemberCell, held: str, text: str) -> None:
+        """Set what lies behind a structure: of integers small ones, which may be indices, of floats others."""
+        known, type = f"{self._own(held)}_known", c_name(tail.type)
+        self.prelude.append(f"static long {known};\n")
+        value = f"({type})(planish_i * 7 % 8)" if tail.type.is_int else f"({type})(planish_i * 37 % 101 - 50) / 64"
+        last = f"({known} ? {CHANGING_TAIL} : {TAIL}) / (long)sizeof({type})"
+        row = f"{held}_tail"
+        self.before.append(f"{type} *{row} = ({type} *)(void *)&{text};")
+        self.before.append(f"for (long planish_i = 0; planish_i < {last}; planish_i++) {row}[planish_i] = {value};")
+        self.before.append(f"{known} = 1;")
 
     def _spread_out(self, name: str, held: str, address: str, record: RecordParameter) -> None:
         """Fill as many structures as there are, and read them again behind the call."""

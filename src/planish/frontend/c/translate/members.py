@@ -41,7 +41,7 @@ def member_address(node: c_ast.StructRef, cx: CTranslation, address_of: ReadAddr
         first = first.name
         path = (str(first.field.name), *path)
     base = _record_address(first, cx, address_of)
-    if not all(constant(x) == 0 for x in base.index):
+    if not all(constant(x) == 0 for x in base.index) or _is_element(base, cx):
         return element_member(base, path, node, cx)
     base = base if first is node else _record_address(node, cx, address_of)
     symbol = _member(base, node, cx)
@@ -50,6 +50,12 @@ def member_address(node: c_ast.StructRef, cx: CTranslation, address_of: ReadAddr
             return Address(symbol, (index(0),), element)
         case ctype:
             return Address(symbol, (index(0),), ctype)
+
+
+def _is_element(base: Address, cx: CTranslation) -> bool:
+    """Whether an address is that of the first element of an array of several, whose others are rows of it, too."""
+    declared = base.symbol.ctype
+    return isinstance(declared, CArray) and base.target == declared.element and _whole_array(declared, cx) == declared
 
 
 def member_number(node: c_ast.StructRef, cx: CTranslation, address_of: ReadAddress) -> Symbol:

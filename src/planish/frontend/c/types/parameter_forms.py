@@ -140,7 +140,7 @@ class Forms:
             cells = self._cells_of(target, self._records.is_const(own.type))
             layout = layout_of(target, self._records, self._known, self._constants)
             size = 0 if layout is None else layout.size
-            return RecordParameter(self._address(node, own), True, cells, _links(cells), size)
+            return RecordParameter(self._address(node, own), True, cells, _links(cells), size, self._tail(target))
         return "memory"
 
     def _address(self, node: c_ast.Decl, own: c_ast.PtrDecl | c_ast.ArrayDecl) -> str:
@@ -180,6 +180,21 @@ class Forms:
             return RecordParameter(self._spell(node), False, (MemberCell("", leaf_of(ctype) or F64, 2),))
         cells = self._cells_of(own, self._records.is_const(node))
         return RecordParameter(self._spell(node), False, cells, _links(cells))
+
+    def _tail(self, own: c_ast.Struct | c_ast.Union) -> MemberCell | None:
+        """The last member of a structure where it is an array of numbers of one type, or of structures of such, that
+        goes on behind the structure: of no length, or of one element at most."""
+        last = own.decls[-1] if isinstance(own, c_ast.Struct) and own.decls else None
+        if not isinstance(last, c_ast.Decl) or not isinstance(last.type, c_ast.ArrayDecl) or last.name is None:
+            return None
+        length = 0 if last.type.dim is None else fold(last.type.dim, self._constants, self._known)
+        element = self._records.plain(last.type.type)
+        scalar = self._resolve(last.type.type)
+        cells = self._cells_of(element, False) if isinstance(element, c_ast.Struct) else ()
+        types = {scalar.type} if isinstance(scalar, CScalar) else {x.type for x in cells}
+        if length is None or length > 1 or len(types) != 1 or any(x.address or x.bitfield for x in cells):
+            return None
+        return MemberCell(last.name, types.pop())
 
     def _cells_of(self, own: c_ast.Node, const: bool) -> tuple[MemberCell, ...]:
         cells: list[MemberCell] = []
