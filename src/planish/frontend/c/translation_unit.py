@@ -47,9 +47,9 @@ class MemberCell:
 class RecordParameter:
     """A structure, union or other type by value, or the address of one: the C type of the parameter, and the numbers in
     it. `links`: the members that are addresses of structures, the outer ones first, whose numbers are among the `cells`
-    ("inner->x"). `size`: its bytes; 0 where they are not known. `tail`: the numbers of its last member, where that is an
-    array that goes on behind it (`x[]`, `x[1]`). What else it holds (pointers to what is not known, functions, unions)
-    is zero."""
+    ("inner->x"). `size`: its bytes; 0 where they are not known. `tail`: the numbers of its last member, where that is
+    an array that goes on behind it (`x[]`, `x[1]`). What else it holds (pointers to what is not known, functions,
+    unions) is zero."""
 
     spelling: str
     pointer: bool
