@@ -90,7 +90,7 @@ def test_what_is_told_to_the_compiler_alone_is_no_obstacle() -> None:
     assert len(read(body).functions[0].regions) == 1
 
 
-@pytest.mark.parametrize("condition", ["k++ > 99", "(k = x[i]) < 2", "rand() < 0"])
+@pytest.mark.parametrize("condition", ["(k = x[i]) < 2", "rand() < 0"])
 def test_what_a_condition_does_is_kept(condition: str) -> None:
     file = read("for (int i = 0; i < n; i++) { if (%s) __builtin_unreachable(); y[i] = k; }" % condition)  # noqa: UP031
     assert not file.functions[0].regions

@@ -21,9 +21,9 @@ from pycparser import c_ast
 
 from planish.frontend.c.analysis.scope import Symbol
 from planish.frontend.c.translate.state import Address, CTranslation, Refused
-from planish.frontend.c.types.declarations import CArray, CPointer, CScalar
+from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, CVoid
 from planish.ir.expr import Expr, index
-from planish.ir.index.polynomial import add, build, mul, polynomial
+from planish.ir.index.polynomial import add, build, constant, mul, polynomial
 
 
 def recast(inner: Address, target: CPointer, node: c_ast.Node, cx: CTranslation) -> Address:
@@ -31,6 +31,10 @@ def recast(inner: Address, target: CPointer, node: c_ast.Node, cx: CTranslation)
     root, old, new = inner.symbol, inner.target, target.target
     if old == new:
         return inner
+    if isinstance(new, CVoid):
+        return _without_type(inner, node)
+    if isinstance(old, CVoid):
+        return _with_type(inner, target, node, cx)
     row = isinstance(root.ctype, CPointer | CArray) and len(inner.index) == 1 and root not in cx.local
     if not (row and isinstance(old, CScalar) and isinstance(new, CScalar) and new.spelling) or root.recast is not None:
         raise Refused("scop-cast", "a conversion between pointers to different types", node)
@@ -38,6 +42,11 @@ def recast(inner: Address, target: CPointer, node: c_ast.Node, cx: CTranslation)
     if found is None:
         raise Refused("scop-cast", f"elements of {root.name} that are read as others, between these", node)
     at, offset = found
+    return Address(_view(root, new, offset, cx), (at,), new)
+
+
+def _view(root: Symbol, new: CScalar, offset: int, cx: CTranslation) -> Symbol:
+    """The array of elements of another type that begins so many bytes behind an address."""
     known = f"({new.spelling}){offset}"
     if known not in root.members:
         start = root.name if not offset else f"((char *){root.name} + {offset})"
@@ -48,7 +57,35 @@ def recast(inner: Address, target: CPointer, node: c_ast.Node, cx: CTranslation)
     view = root.members[known]
     if new.type.size > 1:
         cx.layouts[f"(uintptr_t){view.name} % {new.type.size} == 0"] = None
-    return Address(view, (at,), new)
+    return view
+
+
+def _without_type(inner: Address, node: c_ast.Node) -> Address:
+    """The address of an element as a `void *`, of which the array is known, and what it holds."""
+    if len(inner.index) != 1 or inner.target != element_of_root(inner.symbol):
+        raise Refused("scop-cast", f"a part of {inner.symbol.name} as an address of nothing known", node)
+    return Address(inner.symbol, inner.index, CVoid())
+
+
+def _with_type(inner: Address, target: CPointer, node: c_ast.Node, cx: CTranslation) -> Address:
+    """What a `void *` leads to: elements of the array that it was made of, or of a parameter of that type."""
+    root, new = inner.symbol, target.target
+    held = element_of_root(root)
+    if held is not None and not isinstance(held, CVoid):
+        return recast(Address(root, inner.index, held), target, node, cx)
+    begins = len(inner.index) == 1 and constant(inner.index[0]) == 0 and root not in cx.local and root.whole is None
+    if not (begins and isinstance(root.ctype, CPointer) and isinstance(new, CScalar) and new.spelling):
+        raise Refused("scop-cast", "a conversion between pointers to different types", node)
+    return Address(_view(root, new, 0, cx), (index(0),), new)
+
+
+def element_of_root(root: Symbol) -> CType | None:
+    """The type of the elements of a symbol that is an array or leads to one."""
+    match root.ctype:
+        case CPointer(target=element) | CArray(element=element):
+            return element
+        case _:
+            return None
 
 
 def split_bytes(expr: Expr, size: int) -> tuple[Expr, int] | None:

@@ -3,8 +3,8 @@
 >>> from planish.frontend.c.analysis.scope import Symbol
 >>> from planish.frontend.c.types.declarations import CVoid
 >>> from planish.ir.expr import index
->>> symbol = Symbol("a", "a", CVoid(), "parameter")
->>> moved(Address(symbol, (index(2),), CVoid()), index(3)).index[0].value
+>>> symbol = Symbol("a", "a", CUnknown("struct s"), "parameter")
+>>> moved(Address(symbol, (index(2),), symbol.ctype), index(3)).index[0].value
 5
 """
 
@@ -15,9 +15,9 @@ from pycparser import c_ast
 from planish.frontend.c.analysis.scope import Symbol
 from planish.frontend.c.analysis.trip_counts import Distance
 from planish.frontend.c.translate.state import Address, CTranslation, NotIndex, Refused
-from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, CUnknown, resolve, scalar_of
+from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, CUnknown, CVoid, resolve, scalar_of
 from planish.ir.expr import Expr, index
-from planish.ir.index.polynomial import add, neg, same, sub
+from planish.ir.index.polynomial import add, constant, neg, same, sub
 
 
 def is_address(node: c_ast.Node, cx: CTranslation) -> bool:
@@ -34,6 +34,10 @@ def is_address(node: c_ast.Node, cx: CTranslation) -> bool:
             return is_address(left, cx) != is_address(right, cx)
         case c_ast.ArrayRef() | c_ast.UnaryOp(op="*") | c_ast.StructRef():
             return _leads(type_of_place(node, cx))
+        case c_ast.Assignment(lvalue=target):
+            return is_address(target, cx)
+        case c_ast.TernaryOp(iftrue=then, iffalse=otherwise):
+            return is_address(then, cx) or is_address(otherwise, cx)
         case c_ast.Cast(to_type=to_type):
             return isinstance(resolve(to_type, cx.bound.typedefs), CPointer)
         case _:
@@ -55,6 +59,8 @@ def type_of_place(node: c_ast.Node, cx: CTranslation) -> CType | None:
             return _behind(type_of_place(inner, cx))
         case c_ast.BinaryOp(op="+" | "-", left=inner) | c_ast.UnaryOp(op="++" | "--" | "p++" | "p--", expr=inner):
             return type_of_place(inner, cx)
+        case c_ast.TernaryOp(iftrue=then, iffalse=otherwise):
+            return type_of_place(then if is_address(then, cx) else otherwise, cx)
         case c_ast.UnaryOp(op="&", expr=inner):
             target = type_of_place(inner, cx)
             return None if target is None else CPointer(target)
@@ -84,6 +90,8 @@ def distance(a: Address, b: Address, node: c_ast.Node, cx: CTranslation, back: b
     """The number of elements from `b` to `a` in one row of one array, or between what two pointer variables led to
     where the nest began: counted from that of `b`, or `back` from that of `a`, if not known yet. Raises NotIndex
     otherwise."""
+    if isinstance(a.target, CVoid) or isinstance(b.target, CVoid):
+        raise NotIndex("the difference of pointers to nothing known", node, "scop-pointer")
     if a.symbol is not b.symbol and len(a.index) == len(b.index) == 1 and _may_be_apart(a, b, cx):
         cx.used.setdefault(a.symbol)
         cx.used.setdefault(b.symbol)
@@ -114,7 +122,9 @@ def _apart(a: Symbol, b: Symbol, back: bool, cx: CTranslation) -> Expr:
 
 
 def moved(address: Address, offset: Expr) -> Address:
-    """The address `offset` elements further."""
+    """The address `offset` elements further. Raises Refused where it is not known what the elements are."""
+    if isinstance(address.target, CVoid) and constant(offset) != 0:
+        raise Refused("scop-pointer", f"bytes behind {address.symbol.name}, a pointer to nothing known")
     return Address(address.symbol, (*address.index[:-1], add(address.index[-1], offset)), address.target)
 
 

@@ -13,6 +13,7 @@ from pycparser import c_ast
 
 from planish.frontend.c.analysis.scope import Symbol, is_integer
 from planish.frontend.c.idioms.branches import find_choice, is_static
+from planish.frontend.c.idioms.recast_views import recast
 from planish.frontend.c.idioms.sole_call import is_unseen, sole_call
 from planish.frontend.c.translate.addresses import moved
 from planish.frontend.c.translate.arithmetic import conjunction, convert
@@ -125,7 +126,7 @@ def target_of(node: c_ast.Node, symbol: Symbol | None, cx: CTranslation) -> Stor
 def _assign_pointer(node: c_ast.Assignment, symbol: Symbol, cx: CTranslation) -> None:
     match node.op:
         case "=":
-            value = address_of(node.rvalue, cx)
+            value = _seen_as(symbol, address_of(node.rvalue, cx), node, cx)
         case "+=":
             value = moved(address_of(node.lvalue, cx), subscript_of(node.rvalue, cx))
         case "-=":
@@ -133,6 +134,15 @@ def _assign_pointer(node: c_ast.Assignment, symbol: Symbol, cx: CTranslation) ->
         case _:
             raise Refused("scop-pointer", f"the operator {node.op} on a pointer", node)
     point(symbol, value, cx)
+
+
+def _seen_as(symbol: Symbol, value: Address, node: c_ast.Node, cx: CTranslation) -> Address:
+    """An address as a pointer variable holds it: C converts those of `void` by themselves."""
+    match symbol.ctype:
+        case CPointer(target=target) if isinstance(target, CVoid) != isinstance(value.target, CVoid):
+            return recast(value, symbol.ctype, node, cx)
+        case _:
+            return value
 
 
 def point(symbol: Symbol, value: Address, cx: CTranslation) -> None:
@@ -281,7 +291,7 @@ def declare(node: c_ast.Decl, cx: CTranslation) -> None:
             if node.init is not None:
                 # Nothing sees it where the conditions around it do not hold.
                 guards, cx.guards = cx.guards, []
-                point(symbol, address_of(node.init, cx), cx)
+                point(symbol, _seen_as(symbol, address_of(node.init, cx), node, cx), cx)
                 cx.guards = guards
         case CArray():
             _declare_array(node, symbol, cx)

@@ -19,6 +19,7 @@ from planish.frontend.c.analysis.callees import Frame, Frames
 from planish.frontend.c.analysis.early_return import NotSingleExit
 from planish.frontend.c.analysis.escape import called_name
 from planish.frontend.c.analysis.scope import Symbol, computed_from_data, is_integer
+from planish.frontend.c.idioms.recast_views import recast
 from planish.frontend.c.translate.arithmetic import convert, plain_index
 from planish.frontend.c.translate.assignments import start_cell
 from planish.frontend.c.translate.expressions import value_of
@@ -31,7 +32,7 @@ from planish.frontend.c.translate.state import (
     Value,
 )
 from planish.frontend.c.translate.subscripts import address_of, fitted, index_of
-from planish.frontend.c.types.declarations import CPointer, CScalar
+from planish.frontend.c.types.declarations import CPointer, CScalar, CVoid
 from planish.ir.expr import Cast, Const, Expr, Var
 from planish.ir.traverse import loads, walk_expr
 from planish.ir.types import Type
@@ -130,6 +131,8 @@ def _bind(symbol: Symbol, argument: c_ast.Node, frame: Frame, cx: CTranslation) 
         match symbol.ctype:
             case CPointer(target=target):
                 value = address_of(argument, cx)
+                if isinstance(target, CVoid) != isinstance(value.target, CVoid):
+                    value = recast(value, symbol.ctype, argument, cx)
                 if value.target != target:
                     raise Refused("scop-cast", f"{symbol.name} points to another type than what it is given", argument)
                 return symbol, value

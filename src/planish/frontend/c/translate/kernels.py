@@ -100,6 +100,7 @@ def finish(
         if pointer not in cx.reached:
             raise Refused("scop-struct", f"what {pointer.name} points to is read under conditions alone", where)
     _check_guarded(body, cx)
+    _check_views(behind, stored, nodes)
     held = _check_hidden_writes(cx, arrays, stored, nodes)
     loose = [*cx.entered, *cx.assumptions, *(u.value for u in updates)]
     loose += (x for a in arrays for x in a.shape if x is not None)
@@ -140,9 +141,10 @@ def _recast(arrays: list[Array], by_key: Mapping[str, Symbol]) -> tuple[RecastAr
     """The arrays that are declared to have elements of another type."""
     out: list[RecastArray] = []
     for symbol in (by_key[x.name] for x in arrays):
-        declared = None if symbol.whole is None else scalar_of(symbol.whole.ctype)
-        if symbol.recast is not None and symbol.whole is not None and declared is not None:
-            out.append(RecastArray(symbol.key, symbol.whole.name, declared.type.size, symbol.recast))
+        if symbol.recast is not None and symbol.whole is not None:
+            declared = scalar_of(symbol.whole.ctype)
+            size = 1 if declared is None else declared.type.size  # of a `void *`, in bytes
+            out.append(RecastArray(symbol.key, symbol.whole.name, size, symbol.recast))
     return tuple(out)
 
 
@@ -156,6 +158,18 @@ def _check_hidden(cx: CTranslation, nodes: list[c_ast.Node]) -> None:
         kind = next("table" if isinstance(x.ctype, CArray) else "variable" for x in outside if x.name == found[0])
         message = f"{found[0]}, a {kind} of the file whose name means something else here, is used by a function"
         raise Refused("scop-name", f"{message} that is called", nodes[0])
+
+
+def _check_views(behind: Iterable[Symbol], stored: set[str], nodes: list[c_ast.Node]) -> None:
+    """Raises Refused where memory that is stored to is seen as elements of two types: these overlap in every call."""
+    seen: dict[Symbol, list[Symbol]] = {}
+    for symbol in behind:
+        root = symbol.whole if symbol.recast is not None and symbol.whole is not None else symbol
+        seen.setdefault(root, []).append(symbol)
+    for root, views in seen.items():
+        if len(views) > 1 and any(x.key in stored for x in views):
+            message = f"what {root.name} leads to is stored to, and seen as elements of two types"
+            raise Refused("scop-cast", message, nodes[0])
 
 
 def _check_guarded(body: Block, cx: CTranslation) -> None:

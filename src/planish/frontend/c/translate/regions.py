@@ -21,6 +21,7 @@ from planish.frontend.c.analysis.pointer_facts import pointer_facts
 from planish.frontend.c.analysis.scope import BoundNames, Symbol, computed_from_data, written
 from planish.frontend.c.analysis.statement_runs import LOOPS, behind_last, first_inside, has_loop, segments
 from planish.frontend.c.analysis.steady_reads import steady_addresses, steady_reads
+from planish.frontend.c.assumed.address_choices import choose_address
 from planish.frontend.c.idioms.bit_reversal import find_reversal
 from planish.frontend.c.idioms.data_dependent_rows import find_ranges
 from planish.frontend.c.idioms.exit_regions import find_early_exit
@@ -424,7 +425,8 @@ def _read(
         cx = CTranslation(
             s.bound, s.fp, frozenset(changed), s.span_of, cells, flat, folds, searches=searches, live=s.live,
             choosing=choosing, inline=partial(inline_call, frames=s.frames), execute=execute,
-            data_subscript=data_subscript, complex_part=complex_part, steady=steady, addresses=addresses,
+            data_subscript=data_subscript, complex_part=complex_part, choose_address=choose_address, steady=steady,
+            addresses=addresses,
         )  # fmt: skip
         position = 0
         try:

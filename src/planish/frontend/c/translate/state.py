@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, fields
 from typing import Protocol, TypeVar
 
 from pycparser import c_ast
@@ -125,6 +126,10 @@ def _refuse_part(node: c_ast.FuncCall, cx: CTranslation) -> Expr | None:
     return None
 
 
+def _refuse_choice(node: c_ast.TernaryOp, cx: CTranslation) -> Address:
+    raise Refused("scop-pointer", "a choice between two addresses", node)
+
+
 def _refuse_statement(node: c_ast.Node, cx: CTranslation) -> None:
     raise Refused("scop-statement", "a statement", node)
 
@@ -188,6 +193,7 @@ class CTranslation:
     execute: Callable[[c_ast.Node, CTranslation], None] = _refuse_statement
     facts: tuple[Expr, ...] = ()
     data_subscript: Callable[[c_ast.Node, NotIndex, CTranslation], Expr] = _refuse_subscript
+    choose_address: Callable[[c_ast.TernaryOp, CTranslation], Address] = _refuse_choice
     complex_part: Callable[[c_ast.FuncCall, CTranslation], Expr | None] = _refuse_part
     gathers: bool = False
     gathered: dict[Expr, Refused] = field(default_factory=dict)
@@ -220,6 +226,11 @@ class CTranslation:
     reached: set[Symbol] = field(default_factory=set)
     doubtful: dict[Symbol, c_ast.Node] = field(default_factory=dict)
     advances: tuple[tuple[Symbol, Expr], ...] = ()
+
+    @property
+    def repeats(self) -> bool:
+        """Whether this place is in a loop of the nest: what is in front of all loops may as well stay there."""
+        return bool(self.iterators or self.dry)
 
     def emit(self, stmt: Stmt) -> None:
         """Append a statement."""
@@ -317,6 +328,24 @@ class CTranslation:
             self.outer = outer
             self.values, self.out, self.assumptions = values, out, assumptions
             self.iterators, self.local, self.guards = iterators, local, guards
+
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        """Run something of which nothing stays in the state where it is refused."""
+        known = [(x.name, getattr(self, x.name)) for x in fields(self)]
+        held = [(x, copy(x)) for _, x in known if isinstance(x, list | dict | set)]
+        try:
+            yield
+        except Refused:
+            for now, then in held:
+                now.clear()
+                if isinstance(now, list):
+                    now.extend(then)
+                else:
+                    now.update(then)
+            for name, value in known:
+                setattr(self, name, value)
+            raise
 
     def fresh(self, stem: str) -> str:
         """A name that no C variable has."""

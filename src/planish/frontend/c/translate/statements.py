@@ -10,6 +10,7 @@ from pycparser import c_ast
 
 from planish.frontend.c.analysis.assertions import asserted, assumed
 from planish.frontend.c.analysis.scope import Symbol
+from planish.frontend.c.assumed.granted_conditions import grant, is_rare
 from planish.frontend.c.idioms.branches import certain_loads, is_static
 from planish.frontend.c.idioms.data_dependent_rows import search_statement, searched
 from planish.frontend.c.idioms.histogram import count_statement, counted
@@ -75,9 +76,8 @@ def execute(node: c_ast.Node, cx: CTranslation) -> None:
             _branch(node, cx)
         case c_ast.EmptyStatement() | c_ast.Pragma() | c_ast.Constant() | c_ast.ID():
             pass
-        case c_ast.Cast() if asserted(node) is not None:
-            message = "an assertion, which has to be kept: assert in front of the loop, or define NDEBUG"
-            raise Refused("scop-assertion", message, node)
+        case c_ast.Cast() if (condition := asserted(node)) is not None:
+            _assert(condition, node, cx)
         case c_ast.Cast(expr=operand):
             execute(operand, cx)
         case c_ast.Break() | c_ast.Continue() | c_ast.Return() | c_ast.Goto():
@@ -105,6 +105,14 @@ def _read_for_effects(value: c_ast.Node | None, cx: CTranslation) -> None:
         value_of(value, cx)
 
 
+def _assert(condition: c_ast.Node, node: c_ast.Node, cx: CTranslation) -> None:
+    """An assertion inside of a nest is granted, if it speaks of sizes. Raises Refused where it does not."""
+    test = condition_of(condition, cx)
+    if not (cx.repeats and is_static(test, cx) and grant(test, cx)):
+        message = "an assertion about data, which has to be kept: assert in front of the loop, or define NDEBUG"
+        raise Refused("scop-assertion", message, node)
+
+
 def _branch(node: c_ast.If, cx: CTranslation) -> None:
     if node.iffalse is None and isinstance(node.cond, c_ast.BinaryOp) and node.cond.op == "&&" and not cx.guards:
         with cx.trial():
@@ -129,6 +137,30 @@ def _branch(node: c_ast.If, cx: CTranslation) -> None:
 
 
 def _branch_on_sizes(node: c_ast.If, test: Expr, cx: CTranslation) -> None:
+    try:
+        with cx.attempt():
+            _take_both(node, test, cx)
+    except Refused as reason:
+        if not (is_rare(reason, test, cx) and _take_one(node, test, cx)):
+            raise
+
+
+def _take_one(node: c_ast.If, test: Expr, cx: CTranslation) -> bool:
+    """Translate the branch that can be read, and grant that the other one is not reached; whether there is one."""
+    for branch, holds in ((node.iffalse, False), (node.iftrue, True)):
+        try:
+            with cx.attempt():
+                if not grant(test if holds else opposite(test), cx):
+                    raise Refused("scop-condition", "a condition that cannot be asked where the nest begins", node)
+                if branch is not None:
+                    execute(branch, cx)
+                return True
+        except Refused:
+            pass
+    return False
+
+
+def _take_both(node: c_ast.If, test: Expr, cx: CTranslation) -> None:
     before = dict(cx.values)
     with cx.inside() as then, cx.conditional():
         execute(node.iftrue, cx)

@@ -400,8 +400,11 @@ def address_of(node: c_ast.Node, cx: CTranslation) -> Address:
             raise Refused("scop-call", f"a call of {call_name(node)}", node)
         case c_ast.StructRef():
             return pointed_at(member_address(node, cx, address_of), node)
+        case c_ast.Assignment(lvalue=c_ast.ID() as target):
+            assign_inside(node, cx)
+            return address_of(target, cx)
         case c_ast.TernaryOp():
-            raise Refused("scop-pointer", "a choice between two addresses", node)
+            return cx.choose_address(node, cx)
         case _:
             raise Refused("scop-pointer", f"an address of the form {type(node).__name__}", node)
 
