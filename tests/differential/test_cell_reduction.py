@@ -16,7 +16,7 @@ from planish.options import Options
 from planish.pipeline import build_file
 
 COMPILERS = [x for x in ("gcc", "clang-19", "clang") if shutil.which(x)][:2]
-HEAD = "#include <stdint.h>\n#include <stdio.h>\n#include <string.h>\n"
+HEAD = "#include <stdint.h>\n#include <stdio.h>\n#include <string.h>\n#include <math.h>\n"
 EXTREMA = {
     "first_max": ("float", "x[i] > m", "x[i]"), "last_max": ("float", "x[i] >= m", "x[i]"),
     "first_min": ("double", "x[i] < m", "x[i]"), "last_min": ("int32_t", "m >= x[i]", "x[i]"),
@@ -41,7 +41,16 @@ UNROLLED = {
     "by_two": ("double", "m += x[i + 1] + x[i];", 2),
     "by_four": ("float", "m += x[i] + x[i + 1]; m += x[i + 2] + x[i + 3];", 4),
 }  # fmt: skip
-
+PLACES = {
+    "least_at": ("float", "int at = 0; for (int i = 1; i < n; i++) if (x[i] < x[at]) at = i; return at;"),
+    "last_most_at": ("double", "int at = n - 1; for (int i = n - 2; i >= 0; i--) if (x[at] < x[i]) at = i; return at;"),
+    "largest_at": ("double", "int k = 0; for (int i = 0; i < n; i++) if (fabs(x[i]) > fabs(x[k])) k = i; return k;"),
+    "strided_at": ("int16_t", "int i = 0, k = n; while (i < n) { if (x[2 * i] >= x[2 * k]) k = i; i++; } return k;"),
+    "place_of_it": (
+        "uint8_t", "long at = n ? x[0] : 0, i; for (i = 3; i < n; ++i) { if (y[i] < y[at]) { at = i; } } return at;"
+    ),
+}  # fmt: skip
+"""What compares elements by their place: at most 2 * n + 1 of them are read."""
 
 ROUNDED = {"of_products", "decayed", "alternating", "by_two", "by_four"}
 """Where `--fp reassociate` may round otherwise."""
@@ -56,6 +65,9 @@ def write() -> str:
     parts += [_function(name, type, f"if ({test}) {{ {change} }}") for name, (type, test, change) in MATCHES.items()]
     parts += [_function(name, type, f"m = {value};") for name, (type, value) in AFFINE.items()]
     parts += [_function(name, type, value, step) for name, (type, value, step) in UNROLLED.items()]
+    for name, (type, body) in PLACES.items():
+        arrays = f"const {type} *restrict x, const {type} *restrict y, {type} *restrict r"
+        parts.append(f"int64_t {name}(int n, {arrays})\n{{\n    {body}\n}}\n")
     parts.append(
         "int64_t in_rows(int n, const int32_t *restrict x, const int32_t *restrict y, int32_t *restrict r)\n{\n"
         "    int32_t m = r[0], k = -1, l = -1;\n    for (int i = 0; i < n / 40; i++)\n"
@@ -78,9 +90,10 @@ def write_main() -> str:
     """Prints what each function leaves for values with many that are equal, zeros of both signs, and NaNs."""
     calls = []
     types = {x: y[0] for x, y in (*EXTREMA.items(), *MATCHES.items(), *AFFINE.items(), *UNROLLED.items())}
+    types |= {x: y[0] for x, y in PLACES.items()}
     for name, type in {**types, "in_rows": "int32_t"}.items():
         calls.append(
-            f"    {{ static {type} x[5000], y[5000], r; fill(x, {type}); fill(y, {type});\n"
+            f"    {{ static {type} x[10001], y[10001], r; fill(x, {type}); fill(y, {type});\n"
             f"      r = ({type})(first ? x[0] : 50);\n"
             f"      int64_t k = {name}(n, x, y, &r); double d = r == r ? (double)r : 777.5;\n"
             f"      uint64_t b; memcpy(&b, &d, 8);\n"
@@ -88,7 +101,7 @@ def write_main() -> str:
         )
     special = "kind == 1 && (T)0.5 && j % 61 == 7 ? (T)(0.0 / zero) : j % 53 == 3 ? (T)(-0.0) : "
     fill = (
-        "static double zero;\n#define fill(a, T) for (int i = 0; i < 5000; i++) { const int j = i + (int)(a == y);"
+        "static double zero;\n#define fill(a, T) for (int i = 0; i < 10001; i++) { const int j = i + (int)(a == y);"
         f" a[i] = {special}(T)(kind == 2 ? i / 50 : (j * 7919) % 97 - 40); }}"
     )
     lengths = "for (int n = 0; n < 5000; n += n < 70 ? 1 : n < 300 ? 41 : 853)"
@@ -107,8 +120,9 @@ def test_cells_are_those_of_the_original(floats: Floats, tmp_path: Path) -> None
         x.function.name for x in made.functions
         if x.selection is not None and x.selection.version is not None and "cell-reduction" in x.selection.version.label
     }  # fmt: skip
+    places = {x for x, y in PLACES.items() if floats == "reassociate" or "int" in y[0]}
     types = {x: y[0] for x, y in (*EXTREMA.items(), *AFFINE.items(), *UNROLLED.items())}
-    exact = {x for x, y in types.items() if "int" in y} | {*MATCHES, "in_rows"}
+    exact = {x for x, y in types.items() if "int" in y} | {*MATCHES, *places, "in_rows"}
     wanted = exact if floats == "strict" else exact | {*EXTREMA, *AFFINE, *UNROLLED}
     assert taken == wanted, taken ^ wanted
     expected = run(HEAD + write() + write_main(), "gcc -O1 -ffp-contract=off -fwrapv", tmp_path)

@@ -93,10 +93,10 @@ def settle_subscripts(
     Raises Refused where such an array is stored to as well, or may be and it is not known how far a subscript goes, or
     data decide whether an element is read of which it is not known whether it is one of the array."""
     shapes = {x.name: x.shape for x in given}
-    carried = frozenset(x for x, shape in shapes.items() if not shape) & stored_arrays(body)
+    left = frozenset(x for x, shape in shapes.items() if not shape) & stored_arrays(body)
     shapes |= {x.array.name: x.array.shape for x in walk(body) if isinstance(x, Alloc)}
     narrowing = _Narrowing(
-        _cell_ranges(body), shapes, frozenset(x.var for x in walk(body) if isinstance(x, For)), carried
+        _cell_ranges(body), shapes, frozenset(x.var for x in walk(body) if isinstance(x, For)), left
     )
     body = narrowing.block(body, dict(narrowing.whole)) if loose else body
     lost = narrowing.unsure | (narrowing.lost - untouched)
@@ -130,7 +130,8 @@ class _Narrowing:
     whole: Mapping[str, Interval]
     shapes: Mapping[str, tuple[Expr | None, ...]]
     moving: frozenset[str]
-    carried: frozenset[str]
+    left: frozenset[str]
+    carried: frozenset[str] = frozenset()
     inexact: set[str] = field(default_factory=set)
     lost: set[str] = field(default_factory=set)
     unsure: set[str] = field(default_factory=set)
@@ -145,7 +146,8 @@ class _Narrowing:
                 inner |= changed
                 ranges |= changed
             done = map_exprs(partial(self.expression, ranges=inner, chosen=False), stmt)
-            out.append(with_blocks(done, [self.block(x, dict(inner)) for x in blocks_of(done)]))
+            within = replace(self, carried=self.left) if isinstance(stmt, For) else self
+            out.append(with_blocks(done, [within.block(x, dict(inner)) for x in blocks_of(done)]))
             if isinstance(stmt, Assign | Reduce) and stmt.array in ranges:
                 ranges[stmt.array] = _range(_stored(stmt), ranges)
             elif isinstance(stmt, Block):

@@ -123,7 +123,9 @@ def finish(
     by_key = {s.key: s for s in cx.used}
     parameters = [*kernel.sizes, *(s.name for s in scalars), *(a.name for a in arrays)]
     names = tuple((key, counted.get(key) or _argument(by_key[key], cx)) for key in parameters)
-    registers = tuple(by_key[a.name].name for a in arrays if by_key[a.name].register and not a.shape)
+    # Where few iterations are left to the loop as it is written, its variables had better stay in registers.
+    cells = [by_key[a.name] for a in arrays if not a.shape]
+    registers = tuple(x.name for x in cells if x.register or (cx.lengthy and x.storage == "local" and not x.lasting))
     quotients = {x: cx.quotients[x] for x in counted}
     variables, conditional_stores = {s.key: s.name for s in cx.used}, tuple(sorted(cx.conditional_stores & stored))
     conditions = (*cx.layouts, *number_conditions(ranges, types, dict(names)))
@@ -306,8 +308,8 @@ def _ask_long_rows(body: Block, touched: set[str], cx: CTranslation, nodes: list
     """Ask for many iterations where a call gains nothing in few: of the one loop over a row whose address is read from
     memory, and of sums over elements that data choose, anywhere. Raises Refused where how many of these there are is
     read from memory, as in the rows of a sparse matrix: asking in each row takes longer than lanes save."""
-    by_address = any(is_row(s) and s.key in touched for s in cx.used)
-    for loop in (x for x in body.body if isinstance(x, For) and by_address):
+    asks = cx.lengthy or any(is_row(s) and s.key in touched for s in cx.used)
+    for loop in (x for x in body.body if isinstance(x, For) and asks):
         if not any(isinstance(x, For) for x in walk(loop.body)):
             cx.assume(sub(sub(loop.upper, loop.lower), index(LONG)))
     read = {s.key: s for s in cx.used if s.through}

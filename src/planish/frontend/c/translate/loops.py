@@ -22,6 +22,7 @@ from planish.frontend.c.idioms.collapsed_loops import loops_of
 from planish.frontend.c.idioms.dwindling_loops import find_dwindling, run_dwindling
 from planish.frontend.c.idioms.early_continue import without_continue
 from planish.frontend.c.idioms.modular_subscripts import as_extrema
+from planish.frontend.c.idioms.named_extrema import with_values
 from planish.frontend.c.translate.addresses import distance, is_address
 from planish.frontend.c.translate.arithmetic import common
 from planish.frontend.c.translate.state import (
@@ -117,9 +118,11 @@ def run_loop(node: c_ast.For | c_ast.While | c_ast.DoWhile, cx: CTranslation, ex
             execute(node.init, cx)
         if node.cond is None:
             raise Refused("scop-loop", "a loop without a condition", node)
-        parts = LoopParts(node.cond, node.next, without_continue(node.stmt, cx.bound.kept), False, guards)
+    body = node.stmt if isinstance(node, c_ast.DoWhile) or guards else with_values(node, node.stmt, cx, execute)
+    body = without_continue(body, cx.bound.kept)
+    if isinstance(node, c_ast.For):
+        parts = LoopParts(node.cond, node.next, body, False, guards)
     else:
-        body = without_continue(node.stmt, cx.bound.kept)
         parts = LoopParts(node.cond, None, body, isinstance(node, c_ast.DoWhile), guards)
     # By itself it is no nest that is worth anything.
     if cx.iterators and not guards and (found := find_dwindling(node, cx.bound)) is not None:
