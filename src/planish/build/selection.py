@@ -6,7 +6,7 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -31,7 +31,7 @@ class Selection:
     `library` is the version in use as it was built and verified, in the workbench's folder; `clock` the call that was
     timed, `others` what other calls took. `limited`: sizes choose between the version and the original.
     `idle` are the beginnings of nests that no call ran; `refuted`: a version did not compile, or computed something
-    else, so that another one may do better.
+    else, so that another one may do better. `raced`: what all versions took that ran beside the original.
     """
 
     version: DropIn | None
@@ -45,6 +45,7 @@ class Selection:
     others: tuple[Race, ...] = ()
     limited: bool = False
     refuted: bool = False
+    raced: tuple[Timing, ...] = ()
 
     def describe_times(self, signature: Signature) -> str:
         """The call that was timed, and the others with what the version gains in them."""
@@ -111,6 +112,17 @@ def _select_timed(
     timings, good, clock = race(rival, good, signature, clocks, bench, remarks, span)
     if not good:
         return Selection(None, None, None, None, tuple(remarks), clock=clock)
+    raced = tuple(timings[version.label] for version, _, _ in good)
+    chosen = _select_raced(timings, good, clock, rival, reference, signature, cases, bench, remarks, span, probes)
+    return replace(chosen, raced=raced)
+
+
+def _select_raced(
+    timings: Mapping[str, Timing], good: list[tuple[DropIn, Verdict, Path]], clock: CallCase, rival: tuple[str, Path],
+    reference: Reference, signature: Signature, cases: Sequence[CallCase], bench: Workbench, remarks: list[Remark],
+    span: Span | None, probes: Probes,
+) -> Selection:  # fmt: skip
+    """The fastest of the versions that were timed that holds in a second race, and in no other call is slower."""
     before = timings[rival[0]]
     even: list[tuple[DropIn, Verdict, Path]] = []
     refused: Selection | None = None

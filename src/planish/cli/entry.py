@@ -35,6 +35,7 @@ COMMANDS = (
     Command("build", "planish.cli.build", "Write a verified and faster drop-in for each C file."),
     Command("cc", "planish.cli.compiler_wrapper", "Compile as gcc or clang do, with faster nests.", supervised=False),
     Command("explain", "planish.cli.explain", "Say what is done to each loop nest, and why."),
+    Command("report", "planish.cli.report", "Write a page of HTML on what a build did, and why."),
     Command("select", "planish.cli.select", "Show which instructions loops of integers become, and what they cost."),
     Command("bench", "planish.cli.bench", "Compare with what the compilers here make of the same file."),
     Command("astgen", "planish.cli.astgen", "Print the loops that run a schedule (isl's .st and .in files)."),

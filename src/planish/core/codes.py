@@ -52,6 +52,7 @@ CODES = {
         "write names, as in '(a + b + 1) >> 1', with elements of `--type`",
     ),
     "E0126": Code("no vector instructions are known for the machine", "`planish targets` lists the machines"),
+    "E0127": Code("there is no page for such a target", "`planish targets` lists the machines that C is made for"),
     "E0201": Code("a syntax error in C", "correct the line; a type that is not known needs its header: -I DIR"),
     "E0202": Code("the preprocessor stopped", "give the folders of headers with -I DIR, and macros with -D NAME=VALUE"),
     "E0203": Code("the file defines no function", "give a file with a function that holds a loop nest"),

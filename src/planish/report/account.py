@@ -46,13 +46,21 @@ class Clocked:
 
 
 @dataclass(frozen=True, slots=True)
+class RacedVersion:
+    """A version that computed the same, and what it took in the call that was timed."""
+
+    name: str
+    time: Clocked
+
+
+@dataclass(frozen=True, slots=True)
 class FunctionAccount:
     """What became of a function, at `line`.
 
     `done` says what was done to it, one entry for each band of loops; `reasons` why something stays as written,
     `refusals` the same with the line, a caret and advice. `timed` names the arguments with which
     `before` and `after` were measured ("" where they were not). `lost` is the id of what ended its analysis before
-    that was done, if anything did.
+    that was done, if anything did. `raced`: all versions that were timed beside the original.
     """
 
     function: str
@@ -67,6 +75,7 @@ class FunctionAccount:
     version: str = ""
     refusals: tuple[str, ...] = ()
     lost: str = ""
+    raced: tuple[RacedVersion, ...] = ()
 
     @property
     def ratio(self) -> float | None:
@@ -128,16 +137,17 @@ def _function(result: FunctionResult, file: FileResult) -> FunctionAccount | Non
     reasons = tuple(dict.fromkeys(f"line {r.span.line}: {r.message}" if r.span else r.message for r in refused))
     refusals = tuple(dict.fromkeys(r.render(file.source) for r in refused))
     check = before = after = None
-    version, done = "", tuple[str, ...]()
+    version, done, raced = "", tuple[str, ...](), tuple[RacedVersion, ...]()
     if selection is not None:
         check = None if selection.verdict is None else _check(selection.verdict, selection.version)
         before, after = _clocked(selection.before), _clocked(selection.after)
+        raced = tuple(RacedVersion(x.label, Clocked(x.median, x.low, x.high)) for x in selection.raced)
         if selection.version is not None:
             version = selection.version.label
             done = describe_version(result, version)
     return FunctionAccount(
         function.name, function.span.line, bool(result.replacements), done, reasons, result.timed, check, before,
-        after, version, refusals, result.lost,
+        after, version, refusals, result.lost, raced,
     )  # fmt: skip
 
 
@@ -214,5 +224,6 @@ def _read_function(data: dict[str, Any]) -> FunctionAccount:
         "check": Check(**check) if check else None,
         "before": Clocked(**before) if before else None,
         "after": Clocked(**after) if after else None,
+        "raced": tuple(RacedVersion(current_version(x["name"]), Clocked(**x["time"])) for x in data.get("raced", ())),
     }
     return FunctionAccount(**{**data, **parts})

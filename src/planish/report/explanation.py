@@ -11,22 +11,21 @@ from dataclasses import replace
 from planish.build.lower import RegionPlan, lower_region
 from planish.build.read import read_file
 from planish.core.diagnostic import Remark, render_at
-from planish.core.span import Source, Span
+from planish.core.span import Source
 from planish.frontend.c.translation_unit import CFunction, Region
 from planish.ir.nest import Array, For
 from planish.ir.text.printer import print_expr
 from planish.ir.traverse import walk
 from planish.options import Options
-from planish.poly.scop.dependence_levels import Link, list_links
-from planish.poly.scop.extraction import Scop, Statement
 from planish.report.account import FileAccount, is_about
 from planish.report.operations import describe_choice, describe_operations
+from planish.report.verdicts.dependences import line_of, list_waits
 from planish.report.verdicts.verdict import describe_verdict
 from planish.schedule.auto.plan import Prepared, Version
 from planish.target.load import load_target
 from planish.target.machine import Target
 
-_LEGEND = "flow: reads what was written; anti: overwrites what was read; output: overwrites what was written"
+LEGEND = "flow: reads what was written; anti: overwrites what was read; output: overwrites what was written"
 
 
 def explain_file(
@@ -116,51 +115,17 @@ def _array(array: Array) -> str:
 
 def _explain_dependences(prepared: Prepared, source: Source) -> Iterator[str]:
     """One block for each statement that waits for something: the statement, then what it waits for."""
-    scop = prepared.scop
-    links = list_links(scop, prepared.dependences)
-    lines = {i: s.span for i, s in enumerate(x for x in walk(scop.kernel.body) if isinstance(x, For))}
-    free = [s for s in scop.statements if not any(x.sink == s.name for x in links)]
-    for statement in scop.statements:
-        waits = [x for x in links if x.sink == statement.name]
-        if waits:
-            block = render_at(f"note[dependence]: {statement.name} waits for", statement.stmt.span, source, "")
-            yield "\n".join([block, *_describe_waits(waits, scop, lines)])
+    waits = list_waits(prepared)
+    busy = {x.sink.name for x in waits}
+    free = [s for s in prepared.scop.statements if s.name not in busy]
+    for statement in (s for s in prepared.scop.statements if s.name in busy):
+        block = render_at(f"note[dependence]: {statement.name} waits for", statement.stmt.span, source, "")
+        yield "\n".join([block, *(f"  = {x}" for x in waits if x.sink is statement)])
     if free:
-        names = ", ".join(f"{s.name} ({_line(s.stmt.span)})" for s in free)
+        names = ", ".join(f"{s.name} ({line_of(s.stmt.span)})" for s in free)
         yield f"note[dependence]: {names}: wait{'s' if len(free) == 1 else ''} for nothing"
-    if links:
-        yield f"note[dependence]: {_LEGEND}"
-
-
-def _describe_waits(waits: list[Link], scop: Scop, loops: dict[int, Span | None]) -> Iterator[str]:
-    """One line for each earlier statement, array and carrying loop; several kinds of dependence share it."""
-    groups: dict[tuple[str, str, int | None], list[Link]] = {}
-    for link in waits:
-        groups.setdefault((link.source, link.array, link.carrier), []).append(link)
-    for (name, array, _), links in groups.items():
-        # A flow has the shortest distance; the others reach further over the same cells.
-        links.sort(key=lambda x: x.kind != "flow")
-        first = links[0]
-        source, sink = scop.statement(name), scop.statement(first.sink)
-        who = "itself" if name == first.sink else f"{name} ({_line(source.stmt.span)})"
-        kinds = ", ".join(dict.fromkeys(x.kind for x in links))
-        text = f"  = {who}, through `{array}` ({kinds}): {_carried(first, sink, loops)}"
-        chain = all(x.reduction for x in links)
-        yield f"{text}; a chain of updates, which may be reordered unless --fp is strict" if chain else text
-
-
-def _carried(link: Link, sink: Statement, loops: dict[int, Span | None]) -> str:
-    if not link.distance:
-        return "they share no loop"
-    if link.carrier is None:
-        return "in the same iteration of the loops that they share"
-    name, at = sink.iterators[link.carrier], loops.get(sink.loops[link.carrier])
-    distance = ", ".join("*" if d is None else str(d) for d in link.distance)
-    return f"carried by the loop `{name}` ({_line(at)}), distance ({distance})"
-
-
-def _line(span: Span | None) -> str:
-    return "line ?" if span is None else f"line {span.line}"
+    if waits:
+        yield f"note[dependence]: {LEGEND}"
 
 
 def _explain_candidates(candidates: tuple[Version, ...], source: Source) -> Iterator[str]:
@@ -172,6 +137,6 @@ def _explain_candidates(candidates: tuple[Version, ...], source: Source) -> Iter
         if place == 0:
             yield "\n\n".join([head, *(r.render(source) for r in candidate.remarks)])
         else:
-            yield "\n".join([head, *(f"  = {_line(r.span)}: {r.message}" for r in candidate.remarks)])
+            yield "\n".join([head, *(f"  = {line_of(r.span)}: {r.message}" for r in candidate.remarks)])
     if len(candidates) > 1:
         yield "note[schedule]: a build checks each of these, times them beside the original, and uses the fastest"

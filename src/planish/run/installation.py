@@ -40,6 +40,7 @@ PACKAGES = (
     ("pcpp", "preprocesses C without a compiler"),
     ("typer", "the command"),
     ("rich", "tables"),
+    ("jinja2", "pages of reports"),
 )
 EXTRAS = (
     ("xdsl", "mlir", "reads MLIR"),

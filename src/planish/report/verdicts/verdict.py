@@ -38,11 +38,11 @@ def describe_verdict(
     if built is not None and built.before is not None and built.after is not None:
         times = f"{format_seconds(built.before.median)} -> {format_seconds(built.after.median)}"
         yield f"  built: {times}, {format_ratio(built.ratio)}"
-    hindrance = _hindrance(plans, refused, source)
+    hindrance = find_hindrance(plans, refused, source)
     yield hindrance if "\n" in hindrance else f"  {hindrance}"
 
 
-def _hindrance(plans: Sequence[RegionPlan], refused: Sequence[Remark], source: Source) -> str:
+def find_hindrance(plans: Sequence[RegionPlan], refused: Sequence[Remark], source: Source) -> str:
     """What holds a function back most: the first loop that is left out, else a dependence through values, else none."""
     left = [r for x in plans if not x.versions for r in x.remarks if r.kind == "refused"]
     for remark in (*refused, *left):

@@ -176,11 +176,32 @@ def preprocess_with(
     compiler: Compiler, text: str, flags: Sequence[str], folder: Path, include_dirs: Sequence[Path] = ()
 ) -> str:
     """C text as the compiler's preprocessor leaves it, with line markers; PlanishError E0803 where it refuses."""
-    source, out = folder / "kernel.c", folder / "kernel.i"
+    return _translate(compiler, text, (*flags, "-E"), folder, include_dirs)
+
+
+def assemble_with(
+    compiler: Compiler, text: str, flags: Sequence[str], folder: Path, include_dirs: Sequence[Path] = ()
+) -> str:
+    """C text as assembly, with the lines that instructions come from; PlanishError E0803 where the compiler refuses."""
+    return _translate(compiler, text, (*flags, "-S", "-g1", "-w"), folder, include_dirs)
+
+
+def compile_program(compiler: Compiler, text: str, flags: Sequence[str], folder: Path) -> Path:
+    """A program from C text; PlanishError E0803 where the compiler refuses."""
+    source, out = folder / "program.c", folder / "program"
     source.write_text(text)
+    _run(compiler, [*flags, str(source), "-o", str(out), "-lm"], flags, DEFAULT_LIMITS, folder)
+    return out
+
+
+def _translate(
+    compiler: Compiler, text: str, flags: Sequence[str], folder: Path, include_dirs: Sequence[Path]
+) -> str:
+    """What the compiler makes of C text, as text."""
+    source, out = folder / "kernel.c", folder / "kernel.out"
+    source.write_text(text, errors="surrogateescape")
     includes = [f"-I{directory}" for directory in include_dirs]
-    command = [*BASE_FLAGS, *includes, *flags, "-E", str(source), "-o", str(out)]
-    _run(compiler, command, flags, DEFAULT_LIMITS, folder)
+    _run(compiler, [*BASE_FLAGS, *includes, *flags, str(source), "-o", str(out)], flags, DEFAULT_LIMITS, folder)
     return out.read_text(errors="surrogateescape")
 
 

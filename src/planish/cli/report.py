@@ -1,0 +1,149 @@
+"""`planish report FILE.c|DIR -o page.html`: what a build did, as one page for a browser.
+
+$ planish report gemm.c -o gemm.html
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from planish.build.project import ProjectFile, list_files
+from planish.cli.build import NOTHING, ProjectFiles
+from planish.cli.exits import OK, USER_ERROR, guarded, tell
+from planish.cli.files import write_files
+from planish.cli.options import (
+    Compiler,
+    Defines,
+    Floats,
+    Fp,
+    Function,
+    Includes,
+    Sizes,
+    Target,
+    Threads,
+    parse_sizes,
+    read_floats,
+)
+from planish.cli.terminal.progress import show_progress
+from planish.cli.tuning.trials import open_store
+from planish.core.cache import Cache
+from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.core.files import read_input, refusal
+from planish.core.progress import Progress
+from planish.options import Options
+from planish.report.page.contents import FilePage, gather_file
+from planish.report.page.rendering import render_page
+from planish.report.store import build_cached
+from planish.target.device import is_device
+from planish.tuning.choices import with_known_choices
+from planish.tuning.store.trial_store import TrialStore
+from planish.vliw.description import is_machine
+
+FORMAT = 1
+GENERATOR = '<meta name="generator" content="Planish'
+"""What a page has that this program wrote."""
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+
+
+@app.command()
+@guarded
+def report(
+    files: ProjectFiles,
+    output: Annotated[Path, typer.Option("-o", metavar="PAGE.html", help="Where the page goes.")] = Path("report.html"),
+    target: Target = "native",
+    function: Function = None,
+    threads: Threads = 1,
+    fp: Fp = Floats.reassociate,
+    measure: Annotated[
+        bool, typer.Option("--measure/--no-measure", help="Time each version; without, take the most promising one.")
+    ] = True,
+    size: Sizes = None,
+    define: Defines = None,
+    include: Includes = None,
+    cc: Compiler = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a page that Planish did not write.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what the page has in short, as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print errors only.")] = False,
+) -> int:
+    """Write one page of HTML on what becomes of each function: the verdict, the source beside the generated C and the
+    assembly, loops before and after, dependences, all versions with their times, and the roofline of this machine.
+
+    The files are built first where no earlier build of the same text and options is known. The page needs no network.
+    """
+    options = Options(
+        target=target, functions=tuple(function or ()), threads=threads, fp=read_floats(fp), measure=measure,
+        sizes=parse_sizes(size), defines=tuple(define or ()), include_dirs=tuple(include or ()), compiler=cc,
+    )  # fmt: skip
+    if is_machine(target) or is_device(target):
+        message = f"there is no page for {target}, whose code is no C with a drop-in"
+        raise PlanishError(Diagnostic("E0127", message))
+    _check_page(output, force)
+    project = list_files(files, output.parent / "planish-out")
+    pages, failed = _gather(project, options, quiet)
+    if not pages:
+        if not failed:
+            raise refusal("E0105", f"no loop was found in {', '.join(files)}", "name a file that has one")
+        return USER_ERROR
+    title = Path(files[0]).name if len(files) == 1 else f"{len(pages)} files"
+    write_files(output.parent, {output.name: render_page(pages, title).encode("utf-8", "surrogateescape")})
+    if as_json:
+        print(json.dumps(_summary(output, pages), indent=1))
+    elif not quiet:
+        for page in (x for file in pages for x in file.functions):
+            print(f"{page.account.function}: {page.verdict}")
+        print(f"wrote {output}")
+    return USER_ERROR if failed else OK
+
+
+def _gather(project: tuple[ProjectFile, ...], options: Options, quiet: bool) -> tuple[list[FilePage], bool]:
+    """The pages of the files that have loops, and whether another one was in error."""
+    cache, trials = Cache(), open_store(None)
+    pages: list[FilePage] = []
+    failed = False
+    with show_progress(len(project), quiet) as progress:
+        for file in project:
+            progress.start(file.name)
+            try:
+                pages.append(_page(file, options, cache, trials, progress.tell))
+            except PlanishError as error:
+                if not file.found or error.diagnostic.code not in NOTHING:
+                    tell(error)
+                    failed = True
+            progress.finish()
+    return [x for x in pages if x.functions], failed
+
+
+def _page(file: ProjectFile, options: Options, cache: Cache, trials: TrialStore, tell: Progress) -> FilePage:
+    source, own = read_input(file.name).source, file.options(options)
+    account, _ = build_cached(source, own, cache, tell=tell, trials=trials)
+    return gather_file(source, with_known_choices(source, own, trials), account, cache, tell)
+
+
+def _check_page(output: Path, force: bool) -> None:
+    """That a page may be written there; PlanishError E0902 and E0904."""
+    if output.is_dir():
+        raise refusal("E0902", f"cannot write {output}: it is a folder", "name a file with -o")
+    if output.exists() and not force:
+        with output.open("rb") as file:
+            if GENERATOR.encode() not in file.read(4096):
+                message = f"{output} is in the way, and Planish did not write it"
+                raise refusal("E0904", message, "name another file with -o, or replace it with --force")
+
+
+def _summary(output: Path, pages: list[FilePage]) -> dict[str, object]:
+    """What `--json` prints (docs/report.md)."""
+    listed = [
+        {
+            "file": file.name, "line": x.account.line, "function": x.account.function, "state": x.state,
+            "version": x.account.version if x.account.replaced else None, "ratio": x.account.ratio,
+            "before_seconds": x.account.before.median if x.account.before else None,
+            "after_seconds": x.account.after.median if x.account.after else None,
+        }
+        for file in pages for x in file.functions
+    ]  # fmt: skip
+    return {"format": FORMAT, "page": str(output), "functions": listed}
