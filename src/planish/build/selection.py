@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from planish.build.time import LOSS, MARGIN, Race, build_rival, choose_fastest, race, race_others
+from planish.build.time import MARGIN, RERUNS, Race, build_rival, choose_alike, choose_fastest, race, race_others
 from planish.build.verify import Find, Verified, compare_calls, compile_shipped, enter, verify, verify_all
 from planish.core.diagnostic import Remark
 from planish.core.passes import PassTimes
@@ -22,6 +22,8 @@ from planish.run.workbench import DropIn, Reference, Workbench
 
 GAIN = 1.1
 """One that is as fast as the original is taken if it is so many times faster in another call, and slower in none."""
+HOPELESS = 0.9
+"""One that seems to be as much slower is not as fast in truth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,15 +128,15 @@ def _select_raced(
     before = timings[rival[0]]
     even: list[tuple[DropIn, Verdict, Path]] = []
     refused: Selection | None = None
+    size = {v.label: len(v.text) for v, _, _ in good}
     while good:
-        size = {v.label: len(v.text) for v, _, _ in good}
         label = choose_fastest({v.label: timings[v.label].median for v, _, _ in good}, before.median, size)
         if label is None:
             break
         first = next(g for g in good if g[0].label == label)
         version, verdict, library = first
         chosen = Selection(version, verdict, before, timings[label], tuple(remarks), library, clock)
-        found = confirm(chosen, rival, signature, clock, bench, span, MARGIN)
+        found = confirm(chosen, rival, signature, clock, bench, span)
         good = [x for x in good if x is not first]
         if found.version is None:
             if found.before is None:
@@ -151,7 +153,8 @@ def _select_raced(
         remarks.append(replace(wrong, span=span))
     even += good
     if even:
-        version, verdict, library = min(even, key=lambda x: timings[x[0].label].median)
+        label = choose_alike({x.label: timings[x.label].median for x, _, _ in even}, size)
+        version, verdict, library = next(x for x in even if x[0].label == label)
         best = Selection(version, verdict, before, timings[version.label], tuple(remarks), library, clock)
         if (taken := _take_even(best, rival, reference, signature, cases, bench, probes, span)) is not None:
             return taken
@@ -169,13 +172,23 @@ def _take_even(
     bench: Workbench, probes: Probes, span: Span | None,
 ) -> Selection | None:  # fmt: skip
     """The best version, where the clock does not tell it from the original at this call, and it is faster in another
-    one; None where that is not so."""
+    one; or where there is no other one, so that what is expected of it decides, and not the moment. None where that is
+    not so."""
     assert best.before is not None and best.after is not None and best.clock is not None
-    if not probes.cases or LOSS * best.after.median > best.before.median:
+    if Race(best.clock, best.before, best.after).ratio < HOPELESS:
         return None
-    found = confirm(best, rival, signature, best.clock, bench, span, 1 / LOSS)
-    if found.version is None or check_timed(found, reference, signature, cases, bench) is not None:
+    try:
+        again = _race_again(best, rival, signature, best.clock, bench)
+        for _ in range(RERUNS):
+            if again.seems_lost:
+                again = again.joined(_race_again(best, rival, signature, best.clock, bench))
+    except ClockError:
         return None
+    found = replace(best, before=again.before, after=again.after)
+    if again.is_lost or check_timed(found, reference, signature, cases, bench) is not None:
+        return None
+    if not probes.cases:
+        return found
     kept = _probe(found, rival, reference, signature, cases, bench, probes, span)
     return kept if isinstance(kept, Selection) and any(x.ratio > GAIN for x in kept.others) else None
 
@@ -246,20 +259,28 @@ def check_timed(
 
 def confirm(
     chosen: Selection, original: tuple[str, Path], signature: Signature, clock: CallCase, bench: Workbench,
-    span: Span | None, most: float,
+    span: Span | None,
 ) -> Selection:  # fmt: skip
-    """A second race of the winner with the original, as the user gets it, of whose time it may take so much: the best
-    of several may owe its place to a moment in which the machine was busy with something else."""
-    assert chosen.version is not None
+    """A second race of the winner with the original, as the user gets it: the best of several may owe its place to a
+    moment in which the machine was busy with something else."""
     try:
-        contestants = [original, (chosen.version.label, compile_shipped(chosen.version, signature, bench))]
-        before, after = measure_afresh(contestants, signature, clock, bench.budget / 2, 3, bench.threads)
+        again = _race_again(chosen, original, signature, clock, bench)
     except ClockError as error:
         remark = Remark("clock", "refused", error.diagnostic.message, span)
         return Selection(None, None, None, None, (*chosen.remarks, remark), clock=clock)
-    if after.median >= most * before.median:
+    before, after = again.before, again.after
+    if after.median >= MARGIN * before.median:
         message = f"no version is faster (the best is {before.median / after.median:.2f}x); kept as written"
         remark = Remark("clock", "refused", message, span)
         remarks = (*chosen.remarks, remark)
         return replace(chosen, version=None, library=None, before=before, after=before, remarks=remarks)
     return replace(chosen, before=before, after=after)
+
+
+def _race_again(
+    chosen: Selection, original: tuple[str, Path], signature: Signature, clock: CallCase, bench: Workbench
+) -> Race:
+    """The version in use beside the original, as the user gets both; raises ClockError."""
+    assert chosen.version is not None
+    contestants = [original, (chosen.version.label, compile_shipped(chosen.version, signature, bench))]
+    return Race(clock, *measure_afresh(contestants, signature, clock, bench.budget / 2, 3, bench.threads))

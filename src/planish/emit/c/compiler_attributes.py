@@ -70,7 +70,8 @@ class CompilerSettings:
         if not self.features:
             return ""
         told = " && \\\n    ".join(f"defined({_macro(x)})" for x in self.features)
-        asked = " && \\\n    ".join(f'__builtin_cpu_supports("{x}")' for x in self.features)
+        # clang knows the name of F16C since version 16; every processor with AVX2 has it.
+        asked = " && \\\n    ".join(f'__builtin_cpu_supports("{x}")' for x in self.features if x != "f16c")
         return (
             "#if defined(PLANISH_ORIGINAL)\n#define planish_able 0\n#elif !defined(__x86_64__) || \\\n"
             f"    {told}\n"
@@ -164,7 +165,8 @@ def _accumulators(target: Target) -> Accumulators:
     if not target.vector_bits:
         return Accumulators()
     wanted = 1 << (target.fma_latency * target.fma_units - 1).bit_length()
-    return Accumulators(max(min(wanted, target.vector_registers // 2), 1), target.vector_bits // 8)
+    loads = max(target.load_ports // target.fma_units, 1)
+    return Accumulators(max(min(wanted, target.vector_registers // 2), 1), target.vector_bits // 8, loads)
 
 
 def _extensions(name: str) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ from planish.emit.c.partial_sums import MacroCall, StripBody, Strips, needs_low_
 from planish.emit.c.pragmas import LoopBounds, directives, has_partial_sums, on_threads, own_tables
 from planish.emit.c.rolled import roll_kernel
 from planish.emit.c.tidy_lines import tidied
-from planish.emit.idioms.lane_sums import ACCUMULATORS, Accumulators, LaneSum, Partial, count_lanes
+from planish.emit.idioms.lane_sums import ACCUMULATORS, Accumulators, LaneSum, Partial
 from planish.emit.idioms.nontemporal import LINE, calls_of, in_parts, iterations, promise_whole, take_names
 from planish.emit.idioms.strip_mined_math import BLOCKS
 from planish.emit.idioms.update_statements import update, update_variable
@@ -464,8 +464,8 @@ class _Function:
         """The loop with partial sums. clang makes them itself where it is told of each sum that it may."""
         told = all(x.type.is_int or x.op in ("add", "mul") for x in sums)
         names = [(x, context.names.get(x.name, x.name)) for x in sums]
-        lanes = count_lanes(sums, self.accumulators)
-        call = reduced(loop, bounds, sums, [x for _, x in names], self.spelt[loop.var], lanes)
+        cells, var = [x for _, x in names], self.spelt[loop.var]
+        call, (count, few) = reduced(loop, bounds, sums, cells, var, self.accumulators)
         if call is not None and told and not needs_low_bits(loop):
             return self.reduce(loop, call, sums, context, indent)
         if told:
@@ -477,7 +477,6 @@ class _Function:
             self.lines.append("#else")
         # Behind a condition, what a lane has would be stored under a mask.
         self.held -= {x.name for x in sums}
-        count, few = lanes
         own = [
             Partial(x, y, self.fresh(f"{y}_lanes"), self.fresh(f"{y}_many"), self.fresh(f"{y}_lane"), count, few)
             for x, y in names

@@ -62,17 +62,19 @@ from planish.emit.c.context import EmitContext, adds_in
 from planish.emit.c.expression import c_type, emit_expr
 from planish.emit.c.pragmas import LoopBounds
 from planish.emit.idioms.lane_sums import (
+    Accumulators,
     LaneSum,
     Partial,
     begins_with,
     clear,
+    count_lanes,
     fold_name,
     has_macro,
     joiner,
     total_name,
 )
 from planish.emit.idioms.update_statements import is_conditional, update
-from planish.ir.expr import Cast, Var, type_of
+from planish.ir.expr import Cast, Load, Var, type_of
 from planish.ir.nest import For, Let, Reduce
 from planish.ir.passes.vector_loops import FEW
 from planish.ir.traverse import expressions, variables, walk, walk_expr
@@ -285,12 +287,20 @@ class Strips:
 
 
 def reduced(
+    loop: For, bounds: LoopBounds, sums: Sequence[LaneSum], cells: Sequence[str], var: str, by: Accumulators
+) -> tuple[MacroCall | None, tuple[int, int]]:
+    """The call of the macro that stands for a loop, None where there is none; and the number of lanes, and those of a
+    register.
+
+    `cells`: C's names of the sums, `var` of the iterator.
+    """
+    lanes = count_lanes(sums, by, count_loads(loop))
+    return _call_of(loop, bounds, sums, cells, var, lanes), lanes
+
+
+def _call_of(
     loop: For, bounds: LoopBounds, sums: Sequence[LaneSum], cells: Sequence[str], var: str, lanes: tuple[int, int]
 ) -> MacroCall | None:
-    """The call of the macro that stands for a loop; None where there is none.
-
-    `cells`: C's names of the sums, `var` of the iterator; `lanes`: the number of lanes, and those of a register.
-    """
     updates = [x for x in loop.body.body if isinstance(x, Reduce)]
     plain = all(isinstance(x, Let | Reduce) for x in loop.body.body) and not any(map(is_conditional, updates))
     (many, few), x = lanes, sums[0]
@@ -307,6 +317,12 @@ def reduced(
         return None
     head = f"planish_reduce_each({own}, {few}, planish_sums, {begins_with(x.op)}, {join}, {total}, {place}"
     return MacroCall(head, tuple(cells))
+
+
+def count_loads(loop: For) -> int:
+    """How many elements an iteration loads that are not those of all others."""
+    loads = {x for s in walk(loop.body) for e in expressions(s) for x in walk_expr(e) if isinstance(x, Load)}
+    return sum(loop.var in variables(x) for x in loads)
 
 
 def needs_low_bits(loop: For) -> bool:

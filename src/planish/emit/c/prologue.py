@@ -143,6 +143,14 @@ _INSIDE = """\
 #define planish_inside static inline
 #endif"""
 
+_PART = """\
+/* A function of few operations, which becomes a part of what calls it: as long as a call of it takes. */
+#if defined(__GNUC__) && !defined(planish_told)
+#define planish_part static inline __attribute__((always_inline))
+#else
+#define planish_part static
+#endif"""
+
 _FLOORDIV = """\
 /* a / b rounded down; b is not zero. */
 static inline int64_t planish_floordiv(int64_t a, int64_t b)
@@ -275,6 +283,7 @@ def _helpers() -> dict[str, str]:
         "planish_borrow": _BORROW,
         "planish_return": _RETURN,
         "planish_inside": _INSIDE,
+        "planish_part": _PART,
         "planish_word": _WORD,
         "planish_unaligned": _UNALIGNED,
         "planish_keep": _KEEP,

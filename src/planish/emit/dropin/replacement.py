@@ -24,6 +24,7 @@ from planish.emit.c.heap_arrays import is_fallible
 from planish.emit.c.instruction_calls import headers_of
 from planish.emit.c.kernel_text import emit_function
 from planish.emit.c.prologue import emit_prologue
+from planish.emit.c.small_kernels import part_of_caller
 from planish.emit.dropin.patched_file import Patch, alias_guard, assemble, emit_guard, guarded_call
 from planish.emit.dropin.row_spacing import FUNCTION, declare_spacing, row_ends, spacing_guard
 from planish.emit.idioms.conditional_stores import store_changes
@@ -75,6 +76,7 @@ def replace_region(
         reserved=reserved, catalogue=catalogue, exact=settings.floats == "strict", declared=dict(region.declared),
         accumulators=settings.accumulators,
     )  # fmt: skip
+    text = part_of_caller(text, name, kernel, settings.floats == "strict")
     called = tuple(emit_callees((kernel,), catalogue, threads, declared=dict(region.declared)))
     return call_instead(
         region, scop, name, text, source_text, is_fallible(kernel), headers_of(kernel, catalogue), called,

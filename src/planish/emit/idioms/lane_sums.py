@@ -42,6 +42,9 @@ STRIP = """\
 #define planish_strip planish_lanes
 #endif"""
 
+FEWEST = 4
+"""What waits for its loads may have to wait for the cache, and needs no fewer registers."""
+
 _OPERATIONS: tuple[ReduceOp, ...] = ("add", "mul", "min", "max", "and", "or", "xor")
 _FIRST: dict[ReduceOp, str] = {"add": "0", "mul": "1", "xor": "0"}
 """What changes nothing where it is added; what is there already changes no other one."""
@@ -53,10 +56,23 @@ _MANY = 4
 
 @dataclass(frozen=True, slots=True)
 class Accumulators:
-    """How many registers of partial sums keep the adders busy (latency times ports), and the bytes of a register."""
+    """How many registers of partial sums keep the adders busy (latency times ports), the bytes of a register, and the
+    loads that the machine starts beside each addition."""
 
     registers: int = 4
     bytes: int = 64
+    loads: int = 1
+
+    def busy(self, loads: int) -> int:
+        """The registers of a sum whose terms have so many loads, which its additions wait for where these are many: a
+        row that is read in few steps is one that the processor foresees.
+
+        >>> [Accumulators(8).busy(x) for x in (0, 1, 2, 3, 9)]
+        [8, 8, 4, 4, 4]
+        """
+        slower = max(-(-loads // self.loads), 1)
+        wanted = max(-(-self.registers // slower), min(self.registers, FEWEST))
+        return 1 << (wanted - 1).bit_length()
 
 
 ACCUMULATORS = Accumulators()
@@ -104,8 +120,8 @@ class Partial:
         return f"{self.cell} = {_joined(op, type, self.cell, total) if op in _FIRST else total};"
 
 
-def count_lanes(sums: Sequence[LaneSum], by: Accumulators = ACCUMULATORS) -> tuple[int, int]:
-    """How many partial sums each sum has, and how many of them are a register.
+def count_lanes(sums: Sequence[LaneSum], by: Accumulators = ACCUMULATORS, loads: int = 1) -> tuple[int, int]:
+    """How many partial sums each sum has, and how many of them are a register, where a term has so many loads.
 
     A lone sum has all accumulators, two or three have half of them each, and many sums one register each.
 
@@ -115,7 +131,7 @@ def count_lanes(sums: Sequence[LaneSum], by: Accumulators = ACCUMULATORS) -> tup
     [(128, 16), (64, 16), (16, 16)]
     """
     few = max(by.bytes // max(x.type.size for x in sums), _COUNTS[0])
-    registers = 1 if len(sums) >= _MANY else by.registers if len(sums) == 1 else max(by.registers // 2, 1)
+    registers = 1 if len(sums) >= _MANY else by.busy(loads) if len(sums) == 1 else max(by.registers // 2, 1)
     return min(few * registers, _COUNTS[-1]), few
 
 
