@@ -26,6 +26,7 @@ from planish.frontend.c.analysis.liveness import live_after
 from planish.frontend.c.analysis.scope import BoundNames, FileScope, Symbol, bind_file, bind_function
 from planish.frontend.c.analysis.unobservable import unseen_in
 from planish.frontend.c.analysis.variables import Variables
+from planish.frontend.c.idioms.structure_copies import copy_members
 from planish.frontend.c.text.attributes import mark_attributes
 from planish.frontend.c.text.expansion import MacroExpansion, MarkedText, lines_of, mark_names, scan_expanded
 from planish.frontend.c.text.extent import (
@@ -80,6 +81,8 @@ def _read(source: Source, defines: Sequence[str], include_dirs: Sequence[Path], 
     active = frozenset(number for number, text in lines if text.strip())
     characters = {"char": CScalar(U8, "", "char")} if any(map(_UNSIGNED.match, defines)) else {}
     scope = bind_file(tree.ast, characters, find_exposed(ready.text))
+    for function in (x for x in tree.ast.ext if isinstance(x, c_ast.FuncDef)):
+        copy_members(function, scope)
     at = columns(tokens, lines)
     remarks = [*(x.remark for x in ready.missing), *tree.remarks]
     if tree.unknown_types:

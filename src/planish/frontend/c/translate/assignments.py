@@ -28,7 +28,7 @@ from planish.frontend.c.translate.subscripts import (
     place_of,
     subscript_of,
 )
-from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CUnknown, CVoid
+from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CUnknown, CVoid, resolve
 from planish.ir.expr import Binary, Cast, Const, Expr, Load, index, type_of
 from planish.ir.index.polynomial import constant, neg
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Reduce
@@ -295,10 +295,58 @@ def declare(node: c_ast.Decl, cx: CTranslation) -> None:
                 cx.guards = guards
         case CArray():
             _declare_array(node, symbol, cx)
+        case CUnknown(record=c_ast.Node() as record) if not symbol.address_taken:
+            _declare_record(node, symbol, record, cx)
         case CUnknown(text=text):
             raise Refused("scop-type", f"{symbol.name} has the type {text}", node)
         case CVoid():
             raise Refused("scop-type", f"{symbol.name} has no type", node)
+
+
+def _declare_record(node: c_ast.Decl, symbol: Symbol, record: c_ast.Node, cx: CTranslation) -> None:
+    """Declare a structure: those of its numbers that the function names are variables of their own."""
+    named = {x.name: x for x in cx.bound.symbols if x.whole is symbol and not x.through}
+    values = {} if node.init is None else _initial_members(node.init, symbol.name, record, cx)
+    if values is None:
+        raise Refused("scop-type", f"the initial value of {symbol.name}, a structure", node)
+    for member in named.values():
+        if is_integer(member) and not cx.is_cell(member):
+            raise Again(cell=member)
+    for name, given in values.items():
+        if name not in named and isinstance(given, c_ast.ExprList):
+            for part in given.exprs[:-1]:
+                cx.execute(part, cx)
+    for name, member in named.items():
+        type, value = cx.element(member), None
+        if node.init is not None:
+            nothing = Const(0.0 if type.is_float else 0, type)
+            value = convert(value_of(values[name], cx), type) if name in values else nothing
+        cx.local.add(member)
+        start_cell(member, type, value, node, cx)
+
+
+def _initial_members(
+    init: c_ast.Node, path: str, record: c_ast.Node, cx: CTranslation
+) -> dict[str, c_ast.Node] | None:
+    """The initial values of a structure's members, by their names in C; None where they are not listed in order."""
+    members = cx.bound.file.records.members(record)
+    if not isinstance(init, c_ast.InitList) or members is None or len(init.exprs) > len(members):
+        return None
+    out: dict[str, c_ast.Node] = {}
+    for member, value in zip(members, init.exprs, strict=False):
+        if not isinstance(member, c_ast.Decl) or member.name is None or isinstance(value, c_ast.NamedInitializer):
+            return None
+        name = f"{path}.{member.name}"
+        if isinstance(value, c_ast.InitList):
+            inner = _initial_members(value, name, member, cx)
+            if inner is None and isinstance(resolve(member.type, cx.bound.typedefs), CUnknown):
+                return None
+            out |= inner or {}
+        else:
+            out[name] = value
+    return out
+
+
 
 
 def start_cell(symbol: Symbol, type: Type, value: Expr | None, node: c_ast.Node, cx: CTranslation) -> None:

@@ -70,7 +70,7 @@ def member_number(node: c_ast.StructRef, cx: CTranslation, address_of: ReadAddre
         if not isinstance(symbol.ctype, CScalar):
             raise NotIndex(f"a member of {symbol.name}", node, "scop-struct")
         return symbol
-    if symbol.whole in cx.local:
+    if symbol.whole in cx.local and symbol not in cx.local:
         raise NotIndex(f"{symbol.name}, which is declared in the nest", node, "scop-struct")
     return symbol
 
@@ -80,7 +80,7 @@ def member_place(node: c_ast.StructRef, cx: CTranslation, address_of: ReadAddres
     is none, and Again where it was read as one that the nest does not change."""
     symbol = cx.bound.symbol(node)
     if symbol is not None and symbol.whole is not None and not symbol.lasting and not symbol.whole.address_taken:
-        if symbol.whole in cx.local:
+        if symbol.whole in cx.local and symbol not in cx.local:
             raise Refused("scop-struct", f"a member of {symbol.whole.name}, which is declared in the nest", node)
         place = Address(symbol, (index(0),), symbol.ctype)
     else:
