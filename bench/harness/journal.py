@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,21 +22,23 @@ from bench.harness.progress import Progress
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """A file of JSON, a line for each key and state of the compiler; the last line of a key counts."""
+    """A file of JSON, a line for each key and `state`, of the compiler or of a part of it; the last line of a key
+    counts."""
 
     path: Path
+    state: str = field(default_factory=compiler_state)
 
     def recall(self) -> dict[str, Any]:
         """The values of this state of the compiler, by key."""
         lines = self.path.read_text().splitlines() if self.path.exists() else ()
         found = [json.loads(x) for x in lines]
-        return {x["key"]: x["value"] for x in found if x["state"] == compiler_state()}
+        return {x["key"]: x["value"] for x in found if x["state"] == self.state}
 
     def keep(self, key: str, value: object) -> None:
         """Appends a value that JSON can hold."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a") as file:
-            file.write(json.dumps({"key": key, "state": compiler_state(), "value": value}) + "\n")
+            file.write(json.dumps({"key": key, "state": self.state, "value": value}) + "\n")
 
     def run(self, work: Mapping[str, Callable[[], Any]], fresh: bool = True) -> Iterator[tuple[str, Any]]:
         """Each key with its value: what is kept, and where `fresh` what the others come to, with the rate and the time

@@ -14,12 +14,20 @@ ends it, of which kind. Machines differ in units, issue slots, files, ports, wid
 from __future__ import annotations
 
 import argparse
+import hashlib
 import sys
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from random import Random
 
 import numpy as np
 
+import planish.run.vliw
+import planish.vliw.simulator
+from bench.harness.journal import Journal
+from bench.harness.places import RESULTS
 from planish.core.span import Source
 from planish.run.vliw.simulator import simulate_fast
 from planish.vliw.description import parse_machine
@@ -42,6 +50,10 @@ from planish.vliw.simulator.state import MachineState, make_state
 _MOST = 300
 """Cycles after which code that jumps back and forth is ended: a fault, which both are to find."""
 _BYTES = 1024
+_PROGRAMS = 200
+"""For each machine."""
+
+STORE = RESULTS / "vliw_packets.jsonl"
 
 _VALUES = {
     "f": ("a[] + b[]", "a[] - b[]", "a[] * b[]", "fma(a[], b[], d[])", "a[] / b[]", "fmin(a[], b[])", "fmax(a[], b[])",
@@ -297,32 +309,63 @@ def differences(machine: VliwMachine, code: PacketCode, seed: int) -> str:
     return ""
 
 
+def judge_machine(seed: int) -> dict[str, int]:
+    """What becomes of random programs for the random machine of a seed."""
+    machine = random_machine(seed)
+    found = {"packets": 0, "programs": 0, "faulty": 0, "wrong": 0}
+    for number in range(_PROGRAMS):
+        code = random_code(machine, 1000 * seed + number)
+        problem = differences(machine, code, number)
+        if problem:
+            print(f"machine {seed}, code {1000 * seed + number}, state {number}: {problem}", flush=True)
+        run = simulate_fast(code, machine, random_state(machine, number), _MOST)
+        found["packets"] += sum(run.counts)
+        found["faulty"] += bool(run.faults)
+        found["programs"] += 1
+        found["wrong"] += bool(problem)
+    return found
+
+
+def simulator_state() -> str:
+    """A digest of what makes and runs the packets."""
+    said = hashlib.sha256(Path(__file__).read_bytes())
+    for folder in (Path(planish.vliw.simulator.__file__).parent, Path(planish.run.vliw.__file__).parent):
+        for path in sorted(folder.rglob("*.py")):
+            said.update(path.read_bytes())
+    return said.hexdigest()[:16]
+
+
 def main(arguments: list[str] | None = None) -> int:
-    """Compare until as many packets have been issued as are asked for."""
+    """Compare until as many packets have been issued as are asked for; machines that were judged are in a store, so
+    that a run that was ended goes on where it was."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--packets", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--store", type=Path, default=STORE, help="where what was judged is kept")
     given = parser.parse_args(arguments)
-    issued = faulty = programs = wrong = 0
-    seed = given.seed
-    while issued < given.packets:
-        machine = random_machine(seed)
-        for number in range(200):
-            code = random_code(machine, 1000 * seed + number)
-            problem = differences(machine, code, number)
-            if problem:
-                wrong += 1
-                print(f"machine {seed}, code {1000 * seed + number}, state {number}: {problem}", flush=True)
-            run = simulate_fast(code, machine, random_state(machine, number), _MOST)
-            issued += sum(run.counts)
-            faulty += bool(run.faults)
-            programs += 1
+    journal = Journal(given.store, simulator_state())
+    known, found, seed = journal.recall(), Counter[str](), given.seed
+    while found["packets"] < given.packets:
+        key = str(seed)
+        if key not in known:
+            known[key] = judge_machine(seed)
+            journal.keep(key, known[key])
+        found.update(known[key])
         seed += 1
-        if sys.stderr.isatty() or seed % 50 == 0:
-            print(f"{issued} packets, {programs} programs, {faulty} with a fault, {wrong} wrong", file=sys.stderr)
-    print(f"{issued} packets of {programs} programs on {seed - given.seed} machines, {faulty} ended by a fault: "
-          f"{wrong} disagreements")  # fmt: skip
-    return int(wrong > 0)
+        if sys.stderr.isatty() or seed % 10 == 0:
+            print(f"{summary(found)} on {seed - given.seed} machines", file=sys.stderr, flush=True)
+    print(f"{summary(found)} on {seed - given.seed} machines")
+    return int(found["wrong"] > 0)
+
+
+def summary(found: Mapping[str, int]) -> str:
+    """Counts in words.
+
+    >>> summary({"packets": 10, "programs": 2, "faulty": 1, "wrong": 0})
+    '10 packets of 2 programs, 1 ended by a fault: 0 disagreements'
+    """
+    packets, programs, faulty, wrong = (found[x] for x in ("packets", "programs", "faulty", "wrong"))
+    return f"{packets} packets of {programs} programs, {faulty} ended by a fault: {wrong} disagreements"
 
 
 if __name__ == "__main__":

@@ -99,7 +99,7 @@ def _packed(form: _StripForm, pointers: int, alignment: Alignment | None) -> Pla
         return error.remark
     except PlanishError as error:
         return Remark("vliw-pack", "refused", f"{strips.described}: {error.diagnostic.message}", strips.kernel.span)
-    cycles = estimate(packed, lowered, machine, form.sizes)
+    cycles = estimate(packed, lowered, form.sizes)
     return Planned(
         strips.kernel, lowered, packed, (), cycles, strips.described, needs=strips.needs, alignment=alignment
     )  # fmt: skip

@@ -69,6 +69,14 @@ class LoopTest:
     negated: bool
 
 
+@dataclass(frozen=True, slots=True)
+class PassEnds:
+    """What is done once for the end of all passes of a loop, and at the end of each, one operation after the other."""
+
+    before: tuple[Instr, ...]
+    chain: tuple[Instr, ...]
+
+
 @dataclass(slots=True)
 class Control:
     """What a machine has for loops. Its functions raise PlanishError E0911 where it lacks what they need."""
@@ -171,6 +179,26 @@ class Control:
         if self._jump is None:
             raise self._lack("a loop jumps to its start")
         return Instr(self._jump.name, (Label(label),), guard)
+
+    def jump_if_less(self, register: StreamRegister, bound: int, label: str, spare: Spare) -> list[Instr]:
+        """The operations that jump to a label where a register is below a constant."""
+        predicate = spare(self.predicate_file())
+        test = self.less(predicate, register, bound, spare)
+        return [*test.before, test.instr, self.jump(label, Guard(predicate, test.negated))]
+
+    def count_down(self, counter: StreamRegister, label: str, spare: Spare) -> list[Instr]:
+        """The operations that end an iteration: the counter goes down, and there is a jump unless it is zero."""
+        ends = self.passes_end(counter, 1, 1, label, spare)
+        return [*ends.before, *ends.chain]
+
+    def passes_end(self, counter: StreamRegister, by: int, least: int, label: str, spare: Spare) -> PassEnds:
+        """The operations that end a pass: the counter goes down, and there is a jump if at least `least` is left."""
+        down = self.add(counter, counter, -by)
+        if least == 1 and self.guards(counter.file):
+            return PassEnds((), (*down, self.jump(label, Guard(counter))))
+        predicate = spare(self.predicate_file())
+        test = self.less(predicate, counter, least, spare)
+        return PassEnds(test.before, (*down, test.instr, self.jump(label, Guard(predicate, not test.negated))))
 
     def is_sum(self, instr: Instr) -> tuple[StreamRegister, int] | None:
         """The register and the constant where an operation does nothing but add the one to the other."""

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from planish.vliw.machine import VliwMachine
 from planish.vliw.pack.allocate import TooFewRegisters, allocate
 from planish.vliw.pack.bounds import recurrence_bound, resource_bound
-from planish.vliw.pack.control import Control
+from planish.vliw.pack.control import Control, PassEnds
 from planish.vliw.pack.dependence import graph
 from planish.vliw.pack.effects import Described
 from planish.vliw.pack.induction import fold_steps
@@ -42,6 +42,7 @@ from planish.vliw.pack.modulo.pipelining import (
     unrollings,
     with_copies,
 )
+from planish.vliw.pack.passes import PacketPasses
 from planish.vliw.pack.plans import PackPlan, too_few
 from planish.vliw.pack.reports import BlockReport, LoopReport, Packed, PackMethod, PackOptions, spans_of
 from planish.vliw.pack.webs import Registers, live_at_head, live_before, name_values
@@ -70,7 +71,7 @@ def pack(program: StreamProgram, machine: VliwMachine, options: PackOptions | No
         builder.items(name_values(body, frozenset(), described), frozenset())
         code = PacketCode(program.name, tuple(builder.packets), dict(builder.labels), program.parameters)
         try:
-            return Packed(allocate(code, machine), tuple(builder.reports), tuple(builder.blocks))
+            return Packed(allocate(code, machine), tuple(builder.reports), tuple(builder.blocks), tuple(builder.passes))
         except TooFewRegisters as few:
             elsewhere = None if few.file in parked else park(given, few.file, described)
             parked.add(few.file)
@@ -81,14 +82,6 @@ def pack(program: StreamProgram, machine: VliwMachine, options: PackOptions | No
             if calmer is None:
                 raise too_few(program, machine, few) from few
             plan = calmer
-
-
-@dataclass(frozen=True, slots=True)
-class _Ends:
-    """What is done once for the end of all passes, and at the end of each, one operation after the other."""
-
-    before: tuple[Instr, ...]
-    chain: tuple[Instr, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +104,7 @@ class _Builder:
     flying: list[Flying] = field(default_factory=list)
     reports: list[LoopReport] = field(default_factory=list)
     blocks: list[BlockReport] = field(default_factory=list)
+    passes: list[PacketPasses] = field(default_factory=list)
     made: int = 0
 
     @property
@@ -169,17 +163,20 @@ class _Builder:
         else:
             block = [*block, *self.control.move(counter, loop.count)]
         if skipped and isinstance(loop.count, StreamRegister):
-            block += self.jump_if_less(loop.count if hardware else counter, 1, behind)
+            block += self.control.jump_if_less(loop.count if hardware else counter, 1, behind, self.fresh)
         self.block(block)
         before = list(self.flying)
         if loop.is_innermost:
-            self.listed(loop, counter)
+            self.listed(loop, counter, PacketPasses(0, 0, loop.name, count=_known(loop)))
         else:
             head = self.label(loop, "loop")
             self.labels[head] = len(self.packets)
-            self.items(loop.body, wanted, () if hardware else self.count_down(counter, head), lands=True)
+            self.items(
+                loop.body, wanted, () if hardware else self.control.count_down(counter, head, self.fresh), lands=True
+            )
             if hardware is not None:
                 self.end_pass(self.hardware.issues(hardware, head, self.described))
+            self.passes.append(PacketPasses(self.labels[head], len(self.packets), loop.name, count=_known(loop)))
         self.labels[behind] = len(self.packets)
         if skipped:
             self.join(before)
@@ -190,12 +187,12 @@ class _Builder:
         problem = prepare(instrs, wanted, self.control, self.described)
         # The list-scheduled loop waits for its jump as well.
         hardware = self.hardware.counter(loop)
-        control = () if hardware else self.count_down(self.counter(loop), "")
+        control = () if hardware else self.control.count_down(self.counter(loop), "", self.fresh)
         slowest = self.once([*instrs, *control]).length
         slowest += 1 + slowest // 4 if self.plan.rolls else 0
         least = self.plan.longer.get(loop.name, 0)
         while True:
-            found = roll(problem, least, slowest - 1)
+            found = roll(problem, least, slowest - 1, loop.name in self.plan.lean)
             if found is None:
                 return False
             rolled, proof = found.rolled, IntervalProof(found.least)
@@ -232,10 +229,10 @@ class _Builder:
             rounds = self.rounds(hardware, passes, unroll) if hardware is not None else None
             kernel: list[list[Issue]] | None
             if hardware is not None and rounds is not None:
-                ends, left = _Ends(rounds.before, ()), rounds.left
+                ends, left = PassEnds(rounds.before, ()), rounds.left
                 kernel = self.with_ends(parts.kernel, hardware, head)
             else:
-                ends = self.passes_end(passes, unroll, 1 if exact else unroll, head)
+                ends = self.control.passes_end(passes, unroll, 1 if exact else unroll, head, self.fresh)
                 kernel = add_control(self.described, parts.kernel, [self.described.effects(x) for x in ends.chain])
             if kernel is None or not is_addressable(self.machine, parts):
                 del self.labels[head]
@@ -257,19 +254,24 @@ class _Builder:
             elif short:
                 leave = [self.control.jump(behind)]
             if short:
-                block += self.jump_if_less(counter, before + unroll, rest)
+                block += self.control.jump_if_less(counter, before + unroll, rest, self.fresh)
             self.block(block)
-            skipping = list(self.flying)
+            skipping, start = list(self.flying), len(self.packets)
             self.rows(self.left(parts, leave), kernel, head)
             leaving = list(self.flying)
             self.labels[rest] = len(self.packets)
+            inner = (self.labels[head], self.labels[head] + len(kernel))
+            self.passes.append(PacketPasses(*inner, loop.name, "kernel", before, unroll))
+            self.passes += [PacketPasses(start, len(self.packets), loop.name, "around", before, unroll)] * short
             if short or not exact:
                 if short:
                     self.flying = skipping if exact else [*skipping, *self.flying]
                     if loop.at_least < 1:
-                        self.block(self.jump_if_less(counter, 1, behind))
+                        self.block(self.control.jump_if_less(counter, 1, behind, self.fresh))
                         leaving = [*leaving, *self.flying]
-                self.listed(loop, counter, report=False)
+                    few = PacketPasses(self.labels[rest], len(self.packets), loop.name, "short", before, unroll)
+                    self.passes.append(few)
+                self.listed(loop, counter, PacketPasses(0, 0, loop.name, "rest", before, unroll), report=False)
                 self.join(leaving)
             self.labels[behind] = len(self.packets)
             return True
@@ -302,7 +304,7 @@ class _Builder:
                 kernel: list[list[Issue]] | None
                 kernel = self.with_ends(parts.kernel, hardware, head)
             else:
-                ends = self.passes_end(passes, 1, 1, head)
+                ends = self.control.passes_end(passes, 1, 1, head, self.fresh)
                 start = (*ends.before, *self.control.constant(passes, rounds))
                 kernel = add_control(self.described, parts.kernel, [self.described.effects(x) for x in ends.chain])
             if kernel is None or not is_addressable(self.machine, parts):
@@ -311,6 +313,8 @@ class _Builder:
             self.report(loop, problem, rolled, unroll, proof)
             self.block([*block, *self.turns(unrolled(rolled, unroll), count), *start])
             self.rows(parts, kernel, head)
+            first = self.labels[head]
+            self.passes.append(PacketPasses(first, first + len(kernel), loop.name, count=rounds))
             return True
         if count * len(loop.body) > _MOST_FLAT:
             return False
@@ -398,25 +402,6 @@ class _Builder:
             self.idle(1)
         self.packets[-1] = (*self.packets[-1], *ends)
 
-    def jump_if_less(self, register: StreamRegister, bound: int, label: str) -> list[Instr]:
-        predicate = self.fresh(self.control.predicate_file())
-        test = self.control.less(predicate, register, bound, self.fresh)
-        return [*test.before, test.instr, self.control.jump(label, Guard(predicate, test.negated))]
-
-    def count_down(self, counter: StreamRegister, label: str) -> list[Instr]:
-        """The operations that end an iteration: the counter goes down, and there is a jump unless it is zero."""
-        ends = self.passes_end(counter, 1, 1, label)
-        return [*ends.before, *ends.chain]
-
-    def passes_end(self, counter: StreamRegister, by: int, least: int, label: str) -> _Ends:
-        """The operations that end a pass: the counter goes down, and there is a jump if at least `least` is left."""
-        down = self.control.add(counter, counter, -by)
-        if least == 1 and self.control.guards(counter.file):
-            return _Ends((), (*down, self.control.jump(label, Guard(counter))))
-        predicate = self.fresh(self.control.predicate_file())
-        test = self.control.less(predicate, counter, least, self.fresh)
-        return _Ends(test.before, (*down, test.instr, self.control.jump(label, Guard(predicate, not test.negated))))
-
     def block(self, instrs: Sequence[Instr], lands: bool = False) -> None:
         if not instrs and not lands:
             return
@@ -434,13 +419,14 @@ class _Builder:
         self.blocks.append(BlockReport(len(self.packets), len(nodes), schedule.length, schedule.least))
         self.emit(schedule, folded)
 
-    def listed(self, loop: Loop, counter: StreamRegister, report: bool = True) -> None:
-        """An innermost loop whose iterations follow one another, with no more overlap than what is under way."""
+    def listed(self, loop: Loop, counter: StreamRegister, passes: PacketPasses, report: bool = True) -> None:
+        """An innermost loop whose iterations follow one another, with no more overlap than what is under way; `passes`:
+        how often."""
         head = self.label(loop, "loop")
         hardware = self.hardware.counter(loop)
         if hardware is not None and counter != hardware:
             self.block(self.hardware.begin(hardware, counter, self.fresh))
-        control = () if hardware else self.count_down(counter, head)
+        control = () if hardware else self.control.count_down(counter, head, self.fresh)
         instrs, pointers = fold_steps([*_instrs(loop), *control], self.control, self.described)
         nodes = [self.described.effects(x) for x in instrs]
         schedule = schedule_block(
@@ -451,6 +437,7 @@ class _Builder:
         self.emit(schedule, instrs, again=True)
         if hardware is not None:
             self.end_pass(self.hardware.issues(hardware, head, self.described))
+        self.passes.append(replace(passes, first=self.labels[head], end=len(self.packets)))
         if report:
             recurrences = recurrence_bound(len(nodes), graph(nodes, True, (), pointers))
             bounds = (resource_bound(self.machine, nodes), recurrences)
@@ -481,6 +468,10 @@ class _Builder:
 
 def _instrs(loop: Loop) -> list[Instr]:
     return [x for x in loop.body if isinstance(x, Instr)]
+
+
+def _known(loop: Loop) -> int:
+    return loop.count if isinstance(loop.count, int) else -1
 
 
 def _later(flying: Sequence[Flying], cycles: int) -> list[Flying]:

@@ -2,9 +2,9 @@
 
 >>> plan = PackPlan(96, rolls=True)
 >>> plan.calmer("V", ())
-PackPlan(unroll=0, longer={}, ordered=False, hoists=False, rolls=True)
+PackPlan(unroll=0, longer={}, ordered=False, hoists=False, rolls=True, lean=frozenset())
 >>> plan.calmer("V", ()).calmer("V", ())
-PackPlan(unroll=0, longer={}, ordered=True, hoists=False, rolls=True)
+PackPlan(unroll=0, longer={}, ordered=True, hoists=False, rolls=True, lean=frozenset())
 """
 
 from __future__ import annotations
@@ -21,20 +21,24 @@ from planish.vliw.program import StreamProgram
 
 @dataclass(frozen=True, slots=True)
 class PackPlan:
-    """How much is done at once: with fewer registers, loops get longer intervals (`longer` than these), then they are
-    modulo scheduled where that is no gain but for values that live less long (`rolls`), then none is unrolled and
-    nothing moved out of them, then operations are issued in the order in which they stand."""
+    """How much is done at once: with fewer registers, loops get kernels that take few of them (`lean`: these), then
+    longer intervals (`longer` than these), then they are modulo scheduled where that is no gain but for values that
+    live less long (`rolls`), then none is unrolled and nothing moved out of them, then operations are issued in the
+    order in which they stand."""
 
     unroll: int
     longer: Mapping[str, int] = field(default_factory=dict)
     ordered: bool = False
     hoists: bool = True
     rolls: bool = False
+    lean: frozenset[str] = frozenset()
 
     def calmer(self, file: str, reports: Sequence[LoopReport]) -> PackPlan | None:
         """A plan that takes fewer registers of a file; None where there is none."""
         # Iterations that begin later overlap less: each loop that wants registers of that file is made slower.
         pressed = {x.name: x.interval + 1 for x in reports if x.method != "list" and file in x.registers}
+        if not pressed.keys() <= self.lean:
+            return replace(self, lean=self.lean | pressed.keys())
         if pressed:
             return replace(self, longer={**self.longer, **pressed})
         if not self.rolls and any(x.method == "list" for x in reports):

@@ -16,6 +16,7 @@ from planish.core.span import Span
 from planish.vliw.pack.bounds import IntervalBound
 from planish.vliw.pack.effects import Effects
 from planish.vliw.pack.modulo.exact import IntervalProof
+from planish.vliw.pack.passes import PacketPasses
 from planish.vliw.program import PacketCode
 
 PackMethod = Literal["list", "modulo", "flat"]
@@ -95,11 +96,13 @@ class BlockReport:
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """The packets of a program, and what became of its loops and blocks, in the order in which they stand."""
+    """The packets of a program, and what became of its loops and blocks, in the order in which they stand; `passes`:
+    which packets run again."""
 
     code: PacketCode
     loops: tuple[LoopReport, ...]
     blocks: tuple[BlockReport, ...] = ()
+    passes: tuple[PacketPasses, ...] = ()
 
 
 def spans_of(nodes: Sequence[Effects], bound: IntervalBound) -> tuple[Span, ...]:

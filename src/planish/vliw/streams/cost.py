@@ -1,4 +1,4 @@
-"""About how many cycles a stream takes, before and after it is packed: units, sums that wait, chains of operations.
+"""About how many cycles a stream takes before it is packed: units, sums that wait, chains of operations.
 
 >>> from planish.vliw.description import load_machine
 >>> from planish.vliw.program import Immediate
@@ -26,9 +26,6 @@ GUESS = 64
 
 _CONTROL = 8
 """Cycles that the control of a loop takes each time."""
-
-Intervals = Mapping[str, float]
-"""The cycles from one iteration of an innermost loop to the next, by its name."""
 
 
 def depth_of(items: Sequence[Item], machine: VliwMachine) -> int:
@@ -118,21 +115,23 @@ def evaluate_each(expr: Expr, sizes: Mapping[str, Amount]) -> Amount:
             raise ValueError(f"no index expression: {expr}")
 
 
-def cycles_of(
-    lowered: LoweredStream, machine: VliwMachine, intervals: Intervals, sizes: Mapping[str, Amount]
-) -> Amount:  # fmt: skip
-    """About how many cycles a stream takes, for one set of sizes or for each of several; of innermost loops that
-    `intervals` does not name, the least."""
+def cycles_of(lowered: LoweredStream, machine: VliwMachine, sizes: Mapping[str, Amount]) -> Amount:
+    """About how many cycles a stream takes before it is packed, for one set of sizes or for each of several: innermost
+    loops at the least interval."""
+    return _cycles(lowered.program.body, machine, (lowered.trips, sizes_of(lowered, sizes)))
+
+
+def sizes_of(lowered: LoweredStream, sizes: Mapping[str, Amount]) -> Mapping[str, Amount]:
+    """All sizes of a stream, those that follow from others too; a guess for those that are not given."""
     known = {**dict.fromkeys(lowered.kernel.sizes, GUESS), **sizes}
     for name, value in lowered.sizes.items():
         known[name] = evaluate_each(value, known)
-    return _cycles(lowered.program.body, machine, intervals, (lowered.trips, known))
+    return known
 
 
 def _cycles(
     items: Sequence[Item],
     machine: VliwMachine,
-    intervals: Intervals,
     sizes: tuple[Mapping[str, Expr], Mapping[str, Amount]],
 ) -> Amount:
     total: Amount = 0.0
@@ -148,18 +147,21 @@ def _cycles(
             break
         trips = np.maximum(0, _trips(item, *sizes))
         if item.is_innermost:
-            interval = intervals.get(item.name) or least_interval(item.body, machine)
+            interval = least_interval(item.body, machine)
             first = depth_of(item.body, machine) + _CONTROL - interval
             total = total + np.where(trips > 0, trips * interval + first, 2)
         else:
-            total = total + trips * (_cycles(item.body, machine, intervals, sizes) + _CONTROL)
+            total = total + trips * (_cycles(item.body, machine, sizes) + _CONTROL)
     return total if np.ndim(total) else float(total)
 
 
 def _trips(loop: Loop, trips: Mapping[str, Expr], known: Mapping[str, Amount]) -> Amount:
-    if isinstance(loop.count, int):
-        return loop.count
-    trip = trips.get(loop.name)
+    return loop.count if isinstance(loop.count, int) else trips_of(loop.name, trips, known)
+
+
+def trips_of(name: str, trips: Mapping[str, Expr], known: Mapping[str, Amount]) -> Amount:
+    """How often a loop runs whose count is in a register, by known sizes; a guess where its bounds vary."""
+    trip = trips.get(name)
     if trip is None:
         return GUESS // 2
     guessed = dict.fromkeys(variables(trip) - known.keys(), GUESS // 2)

@@ -27,9 +27,10 @@ from planish.schedule.program import Cursor, Program
 from planish.schedule.steps.bands import Reorder
 from planish.vliw.machine import VliwMachine
 from planish.vliw.pack.packing import pack
+from planish.vliw.pack.passes import issued
 from planish.vliw.pack.reports import Packed, PackOptions
 from planish.vliw.program import Instr, Loop, MemoryAddress, StreamRegister
-from planish.vliw.streams.cost import GUESS, Amount, cycles_of, innermost, least_interval
+from planish.vliw.streams.cost import GUESS, Amount, cycles_of, innermost, least_interval, sizes_of, trips_of
 from planish.vliw.streams.lane_shifts import shift_lanes
 from planish.vliw.streams.lower import LoweredStream, lower, patterns_of
 from planish.vliw.streams.programs.selected import Alignment
@@ -50,14 +51,17 @@ Grid = Sequence[tuple[int, int]]
 PROBES = ((1, 1), (1, 2), (4, 1), (4, 2), (6, 4))
 """Those with which the forms of a nest are compared."""
 
-FORMS = 2
+FORMS = 4
 """So many forms are looked at closely."""
 
 SHORT = 81
 """Assignments up to which loops of few iterations are written out."""
 
-PARTS = (4, 8, 2)
+PARTS = (4, 8, 2, 3, 6)
 """In so many parts sums are made, besides in one."""
+
+MORE_VECTORS = (7, 5, 3)
+"""Vectors of further tiles, for loops that have a multiple of them."""
 
 MOST_JOINED = 32
 """Vectors of a tile with the rows that are left over."""
@@ -65,7 +69,7 @@ MOST_JOINED = 32
 MOST_COPIES = 160
 """Assignments of a tile: larger ones are not looked at."""
 
-PACKED = 3
+PACKED = 6
 """So many streams become packets: those that promise most."""
 
 MOST_OPERATIONS = 220
@@ -77,7 +81,7 @@ MOST_PLACES = 5000
 MOST_BESIDE = 150
 """Operations of a stream that is packed although it cannot be the quickest."""
 
-MOST_PACKED = 6
+MOST_PACKED = 9
 """So many are tried to be packed at most."""
 
 
@@ -143,7 +147,7 @@ class _Search:
             remark = Remark("vliw-pack", "refused", crowded, form.program.kernel.span)
             self.remarks.setdefault(remark.message, remark)
             return None
-        return _Draft(form.program, lowered, tiles, cycles_of(lowered, self.machine, {}, self.sizes))
+        return _Draft(form.program, lowered, tiles, cycles_of(lowered, self.machine, self.sizes))
 
     def crowded(self, lowered: LoweredStream) -> str | None:
         """Which registers a loop names more of than there are, all at once: those that live through it."""
@@ -180,7 +184,7 @@ class _Search:
             remark = Remark("vliw-pack", "refused", error.diagnostic.message, draft.program.kernel.span)
             self.remarks.setdefault(remark.message, remark)
             return None
-        cycles = estimate(packed, draft.lowered, self.machine, self.sizes)
+        cycles = estimate(packed, draft.lowered, self.sizes)
         words = "; ".join(x.describe(draft.program.kernel) for x in draft.tiles) or "one by one"
         return Planned(draft.lowered.kernel, draft.lowered, packed, draft.tiles, cycles, words, (), draft.program)
 
@@ -200,7 +204,7 @@ def plan_scalar(
     """The nest one by one, as it is written; RefusedError where the machine cannot do it."""
     lowered = lower(kernel, machine, contract)
     packed = pack(lowered.program, machine, options or PackOptions())
-    return Planned(kernel, lowered, packed, (), estimate(packed, lowered, machine, sizes or {}))
+    return Planned(kernel, lowered, packed, (), estimate(packed, lowered, sizes or {}))
 
 
 def plain_vectors(planned: Planned, machine: VliwMachine, contract: bool, options: PackOptions) -> Planned:
@@ -210,7 +214,7 @@ def plain_vectors(planned: Planned, machine: VliwMachine, contract: bool, option
     made = tile(planned.program, *tiles)
     lowered = lower(made.kernel, machine, contract, made.sizes, made.plain)
     packed = pack(lowered.program, machine, options)
-    return Planned(made.kernel, lowered, packed, tiles, estimate(packed, lowered, machine, {}))
+    return Planned(made.kernel, lowered, packed, tiles, estimate(packed, lowered, {}))
 
 
 def plan(
@@ -271,11 +275,11 @@ def _with_few(planned: Planned, drafts: Sequence[_Draft], search: _Search) -> Pl
         if x.tiles and all(_loop_of(x.program, y).var != loop.var for y in x.tiles)
         and sum(len(y.body) for y in innermost(x.lowered.program.body)) <= MOST_BESIDE
     ]  # fmt: skip
-    others.sort(key=lambda x: cycles_of(x.lowered, search.machine, {}, sizes))
+    others.sort(key=lambda x: cycles_of(x.lowered, search.machine, sizes))
     made = next((y for x in others[:PACKED] if (y := search.packed(x)) is not None), None)
     if made is None:
         return planned
-    ours, theirs = (estimate(x.packed, x.lowered, search.machine, sizes) for x in (made, planned))
+    ours, theirs = (estimate(x.packed, x.lowered, sizes) for x in (made, planned))
     if ours >= theirs:
         return planned
     return replace(planned, few=made, few_where=Compare("lt", count, index(only.lanes)))
@@ -396,7 +400,7 @@ def _tiles(form: _Form, nest: For, search: _Search, grid: Grid) -> Iterator[Regi
         around = [x for x in _around(nest, loop) if x.step == 1 and form.legal.get(x.label) == ()]
         row = next((x for x in around if not _bounds_use(x, x.var)), None)
         size = sum(isinstance(x, Assign | Reduce) for x in walk(loop))
-        for rows, vectors in grid:
+        for rows, vectors in (*grid, *_dividing(search, loop, grid)):
             if rows > 1 and row is None or rows * vectors > 1 and rows * vectors * size > MOST_COPIES:
                 continue
             if _fits(search, loop, row, (rows, vectors)):
@@ -406,6 +410,17 @@ def _tiles(form: _Form, nest: For, search: _Search, grid: Grid) -> Iterator[Regi
                 yield made
                 if row is not None and _may_join(row, rows, vectors):
                     yield replace(made, joined=True)
+
+
+def _dividing(search: _Search, lane: For, grid: Grid) -> Iterator[tuple[int, int]]:
+    """One row of a number of vectors that divides those of a loop, where none of a grid does but 1; with the grids that
+    have one row of one vector."""
+    trip = constant(sub(lane.upper, lane.lower))
+    if trip is None or (1, 1) not in grid:
+        return
+    count = -(-trip // _lanes(search, lane))
+    if not any(vectors > 1 and count % vectors == 0 for _, vectors in grid):
+        yield from ((1, x) for x in MORE_VECTORS if count % x == 0)
 
 
 def _may_join(row: For, rows: int, vectors: int) -> bool:
@@ -452,9 +467,7 @@ def _number(x: Expr, sizes: Mapping[str, int]) -> int:
     return evaluate(x, {**dict.fromkeys(variables(x), GUESS), **sizes})
 
 
-def estimate(packed: Packed, lowered: LoweredStream, machine: VliwMachine, sizes: Mapping[str, Amount]) -> Amount:
-    """About how many cycles packets take: as many as there are where nothing is done again, else by the intervals of
-    innermost loops."""
-    if all(x.method == "flat" for x in packed.loops) and not packed.code.labels:
-        return len(packed.code.packets)
-    return cycles_of(lowered, machine, {x.name: x.interval for x in packed.loops}, sizes)
+def estimate(packed: Packed, lowered: LoweredStream, sizes: Mapping[str, Amount]) -> Amount:
+    """How many packets are issued, for one set of sizes or each of several; stalls are not counted."""
+    known = sizes_of(lowered, sizes)
+    return issued(len(packed.code.packets), packed.passes, lambda name: trips_of(name, lowered.trips, known))

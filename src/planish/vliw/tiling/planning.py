@@ -244,7 +244,7 @@ def _part_cycles(
     part: PlannedPart, machine: VliwMachine, lengths: Mapping[str, Amount], around: Mapping[str, int]
 ) -> Amount:  # fmt: skip
     sizes = {**around, **{length_of(v): n for v, n in lengths.items()}}
-    return estimate(part.planned.packed, part.planned.lowered, machine, sizes)
+    return estimate(part.planned.packed, part.planned.lowered, sizes)
 
 
 def _memories(planned: Planned) -> dict[str, tuple[str, ...]]:

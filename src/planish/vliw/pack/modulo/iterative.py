@@ -86,16 +86,21 @@ def schedule_at(body: LoopBody, interval: int) -> PipelinedKernel | None:
     if heights is None:
         return None
     for number, ranks in enumerate(_orders(body, heights)):
-        if number == 1:
-            table = ReservationTable(body.machine, interval)
-            cycles = place_by_slack(body.nodes, body.edges, table, _TRIES * len(body.nodes) + 100)
-            if cycles is not None:
-                return shorten(body, table, cycles)
+        if number == 1 and (kernel := schedule_by_slack(body, interval)) is not None:
+            return kernel
         table = ReservationTable(body.machine, interval)
         cycles = _place(body, table, ranks)
         if cycles is not None:
             return shorten(body, table, cycles)
     return None
+
+
+def schedule_by_slack(body: LoopBody, interval: int) -> PipelinedKernel | None:
+    """A kernel of that interval whose operations are near to what they wait for and what waits for them, so that values
+    live less long; None where none is found."""
+    table = ReservationTable(body.machine, interval)
+    cycles = place_by_slack(body.nodes, body.edges, table, _TRIES * len(body.nodes) + 100)
+    return shorten(body, table, cycles) if cycles is not None else None
 
 
 def _orders(body: LoopBody, heights: list[int]) -> Iterator[list[tuple[float, ...]]]:

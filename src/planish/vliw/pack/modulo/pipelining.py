@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from planish.vliw.pack.bounds import IntervalBound, recurrence_bound, resource_bound
 from planish.vliw.pack.confinement import confinement
@@ -28,7 +29,7 @@ from planish.vliw.pack.effects import BasePointer, Described, Effects
 from planish.vliw.pack.induction import fold_steps
 from planish.vliw.pack.modulo.ejection import place_by_ejection
 from planish.vliw.pack.modulo.expand import Rolled
-from planish.vliw.pack.modulo.iterative import LoopBody, PipelinedKernel, schedule_at, shortened
+from planish.vliw.pack.modulo.iterative import LoopBody, PipelinedKernel, schedule_at, schedule_by_slack, shortened
 from planish.vliw.pack.modulo.lifetimes import copies, pressure, values_of
 from planish.vliw.pack.modulo.overfull import is_overfull
 from planish.vliw.pack.modulo.rotation import Rotation, rotate
@@ -106,9 +107,9 @@ def _carried_edges(nodes: Sequence[Effects], rotation: Rotation) -> Iterator[Edg
             yield Edge(first, i, latency, distance)
 
 
-def roll(problem: Problem, least: int, most: int) -> RolledLoop | None:
+def roll(problem: Problem, least: int, most: int, lean: bool = False) -> RolledLoop | None:
     """The loop with the shortest interval from `least` to `most` at which there are registers enough, and what is
-    known of those below."""
+    known of those below. `lean`: of two kernels the one that takes fewer registers."""
     kept = Counter(x.file for x in problem.invariants)
     if any(count > problem.body.machine.file(file).count for file, count in kept.items()):
         return None
@@ -117,6 +118,9 @@ def roll(problem: Problem, least: int, most: int) -> RolledLoop | None:
     while interval <= most:
         kernel, impossible = _attempt(problem.body, interval)
         proven += impossible and proven == interval
+        if kernel is not None and (lean or not has_registers(problem, kernel)):
+            other = schedule_by_slack(problem.body, interval)
+            kernel = min((x for x in (kernel, other) if x is not None), key=partial(_fullness, problem))
         if kernel is not None and has_registers(problem, kernel):
             return RolledLoop(with_copies(problem, kernel), proven)
         # One more cycle is a smaller part of a long interval, and frees as few registers.
@@ -148,8 +152,13 @@ def _attempt(body: LoopBody, interval: int) -> tuple[PipelinedKernel | None, boo
 
 def has_registers(problem: Problem, kernel: PipelinedKernel) -> bool:
     """Whether no cycle of a kernel wants more registers of a file than there are."""
+    return _fullness(problem, kernel) <= 1
+
+
+def _fullness(problem: Problem, kernel: PipelinedKernel) -> float:
+    """The share of its registers that the fullest file has taken in the fullest cycle."""
     wanted = pressure(problem.body.values, problem.invariants, kernel.cycles, kernel.interval)
-    return all(count <= problem.body.machine.file(file).count for file, count in wanted.items())
+    return max((count / problem.body.machine.file(file).count for file, count in wanted.items()), default=0)
 
 
 def with_copies(problem: Problem, kernel: PipelinedKernel) -> Rolled:
