@@ -9,6 +9,7 @@ from tests.unit.vliw.judge import run_code, run_program
 from tests.unit.vliw.random_loops import Maker, random_machine
 
 from planish.vliw.pack import pack
+from planish.vliw.pack.passes import issued
 
 COUNTS = (0, 1, 2, 3, 5, 8, 12, 17, 30)
 
@@ -19,8 +20,10 @@ def test_packets_equal_the_stream(seed: int) -> None:
     machine = random_machine(random)
     program, values = Maker(random, machine).program(random.randrange(2, 26), COUNTS)
     wanted = run_program(program, machine, values)
-    state, _ = run_code(pack(program, machine).code, machine, values)
+    packed = pack(program, machine)
+    state, cycles = run_code(packed.code, machine, values)
     assert state.cells == wanted.cells
+    assert issued(len(packed.code.packets), packed.passes, lambda _: values["n"]) == cycles
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -29,5 +32,7 @@ def test_values_that_loops_carry(seed: int) -> None:
     machine = random_machine(random)
     program, values = Maker(random, machine).program(random.randrange(2, 9), COUNTS, carrying=True)
     wanted = run_program(program, machine, values)
-    state, _ = run_code(pack(program, machine).code, machine, values)
+    packed = pack(program, machine)
+    state, cycles = run_code(packed.code, machine, values)
     assert state.cells == wanted.cells
+    assert issued(len(packed.code.packets), packed.passes, lambda _: values["n"]) == cycles

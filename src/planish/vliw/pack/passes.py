@@ -47,7 +47,7 @@ class PacketPasses:
             case "rest":
                 return np.where(enough, (trip - self.before) % self.by, trip)
             case "short":
-                return np.where(enough, 0, 1)
+                return np.where(enough & ((trip - self.before) % self.by == 0), 0, 1)
             case _:
                 assert_never(self.part)
 
