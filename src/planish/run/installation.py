@@ -47,6 +47,9 @@ EXTRAS = (
     ("optuna", "tune", "another search of `planish tune`"),
     ("ortools", "exact", "exact modulo schedules of VLIW machines"),
     ("distributed", "cluster", "tunes on several machines"),
+    ("pygls", "editor", "serves editors (`planish lsp`)"),
+    ("starlette", "explorer", "serves browsers (`planish explore`)"),
+    ("uvicorn", "explorer", "serves browsers (`planish explore`)"),
     ("bitwuzla", "dev", "proves instruction rules in the tests"),
     ("torch", "", "operators of PyTorch on GPUs"),
 )

@@ -1,0 +1,1 @@
+"""What shows builds: a page, an editor, a browser."""

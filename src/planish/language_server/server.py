@@ -1,0 +1,192 @@
+"""The server for editors: diagnostics from remarks, hovers with the verdict on a nest, code lenses that build.
+
+    make_server().start_io()
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types as lsp
+from pygls.lsp.server import LanguageServer
+from pygls.uris import to_fs_path
+
+from planish.build.project import MADE_BY
+from planish.language_server.words import SEVERITIES, code_lenses, diagnostics_of, hover_text
+from planish.service.pool import RequestError, WorkerPool
+from planish.version import VERSION
+
+PAUSE = 0.5
+"""Seconds without a change before a text is looked at."""
+PATIENCE, BUILD_PATIENCE = 60.0, 600.0
+"""Seconds for a look at a file, and for a build."""
+BUILD, REPORT = "planish.build", "planish.report"
+FOLDER = "planish-out"
+"""Beside the file: where its drop-in and its page go."""
+
+
+class PlanishServer(LanguageServer):
+    """What is known of the files that are open; `wishes` are the options of all requests."""
+
+    def __init__(self) -> None:
+        super().__init__("planish", VERSION, text_document_sync_kind=lsp.TextDocumentSyncKind.Incremental)
+        self.pool = WorkerPool(2)
+        self.wishes: dict[str, Any] = {}
+        self.known: dict[str, dict[str, Any]] = {}
+        self.waiting: dict[str, asyncio.Task[None]] = {}
+
+    def request(self, uri: str, what: str) -> dict[str, Any]:
+        """A request on the text of a file as it stands in the editor."""
+        path = to_fs_path(uri) or uri
+        text = self.workspace.get_text_document(uri).source
+        return {"do": what, "name": path, "text": text, "options": self.wishes}
+
+    def look_soon(self, uri: str, pause: float = PAUSE) -> None:
+        """Looks at a file when nothing has changed for a while."""
+        if (task := self.waiting.pop(uri, None)) is not None:
+            task.cancel()
+        self.waiting[uri] = asyncio.get_running_loop().create_task(self.look(uri, pause))
+
+    async def look(self, uri: str, pause: float = 0.0) -> None:
+        """Looks at a file, and tells the editor what it found."""
+        await asyncio.sleep(pause)
+        version = self.workspace.get_text_document(uri).version
+        try:
+            found = await self.pool.ask(self.request(uri, "analyse"), PATIENCE)
+        except RequestError as error:
+            problem = {"line": 1, "column": 1, "end_line": 1, "end_column": 2, "severity": "warning", **error.fields}
+            found = {"problems": [{**problem, "line": problem["line"] or 1}], "functions": []}
+        self.known[uri] = found
+        diagnostics = diagnostics_of(found)
+        self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, diagnostics, version))
+        with contextlib.suppress(Exception):  # editors need not know this request
+            await self.workspace_code_lens_refresh_async(None)
+
+    def say(self, text: str, severity: str = "information") -> None:
+        """Tells the user something."""
+        kinds = {"error": lsp.MessageType.Error, "warning": lsp.MessageType.Warning}
+        kind = kinds.get(severity, lsp.MessageType.Info)
+        self.window_show_message(lsp.ShowMessageParams(kind, text))
+
+
+def make_server() -> PlanishServer:
+    """A server that has not been started."""
+    server = PlanishServer()
+
+    @server.feature(lsp.INITIALIZED)
+    def initialized(params: lsp.InitializedParams) -> None:
+        pass
+
+    @server.feature(lsp.INITIALIZE)
+    def initialize(params: lsp.InitializeParams) -> None:
+        given = params.initialization_options
+        server.wishes = _as_mapping(given)
+
+    @server.feature(lsp.WORKSPACE_DID_CHANGE_CONFIGURATION)
+    def configured(params: lsp.DidChangeConfigurationParams) -> None:
+        server.wishes = _as_mapping(_as_mapping(params.settings).get("planish"))
+        for uri in list(server.known):
+            server.look_soon(uri, 0.0)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
+    async def opened(params: lsp.DidOpenTextDocumentParams) -> None:
+        server.look_soon(params.text_document.uri, 0.0)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
+    async def changed(params: lsp.DidChangeTextDocumentParams) -> None:
+        server.look_soon(params.text_document.uri)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
+    def closed(params: lsp.DidCloseTextDocumentParams) -> None:
+        uri = params.text_document.uri
+        server.known.pop(uri, None)
+        if (task := server.waiting.pop(uri, None)) is not None:
+            task.cancel()
+        server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
+
+    @server.feature(lsp.TEXT_DOCUMENT_HOVER)
+    def hover(params: lsp.HoverParams) -> lsp.Hover | None:
+        found = server.known.get(params.text_document.uri)
+        text = hover_text(found, params.position.line + 1) if found is not None else ""
+        return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, text)) if text else None
+
+    @server.feature(lsp.TEXT_DOCUMENT_CODE_LENS)
+    def lenses(params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
+        uri = params.text_document.uri
+        return code_lenses(server.known.get(uri), uri, BUILD, REPORT)
+
+    @server.command(BUILD)
+    async def build(uri: str, function: str = "") -> list[str]:
+        return await _build(server, uri)
+
+    @server.command(REPORT)
+    async def report(uri: str, function: str = "") -> str:
+        return await _report(server, uri)
+
+    @server.feature(lsp.SHUTDOWN)
+    async def shutdown(params: None) -> None:
+        await server.pool.close()
+
+    return server
+
+
+async def _build(server: PlanishServer, uri: str) -> list[str]:
+    """Builds a file, writes its drop-in, and says what became of each function; the files that were written."""
+    try:
+        made = await server.pool.ask(server.request(uri, "build"), BUILD_PATIENCE)
+        folder = _folder_of(uri)
+        written = [_write(folder / name, text, MADE_BY) for name, text in made["files"].items()]
+    except RequestError as error:
+        server.say(str(error.fields["text"]), "error")
+        return []
+    except OSError as error:
+        server.say(f"the drop-in cannot be written: {error.strerror or error}", "error")
+        return []
+    told = "; ".join(f"{x['name']}: {x['outcome']}" for x in made["functions"]) or "there is no loop"
+    server.say(f"{told}. Wrote {', '.join(written) or 'nothing'}")
+    await server.look(uri)
+    return written
+
+
+async def _report(server: PlanishServer, uri: str) -> str:
+    """Writes the page of a file, and asks the editor to open it; its path."""
+    try:
+        made = await server.pool.ask(server.request(uri, "report"), BUILD_PATIENCE)
+        path = _write(_folder_of(uri) / f"{Path(to_fs_path(uri) or 'page').stem}.html", made["page"], "<!doctype html>")
+    except RequestError as error:
+        server.say(str(error.fields["text"]), "error")
+        return ""
+    except OSError as error:
+        server.say(f"the page cannot be written: {error.strerror or error}", "error")
+        return ""
+    with contextlib.suppress(Exception):  # editors need not know this request
+        await server.window_show_document_async(lsp.ShowDocumentParams(Path(path).as_uri(), external=True))
+    return path
+
+
+def _folder_of(uri: str) -> Path:
+    return Path(to_fs_path(uri) or ".").resolve().parent / FOLDER
+
+
+def _write(path: Path, text: str, mark: str) -> str:
+    """Writes a file where none is that something else has written; OSError where there is."""
+    if path.exists() and mark not in path.read_text("utf-8", "replace")[:400]:
+        raise OSError(f"{path} is in the way, and Planish did not write it")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.part")
+    part.write_text(text, "utf-8", "surrogateescape")
+    os.replace(part, path)
+    return str(path)
+
+
+def _as_mapping(given: Any) -> dict[str, Any]:
+    """Settings as a dictionary, without those that are not set."""
+    return {k: v for k, v in given.items() if v not in (None, "", [], {})} if isinstance(given, Mapping) else {}
+
+
+__all__ = ["BUILD", "REPORT", "SEVERITIES", "PlanishServer", "make_server"]

@@ -1,0 +1,1 @@
+"""Work for editors and browsers: requests in JSON, done by processes with limits."""

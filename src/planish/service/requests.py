@@ -1,0 +1,86 @@
+"""The requests that a worker does, each by its name, with an answer in JSON.
+
+>>> answer({"do": "nothing"})["error"]["code"]
+'E0128'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from planish.core.cache import Cache
+from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.core.span import Source
+from planish.options import Options
+from planish.report.account import FileAccount
+from planish.report.page.contents import FilePage, describe_outcome, gather_file, state_of
+from planish.report.page.rendering import render_page
+from planish.report.store import build_cached
+from planish.service.analysis import analyse
+from planish.service.wishes import read_wishes, refuse
+from planish.tuning.choices import with_known_choices
+from planish.tuning.store.trial_store import TrialStore, default_store
+
+Answer = dict[str, Any]
+
+
+def answer(request: Mapping[str, Any]) -> Answer:
+    """What a request comes to: `result`, or `error` with the fields of a diagnostic."""
+    try:
+        made = REQUESTS.get(str(request.get("do")))
+        if made is None:
+            raise refuse(f"there is no request `{request.get('do')}`", f"the requests are: {', '.join(REQUESTS)}")
+        name, text = request.get("name"), request.get("text")
+        if not isinstance(name, str) or not isinstance(text, str):
+            raise refuse("a request has a `name` and a `text`")
+        return {"result": made(Source(name, text), read_wishes(request.get("options") or {}), request)}
+    except PlanishError as error:
+        return {"error": describe_error(error.diagnostic, error.source)}
+
+
+def describe_error(problem: Diagnostic, source: Source | None = None) -> dict[str, Any]:
+    """A diagnostic as JSON; `text` is how a terminal shows it."""
+    line = problem.span.line if problem.span is not None else None
+    return {"code": problem.code, "message": problem.message, "line": line, "help": problem.advice,
+            "text": problem.render(source)}  # fmt: skip
+
+
+def _analyse(source: Source, options: Options, request: Mapping[str, Any]) -> Answer:
+    return analyse(source, options)
+
+
+def _build(source: Source, options: Options, request: Mapping[str, Any]) -> Answer:
+    """A build: the drop-in and its header, the command that compiles it, what became of each function."""
+    account, _ = _built(source, options)
+    listed = [
+        {"name": x.function, "line": x.line, "state": state_of(x), "outcome": describe_outcome(x), "ratio": x.ratio,
+         "version": x.version, "refusals": x.refusals}
+        for x in account.functions
+    ]  # fmt: skip
+    stem = Path(source.name).stem
+    return {"functions": listed, "files": {f"{stem}.c": account.text, f"{stem}.h": account.header},
+            "compile": account.compile, "link": account.link, "warnings": account.warnings}  # fmt: skip
+
+
+def _report(source: Source, options: Options, request: Mapping[str, Any]) -> Answer:
+    """The page of a build."""
+    return {"page": render_page([_gather(source, options)], Path(source.name).name)}
+
+
+def _gather(source: Source, options: Options) -> FilePage:
+    account, chosen = _built(source, options)
+    return gather_file(source, chosen, account, Cache())
+
+
+def _built(source: Source, options: Options) -> tuple[FileAccount, Options]:
+    trials = TrialStore(default_store())
+    account, _ = build_cached(source, options, Cache(), trials=trials)
+    return account, with_known_choices(source, options, trials)
+
+
+REQUESTS: dict[str, Callable[[Source, Options, Mapping[str, Any]], Answer]] = {
+    "analyse": _analyse, "build": _build, "report": _report,
+}  # fmt: skip
+"""By their names."""

@@ -1,0 +1,141 @@
+"""The language server through its protocol: diagnostics, hovers, lenses, a build, and an orderly end."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planish.core.diagnostic import PlanishError
+from planish.service.wishes import read_wishes
+
+pytest.importorskip("pygls", reason="the language server needs pygls")
+
+TEXT = """\
+void scale(int n, float *restrict y, const float *restrict x) {
+    for (int i = 0; i < n; i++)
+        y[i] = 2.0f * x[i];
+}
+void chase(int n, int *next) {
+    for (int i = 0; i < n; i++)
+        next[next[i]] = i;
+}
+"""
+
+
+class Editor:
+    """An editor that speaks the protocol by hand."""
+
+    def __init__(self) -> None:
+        command = [sys.executable, "-m", "planish", "lsp"]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.count = 0
+        self.heard: list[dict[str, Any]] = []
+
+    def send(self, method: str, params: Any, wants: bool = True) -> Any:
+        """The result of a request; None of a notification."""
+        self.count += wants
+        message = {"jsonrpc": "2.0", "method": method, "params": params} | ({"id": self.count} if wants else {})
+        self._write(message)
+        if wants:
+            return self._until(lambda x: x.get("id") == self.count and "method" not in x)["result"]
+        return None
+
+    def hear(self, method: str) -> Any:
+        """The parameters of the next message of a kind."""
+        return self._until(lambda x: x.get("method") == method)["params"]
+
+    def _write(self, message: dict[str, Any]) -> None:
+        assert self.process.stdin is not None
+        data = json.dumps(message).encode()
+        self.process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(data) + data)
+        self.process.stdin.flush()
+
+    def _until(self, wanted: Any) -> dict[str, Any]:
+        while True:
+            for place, message in enumerate(self.heard):
+                if wanted(message):
+                    return self.heard.pop(place)
+            message = self._read()
+            if "id" in message and "method" in message:
+                self._write({"jsonrpc": "2.0", "id": message["id"], "result": None})
+            self.heard.append(message)
+
+    def _read(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        size = 0
+        while line := self.process.stdout.readline().strip():
+            name, _, value = line.partition(b": ")
+            size = int(value) if name == b"Content-Length" else size
+        assert size, "the server ended"
+        message: dict[str, Any] = json.loads(self.process.stdout.read(size))
+        return message
+
+
+@pytest.fixture(scope="module")
+def editor() -> Iterator[Editor]:
+    found = Editor()
+    found.send("initialize", {
+        "processId": os.getpid(), "rootUri": None, "capabilities": {},
+        "initializationOptions": {"measure": False, "target": "native", "sizes": {}},
+    })  # fmt: skip
+    found.send("initialized", {}, wants=False)
+    yield found
+    found.send("shutdown", None)
+    found.send("exit", None, wants=False)
+    assert found.process.wait(20) == 0
+
+
+def test_an_editor_is_served(editor: Editor, tmp_path: Path) -> None:
+    path = tmp_path / "two.c"
+    path.write_text(TEXT)
+    uri = path.as_uri()
+    document = {"uri": uri}
+    opened = {**document, "languageId": "c", "version": 1, "text": TEXT}
+    editor.send("textDocument/didOpen", {"textDocument": opened}, wants=False)
+    (problem,) = editor.hear("textDocument/publishDiagnostics")["diagnostics"]
+    assert (problem["code"], problem["severity"], problem["range"]["start"]["line"]) == ("scop-data", 3, 6)
+    assert "help: " in problem["message"] and problem["source"] == "planish"
+
+    at = {"textDocument": document, "position": {"line": 2, "character": 10}}
+    assert "to be replaced by `maxfuse`" in editor.send("textDocument/hover", at)["contents"]["value"]
+    assert editor.send("textDocument/hover", {**at, "position": {"line": 3, "character": 0}}) is None
+    lenses = editor.send("textDocument/codeLens", {"textDocument": document})
+    assert [x["command"]["title"] for x in lenses] == ["Build", "Report"] * 2
+
+    command = lenses[0]["command"]
+    run = {"command": command["command"], "arguments": command["arguments"]}
+    written = editor.send("workspace/executeCommand", run)
+    assert [Path(x).name for x in written] == ["two.c", "two.h"] and Path(written[0]).parent.name == "planish-out"
+    assert "scale: replaced" in editor.hear("window/showMessage")["message"]
+    assert "planish_scale_1" in Path(written[0]).read_text()
+
+    change = {"textDocument": {**document, "version": 2}, "contentChanges": [{"text": "void f( {\n"}]}
+    editor.send("textDocument/didChange", change, wants=False)
+    while not (told := editor.hear("textDocument/publishDiagnostics"))["diagnostics"] or told.get("version") != 2:
+        pass
+    assert told["diagnostics"][0]["severity"] == 1 and told["diagnostics"][0]["code"].startswith("E02")
+    editor.send("textDocument/didClose", {"textDocument": document}, wants=False)
+    assert editor.hear("textDocument/publishDiagnostics")["diagnostics"] == []
+
+
+def test_the_extension_has_the_options_of_the_server() -> None:
+    folder = Path(__file__).parents[3] / "editors" / "vscode"
+    properties = json.loads((folder / "package.json").read_text())["contributes"]["configuration"]["properties"]
+    given = {name.removeprefix("planish."): x["default"] for name, x in properties.items()}
+    assert given.pop("command") == ["planish", "lsp"]
+    assert read_wishes(given) == read_wishes({})
+    listed = (folder / "extension.js").read_text().partition("NAMES = ")[2].partition(";")[0]
+    assert sorted(json.loads(listed)) == sorted(given)
+
+
+def test_a_wrong_option_is_told_by_name() -> None:
+    for given in ({"sizes": {"n": -1}}, {"fp": "fast"}, {"threads": 0}, {"speed": 3}, {"functions": [1]}):
+        with pytest.raises(PlanishError, match="E0128"):
+            read_wishes(given)
