@@ -165,9 +165,10 @@ def program(
     text = _read(source)
     if text.name.endswith(".py"):
         read = read_python_source(text.text, text.name, function)
-        file = emit_standalone(read.kernel, origin=read.source)
+        file = emit_standalone(read.kernel, origin=read.source, fp=options.fp)
     else:
-        file = read_file(text, options).without_early_exits()
+        file = read_file(text, options)
+    file = file.without_early_exits()
     chosen = _choose(file, None if text.name.endswith(".py") else function)
     if len(chosen.regions) != 1:
         message = f"`{chosen.name}` has {len(chosen.regions)} nests, and one is scheduled at a time"
@@ -250,7 +251,7 @@ def _choose(file: CFile, name: str | None) -> CFunction:
 def _compile_kernel(
     read: PythonKernel, options: Options, cache: Cache, emulate: bool = False
 ) -> CompiledFunction:  # fmt: skip
-    file = emit_standalone(read.kernel, origin=read.source)
+    file = emit_standalone(read.kernel, origin=read.source, fp=options.fp)
     function = file.functions[0]
     interface = interface_of_kernel(read.kernel, read.signature, function.name, read.asserted)
     unit = PendingFunction(file, function, interface)
@@ -377,7 +378,8 @@ def tune_apart(request: tuple[PythonKernel, Options, float, Path]) -> None:
     """Tunes a kernel for some seconds, and builds it with what was found for the cache in a folder: what the process
     beside a program does."""
     read, options, seconds, folder = request
-    file, wishes = emit_standalone(read.kernel, origin=read.source), TuningWishes(TuningBudget(seconds))
+    file = emit_standalone(read.kernel, origin=read.source, fp=options.fp)
+    wishes = TuningWishes(TuningBudget(seconds))
     own = replace(options, functions=(file.functions[0].name,))
     for _ in tune_read(file, own, wishes, TrialStore(default_store())):
         pass

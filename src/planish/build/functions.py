@@ -265,9 +265,9 @@ def _draft(function: CFunction, job: Job, tell: Progress, most: int | None) -> D
     except OverBudgetError:
         over = tell_over("calls that check it are not found", function.span)
         return FunctionResult(function, plans, None, (), (*remarks, over))
-    if file.origin is not None:
+    if function.meaning is not None:
         library = job.reference.library_for(signature)
-        confirm_meaning(library, function.regions[0].kernel, signature, cases, bench.runner.command)
+        confirm_meaning(library, function.meaning, signature, cases, bench.runner.command)
     return _with_versions(Draft(function, plans, remarks, signature, known, tuple(cases)), job)
 
 

@@ -32,7 +32,7 @@ def read_file(source: Source, options: Options) -> CFile:
     """
     if is_mlir(source):
         kernels = read_mlir(source, options.functions, options.fp)
-        file = emit_standalone(*kernels, origin=source)
+        file = emit_standalone(*kernels, origin=source, fp=options.fp)
     else:
         target = load_target(options.target)
         defines = (*options.defines, *target.predefined)

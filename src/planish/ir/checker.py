@@ -46,6 +46,7 @@ from planish.ir.nest import (
     Memory,
     Reduce,
     Stmt,
+    While,
 )
 from planish.ir.semantics.arithmetic import limits
 from planish.ir.text.printer import print_expr, print_stmt
@@ -93,7 +94,7 @@ class _Place:
 
 def _show(node: Stmt | Expr) -> str:
     """An expression, or the first line of a statement."""
-    if isinstance(node, Block | For | If | Assign | Reduce | Alloc | Let | Launch | Barrier):
+    if isinstance(node, Block | For | While | If | Assign | Reduce | Alloc | Let | Launch | Barrier):
         return print_stmt(node).splitlines()[0].rstrip(" {")
     return print_expr(node)
 
@@ -135,6 +136,9 @@ def _check_stmt(stmt: Stmt, outer: _Place) -> _Place:
     match stmt:
         case For():
             _check_loop(stmt, place)
+        case While(condition=condition, body=body):
+            _want(condition, BOOL, place, "a condition")
+            _check_block(body, place)
         case If(condition=condition, then=then, otherwise=otherwise):
             _want(condition, BOOL, place, "a condition")
             _check_block(then, place)

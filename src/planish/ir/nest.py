@@ -84,6 +84,17 @@ class For:
 
 
 @dataclass(frozen=True, slots=True)
+class While:
+    """Runs `body` as long as `condition` (bool) holds before it. How often is data: no static control part holds one,
+    and kernels that do are written as C, in which nests are found."""
+
+    condition: Expr
+    body: Block
+    span: Span | None = field(default=None, compare=False)
+    label: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class If:
     """Runs `then` where `condition` (bool) holds, otherwise `otherwise`."""
 
@@ -165,7 +176,7 @@ class Barrier:
     label: int = field(default=0, compare=False)
 
 
-Stmt = Block | For | If | Assign | Reduce | Alloc | Let | Launch | Barrier
+Stmt = Block | For | While | If | Assign | Reduce | Alloc | Let | Launch | Barrier
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ from operator import is_
 from typing import assert_never
 
 from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var, type_of
-from planish.ir.nest import Alloc, Assign, Barrier, Block, For, If, Kernel, Launch, Let, Reduce, Stmt
+from planish.ir.nest import Alloc, Assign, Barrier, Block, For, If, Kernel, Launch, Let, Reduce, Stmt, While
 
 _LEAVES = (Const, Var)
-_NESTED = (Block, For, If, Launch)
+_NESTED = (Block, For, While, If, Launch)
 """Classes by themselves: a union of them is made anew wherever it is asked about."""
 
 
@@ -202,6 +202,11 @@ def walk(stmt: Stmt) -> Iterator[Stmt]:
             rest += reversed(x.body if isinstance(x, Block) else blocks_of(x))
 
 
+def is_counted(kernel: Kernel) -> bool:
+    """Whether the trip counts of all its loops are known where they begin."""
+    return not any(isinstance(x, While) for x in walk(kernel.body))
+
+
 def arrays_in(stmt: Stmt) -> Iterator[str]:
     """The arrays that a statement reads or writes, with all below it, as often as it does."""
     for x in walk(stmt):
@@ -231,7 +236,7 @@ def _inside(node: Stmt | Expr) -> tuple[Stmt | Expr, ...]:
     match node:
         case Block(body=body):
             return body
-        case For() | If() | Assign() | Reduce() | Alloc() | Let() | Launch() | Barrier():
+        case For() | While() | If() | Assign() | Reduce() | Alloc() | Let() | Launch() | Barrier():
             return (*blocks_of(node), *expressions(node))
         case _:
             return children(node)
@@ -247,7 +252,7 @@ def blocks_of(stmt: Stmt) -> tuple[Block, ...]:
     match stmt:
         case Block():
             return (stmt,)
-        case For(body=body) | Launch(body=body):
+        case For(body=body) | While(body=body) | Launch(body=body):
             return (body,)
         case If(then=then, otherwise=otherwise):
             return (then, otherwise)
@@ -269,7 +274,7 @@ def with_blocks(stmt: Stmt, blocks: Sequence[Block]) -> Stmt:
             return For(var, lower, upper, step, blocks[0], facts, span, label)
         case If(condition, _, _, span, label):
             return If(condition, blocks[0], blocks[1], span, label)
-        case Launch():
+        case Launch() | While():
             return replace(stmt, body=blocks[0])
         case Assign() | Reduce() | Alloc() | Let() | Barrier():
             return stmt
@@ -291,7 +296,7 @@ def expressions(stmt: Stmt) -> tuple[Expr, ...]:
             return tuple(x for _, x in grid)
         case For(lower=lower, upper=upper):
             return (lower, upper)
-        case If(condition=condition):
+        case If(condition=condition) | While(condition=condition):
             return (condition,)
         case Assign(index=index, value=value) | Reduce(index=index, value=value):
             return (*index, value)
@@ -309,7 +314,7 @@ def control_names(nest: Block) -> frozenset[str]:
     lets: list[Let] = []
     for stmt in walk(nest):
         match stmt:
-            case For() | If() | Launch():
+            case For() | While() | If() | Launch():
                 used.update(*(variables(x) for x in expressions(stmt)))
             case Let():
                 lets.append(stmt)
@@ -365,7 +370,7 @@ def map_exprs(function: Callable[[Expr], Expr], stmt: Stmt) -> Stmt:
             if _are_own((lower, upper), bounds):
                 return stmt
             return For(stmt.var, *bounds, stmt.step, stmt.body, stmt.facts, stmt.span, stmt.label)
-        case If(condition=condition):
+        case If(condition=condition) | While(condition=condition):
             test = function(condition)
             return stmt if test is condition else replace(stmt, condition=test)
         case Assign(index=index, value=value) | Reduce(index=index, value=value):

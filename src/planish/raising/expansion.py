@@ -27,7 +27,7 @@ from typing import assert_never
 from planish.core.names import free_name, take_name
 from planish.ir.expr import Cast, Compare, Const, Expr, Load, Var, index, type_of
 from planish.ir.index.polynomial import add, extremum, floordiv, mod, mul, normal, sub
-from planish.ir.nest import Alloc, Array, Assign, Barrier, Block, For, If, Kernel, Launch, Let, Reduce, Stmt
+from planish.ir.nest import Alloc, Array, Assign, Barrier, Block, For, If, Kernel, Launch, Let, Reduce, Stmt, While
 from planish.ir.traverse import children, map_block, map_expr, map_exprs, with_children
 from planish.ir.types import F64, INDEX, Type
 from planish.raising.raised import Apply, Choice, Loops, Raised, Repeat, Reshape, Step, View, arrays_of, bound_names
@@ -146,7 +146,7 @@ class _Inliner:
                 return replace(stmt, array=array, index=at, value=self.value(stmt.value, values))
             case Block() | Let() | Alloc():
                 return self.block(stmt if isinstance(stmt, Block) else Block((stmt,)), values, {*taken})
-            case Launch() | Barrier():
+            case Launch() | Barrier() | While():
                 raise AssertionError("launches are made of nests that nothing is done to any more")
             case _:
                 assert_never(stmt)

@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from planish.ir.nest import Alloc, Assign, Barrier, Block, For, If, Kernel, Launch, Let, Reduce, Stmt
+from planish.ir.nest import Alloc, Assign, Barrier, Block, For, If, Kernel, Launch, Let, Reduce, Stmt, While
 from planish.ir.traverse import blocks_of, walk, with_blocks, with_body
 
-Node = For | If | Assign | Reduce | Alloc | Let | Launch | Barrier
+Node = For | While | If | Assign | Reduce | Alloc | Let | Launch | Barrier
 """A statement that has a label."""
 
 Siblings = tuple[Stmt, ...]

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 
 from planish.core.diagnostic import Diagnostic, PlanishError
-from planish.ir.nest import Alloc, Assign, Barrier, Block, For, If, Launch, Let, Reduce
+from planish.ir.nest import Alloc, Assign, Barrier, Block, For, If, Launch, Let, Reduce, While
 from planish.ir.text.operator_names import UPDATES
 from planish.ir.traverse import blocks_of
 from planish.schedule.nodes import Node, nodes
@@ -78,7 +78,7 @@ def _fits(node: Node, kind: str, name: str) -> bool:
             return kind == "alloc" and name in (array.name, "_")
         case Let(var=own):
             return kind == "alloc" and name in (own, "_")
-        case Launch() | Barrier():
+        case Launch() | Barrier() | While():
             return False
 
 
@@ -97,7 +97,7 @@ def pattern_of(body: Block, node: Node) -> str:
             text = f"{array.name}: _"
         case Let(var=name):
             text = f"{name}: _"
-        case Launch() | Barrier():
+        case Launch() | Barrier() | While():
             raise AssertionError("launches are made of nests that nothing is done to any more")
     place = find_all(body, text).index(node.label)
     return text if place == 0 else f"{text} #{place + 1}"

@@ -21,7 +21,7 @@ from typing import assert_never
 import islpy as isl
 
 from planish.ir.expr import Binary, Const, Expr, Unary, Var, index
-from planish.ir.nest import Alloc, Assign, Barrier, Block, For, If, Launch, Let, Reduce, Stmt
+from planish.ir.nest import Alloc, Assign, Barrier, Block, For, If, Launch, Let, Reduce, Stmt, While
 from planish.ir.traverse import substitute
 from planish.ir.types import INDEX
 from planish.poly.isl.affine import NotAffineError, affine_function, compared, condition_set, constant_of, isl_name
@@ -101,7 +101,7 @@ def _read(stmt: Stmt, domain: isl.Set, values: Mapping[str, Expr]) -> list[Item]
             return [Copy(_instances(name, tuple(substitute(x, values) for x in at), domain))]
         case Let() | Alloc():
             return []
-        case Launch() | Barrier():
+        case Launch() | Barrier() | While():
             raise AssertionError("launches are made of nests that nothing is done to any more")
         case _:
             assert_never(stmt)

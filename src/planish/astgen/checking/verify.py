@@ -20,7 +20,7 @@ import islpy as isl
 
 from planish.astgen.generate import generate
 from planish.ir.expr import Binary, Compare, Const, Expr, Select, Unary, Var
-from planish.ir.nest import Alloc, Assign, Barrier, Block, For, If, Launch, Let, Reduce, Stmt
+from planish.ir.nest import Alloc, Assign, Barrier, Block, For, If, Launch, Let, Reduce, Stmt, While
 from planish.ir.types import BOOL
 from planish.poly.isl.affine import isl_name
 from planish.poly.isl.schedule_tree import SEQUENCES, Kind, kind_of, relation_below
@@ -139,7 +139,7 @@ def _run(stmt: Stmt, values: dict[str, int], out: list[Instance]) -> None:
             values[var] = evaluate(value, values)
         case Alloc():
             return
-        case Launch() | Barrier():
+        case Launch() | Barrier() | While():
             raise AssertionError("launches are made of nests that nothing is done to any more")
         case _:
             assert_never(stmt)

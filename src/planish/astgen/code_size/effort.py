@@ -17,7 +17,7 @@ from typing import Any, Literal, assert_never
 
 from planish.astgen.checking.verify import Instance
 from planish.ir.expr import Binary, Compare, Const, Expr, Select, Unary, Var
-from planish.ir.nest import Alloc, Assign, Barrier, Block, For, If, Launch, Let, Reduce, Stmt
+from planish.ir.nest import Alloc, Assign, Barrier, Block, For, If, Launch, Let, Reduce, Stmt, While
 from planish.ir.semantics.arithmetic import quotient, remainder
 from planish.ir.traverse import control_names, walk
 from planish.ir.types import BOOL
@@ -154,7 +154,7 @@ class _Writer:
                 return [f"{scope[var]} = {text}"]
             case Alloc():
                 return []
-            case Launch() | Barrier():
+            case Launch() | Barrier() | While():
                 raise AssertionError("launches are made of nests that nothing is done to any more")
             case _:
                 assert_never(stmt)
@@ -248,7 +248,7 @@ def count_copies(stmt: Stmt) -> int:
             return 1
         case Let() | Alloc():
             return 0
-        case Launch() | Barrier():
+        case Launch() | Barrier() | While():
             raise AssertionError("launches are made of nests that nothing is done to any more")
         case _:
             assert_never(stmt)
@@ -278,7 +278,7 @@ def count_lines(stmt: Stmt) -> int:
                     return 3 + count_lines(then) + count_lines(otherwise)
         case Assign() | Reduce() | Let() | Alloc():
             return 1
-        case Launch() | Barrier():
+        case Launch() | Barrier() | While():
             raise AssertionError("launches are made of nests that nothing is done to any more")
         case _:
             assert_never(stmt)

@@ -1,10 +1,14 @@
-"""The head of a function, over several lines where it is long.
+"""The head of a function, over several lines where it is long, and which conditions are promised behind it.
 
 >>> write_head("static void f", ["int a", "float *b"])
 ['static void f(int a, float *b)']
 """
 
 from __future__ import annotations
+
+from collections.abc import Set
+
+from planish.ir.expr import Compare, Const, Expr, Var
 
 _WIDTH = 118
 
@@ -23,3 +27,10 @@ def write_head(head: str, parameters: list[str]) -> list[str]:
             row = "   "
         row += piece
     return [*lines, row]
+
+
+def is_bound(condition: Expr, names: Set[str]) -> bool:
+    """Whether a condition compares one of some sizes with a constant."""
+    if not isinstance(condition, Compare) or not isinstance(condition.right, Const):
+        return False
+    return isinstance(condition.left, Var) and condition.left.name in names

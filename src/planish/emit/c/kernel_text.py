@@ -13,7 +13,7 @@ static void scale(ptrdiff_t n, const double *restrict x, double *restrict y)
 
 from __future__ import annotations
 
-from collections.abc import Collection, Set
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
@@ -23,7 +23,7 @@ from planish.emit.c.cases import hide_cases
 from planish.emit.c.context import HUGE, EmitContext, adds_and_subtracts, size_ranges
 from planish.emit.c.element_types import Declared, declared_type, others_of, sizes_of
 from planish.emit.c.expression import POSTFIX, PREFIX, SUM, c_type, emit_expr, emit_place, helper_suffix
-from planish.emit.c.function_head import write_head
+from planish.emit.c.function_head import is_bound, write_head
 from planish.emit.c.heap_arrays import is_fallible, is_heap, refuse_inner_blocks, release_text
 from planish.emit.c.instruction_calls import check_lanes, find_callee
 from planish.emit.c.local_arrays import declare, without_dead, write_extents
@@ -31,11 +31,12 @@ from planish.emit.c.partial_sums import MacroCall, StripBody, Strips, needs_low_
 from planish.emit.c.pragmas import LoopBounds, directives, has_partial_sums, on_threads, own_tables
 from planish.emit.c.rolled import roll_kernel
 from planish.emit.c.tidy_lines import tidied
+from planish.emit.c.uncounted_loops import UncountedLoop, join_heads, spell_head
 from planish.emit.idioms.lane_sums import ACCUMULATORS, Accumulators, LaneSum, Partial
 from planish.emit.idioms.nontemporal import LINE, calls_of, in_parts, iterations, promise_whole, take_names
 from planish.emit.idioms.strip_mined_math import BLOCKS
 from planish.emit.idioms.update_statements import update, update_variable
-from planish.ir.expr import Compare, Const, Expr, Load, Var, index, type_of
+from planish.ir.expr import Compare, Const, Load, Var, index, type_of
 from planish.ir.index.polynomial import extremum, place
 from planish.ir.nest import (
     PLAIN_MEMORIES,
@@ -51,6 +52,7 @@ from planish.ir.nest import (
     Let,
     Reduce,
     Stmt,
+    While,
 )
 from planish.ir.passes.vector_loops import Values, length_of, values_of
 from planish.ir.text.printer import print_expr
@@ -105,13 +107,6 @@ def emit_function(
     )  # fmt: skip
     function.reserve(frozenset(reserved))
     return function.text(comment)
-
-
-def _is_bound(condition: Expr, names: Set[str]) -> bool:
-    """Whether a condition compares one of some sizes with a constant."""
-    if not isinstance(condition, Compare) or not isinstance(condition.right, Const):
-        return False
-    return isinstance(condition.left, Var) and condition.left.name in names
 
 
 @dataclass(slots=True)
@@ -187,7 +182,7 @@ class _Function:
                 self.lines.append(f"  (void){self.spelt[name]};")
         if self.promised:
             # Else what is only needed behind a loop may be made before it, and take a register in it.
-            bounds = [x for x in kernel.assumptions if _is_bound(x, self.read)]
+            bounds = [x for x in kernel.assumptions if is_bound(x, self.read)]
             self.lines += [f"  planish_promise({emit_expr(x, context)});" for x in bounds]
         self.allocate(heap, context)
         self.block(kernel.body, context, "  ")
@@ -228,8 +223,13 @@ class _Function:
 
     def block(self, block: Block, context: EmitContext, indent: str) -> None:
         """Statements in order."""
-        for stmt in block.body:
-            context = self.statement(stmt, context, indent)
+        for stmt in join_heads(block.body):
+            if isinstance(stmt, UncountedLoop):
+                self.lines.append(f"{indent}{spell_head(stmt, context)} {{")
+                self.block(stmt.body, context, indent + "  ")
+                self.lines.append(f"{indent}}}")
+            else:
+                context = self.statement(stmt, context, indent)
 
     def statement(self, stmt: Stmt, context: EmitContext, indent: str) -> EmitContext:
         """Write one statement; gives the context of those after it."""
@@ -262,8 +262,8 @@ class _Function:
                 self.lines.append(f"{indent}const {c_type(type_of(value))} {name} = {text};")
                 if type_of(value).is_int:
                     return context.with_value(var, value)
-            case Launch() | Barrier():
-                raise AssertionError("launches are made of nests that nothing is done to any more")
+            case Launch() | Barrier() | While():
+                raise AssertionError("launches are made last; blocks have the loops without a count")
             case _:
                 assert_never(stmt)
         return context

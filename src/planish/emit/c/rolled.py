@@ -14,14 +14,17 @@ from planish.ir.expr import Const
 from planish.ir.nest import Alloc, For, Kernel, Stmt
 from planish.ir.passes.inline_loads import inline_loads
 from planish.ir.passes.reroll import reroll
-from planish.ir.traverse import walk
+from planish.ir.traverse import is_counted, walk
 from planish.isa.instruction import Catalogue
 from planish.poly.match.matcher import MismatchError, match_nest
 from planish.poly.scop.separation import everywhere
 
 
 def roll_kernel(kernel: Kernel, catalogue: Catalogue) -> Kernel:
-    """The kernel with loops in place of statements that repeat, and elements in place of names that are used once."""
+    """The kernel with loops in place of statements that repeat, and elements in place of names that are used once;
+    itself where it has loops without a count, which these passes do not know."""
+    if not is_counted(kernel):
+        return kernel
     local = [x.array for x in walk(kernel.body) if isinstance(x, Alloc)]
     arrays = {x.name: x for x in (*kernel.arrays, *local)}
 

@@ -12,7 +12,7 @@ import re
 from typing import assert_never
 
 from planish.ir.expr import type_of
-from planish.ir.nest import Alloc, Assign, Barrier, Block, For, If, Kernel, Launch, Let, Reduce, Stmt
+from planish.ir.nest import Alloc, Assign, Barrier, Block, For, If, Kernel, Launch, Let, Reduce, Stmt, While
 from planish.ir.passes.vector_loops import length_of
 from planish.ir.traverse import blocks_of, expressions, walk, walk_expr
 
@@ -37,6 +37,8 @@ def _count(stmt: Stmt) -> int:
     """How many statements run; many where that is not known."""
     inner = sum(_count(x) for block in blocks_of(stmt) for x in block.body)
     match stmt:
+        case While():
+            return MOST + 1
         case For() if stmt.facts.instruction or stmt.facts.stream or stmt.facts.parallel:
             return MOST + 1
         case For():

@@ -49,6 +49,7 @@ from planish.ir.nest import (
     Let,
     Reduce,
     Stmt,
+    While,
 )
 from planish.ir.traverse import (
     arrays_in,
@@ -253,8 +254,8 @@ class _Writer:
             case Barrier():
                 self.lines += [indent + LAND] if self.copies else []
                 self.lines.append(indent + self.dialect.barrier)
-            case Launch():
-                raise AssertionError("launches do not stand in each other")
+            case Launch() | While():
+                raise AssertionError("threads run nests whose loops are counted, and no launches")
             case _:
                 assert_never(stmt)
         return context

@@ -16,20 +16,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pycparser.c_parser import CParser
 
+from planish.core.diagnostic import Remark
 from planish.core.span import Source, Span
 from planish.emit.c.expression import refuse_bf16
 from planish.emit.c.kernel_text import emit_function
 from planish.emit.c.prologue import HELPERS, emit_prologue
+from planish.frontend.c.reader import read_c
 from planish.frontend.c.translation_unit import CFile, CFunction, CParameter, HeaderInterface, Region
 from planish.frontend.c.types.declarations import NAMED_BY_HEADERS
 from planish.frontend.c.types.prototypes import find_interface
 from planish.ir.expr import PURE_FUNCTIONS, Expr, Var
 from planish.ir.nest import Kernel
-from planish.ir.traverse import substitute
+from planish.ir.traverse import is_counted, substitute
 from planish.ir.types import I32, INDEX
 
 _TAKEN = frozenset(
@@ -55,8 +58,9 @@ def c_name_of(kernel: Kernel) -> str:
     return f"kernel_{kernel.name.lstrip('_')}" if bad else kernel.name
 
 
-def emit_standalone(*kernels: Kernel, origin: Source | None = None) -> CFile:
-    """Each kernel as a function of a C file, all of whose body is one region; `origin` is the text they were read from.
+def emit_standalone(*kernels: Kernel, origin: Source | None = None, fp: str = "reassociate") -> CFile:
+    """Each kernel as a function of a C file, all of whose body is one region; of one with loops without a count, its
+    nests are found as they are in other C. `origin` is the text they were read from, `fp` as of `read_c`.
 
     The parameters are the sizes, the scalars and the arrays, in this order. A function that takes blocks of memory
     returns 0, or 1 where there is none. PlanishError E0710 for bf16.
@@ -72,7 +76,8 @@ def emit_standalone(*kernels: Kernel, origin: Source | None = None) -> CFile:
     # The helpers get names of their own: the replacement's prologue brings the same ones.
     own = re.compile(r"\bplanish_(?=(?:" + "|".join(h.removeprefix("planish_") for h in HELPERS) + r")\b)")
     whole = own.sub("plain_", emit_prologue(texts, settings=None))
-    functions = []
+    functions: list[CFunction] = []
+    remarks: tuple[Remark, ...] = ()
     place = 0
     for kernel, name, text in zip(kernels, names, texts, strict=True):
         text = own.sub("plain_", text)
@@ -80,7 +85,19 @@ def emit_standalone(*kernels: Kernel, origin: Source | None = None) -> CFile:
         place = start + len(text)
         functions.append(_function(kernel, name, text, start))
     source = Source(f"{names[0]}.c" if origin is None else f"{Path(origin.name).stem}.c", whole)
-    return CFile(source, tuple(functions), (), whole, origin, _interface([x.prototype for x in functions]))
+    if not all(map(is_counted, kernels)):
+        read = read_c(source, fp=fp)
+        pairs = zip(kernels, functions, strict=True)
+        functions = [f if is_counted(k) else _with_nests(f, k, read.function(f.name).regions) for k, f in pairs]
+        remarks = tuple(_placed(x, functions, whole) for x in read.remarks)
+    return CFile(source, tuple(functions), remarks, whole, origin, _interface([x.prototype for x in functions]))
+
+
+def _placed(remark: Remark, functions: Sequence[CFunction], text: str) -> Remark:
+    """A remark on the text, where the user wrote the function that it is on."""
+    line = 0 if remark.span is None else remark.span.line
+    inside = [x for x in functions if text.count("\n", 0, x.start) < line]
+    return replace(remark, span=inside[-1].span if inside else None, about=None)
 
 
 def _interface(prototypes: Sequence[str]) -> HeaderInterface:
@@ -107,7 +124,18 @@ def _function(kernel: Kernel, name: str, text: str, start: int) -> CFunction:
     prototype = " ".join(head.split()).replace("( ", "(") + ";"
     span = kernel.span or Span(f"{name}.c", 1, 1, 1, 2)
     result = I32 if takes_memory else None
-    return CFunction(name, False, result, prototype, parameters, (region,), span, start, start + len(text))
+    end = start + len(text)
+    return CFunction(name, False, result, prototype, parameters, (region,), span, start, end, meaning=kernel)
+
+
+def _with_nests(function: CFunction, kernel: Kernel, regions: Sequence[Region]) -> CFunction:
+    """The function with the nests that were found in its text, which stand where the user wrote the kernel."""
+
+    def placed(region: Region) -> Region:
+        inner = replace(region.kernel, span=kernel.span)
+        return replace(region, kernel=inner, span=kernel.span, stages=tuple(map(placed, region.stages)))
+
+    return replace(function, regions=tuple(map(placed, regions)))
 
 
 def _names(kernel: Kernel) -> list[str]:

@@ -19,7 +19,7 @@ from typing import assert_never
 
 from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var, index, type_of
 from planish.ir.index.interval import Interval, range_of
-from planish.ir.nest import Alloc, Assign, Barrier, Block, For, If, Launch, Let, Reduce, Stmt
+from planish.ir.nest import Alloc, Assign, Barrier, Block, For, If, Launch, Let, Reduce, Stmt, While
 from planish.ir.traverse import expressions, takes_work, walk, walk_expr
 from planish.ir.types import BOOL
 from planish.poly.isl.expression import add, normalise
@@ -125,7 +125,7 @@ class _Writer:
                         known = {**known, var: range_of(value, known)}
                 case Alloc():
                     raise ValueError("a nest of instances has no arrays")
-                case Launch() | Barrier():
+                case Launch() | Barrier() | While():
                     raise AssertionError("launches are made of nests that nothing is done to any more")
                 case _:
                     assert_never(stmt)

@@ -267,7 +267,8 @@ class CFunction:
     """A function definition: `result` is None for void and for types that Planish does not know, which `returned`
     describes; `globals` are the variables that it works on; `completion` is C text that defines what the file only
     declares, for libraries that are whole. `uncallable` says why it cannot be called, or "". `outside`: what
-    it needs and the file does not define, some of which is the C library's."""
+    it needs and the file does not define, some of which is the C library's. `meaning`: the kernel that it was made of,
+    where the user wrote no C."""
 
     name: str
     static: bool
@@ -284,6 +285,7 @@ class CFunction:
     uncallable: str = ""
     outside: tuple[str, ...] = ()
     conditions: Conditions = Conditions()
+    meaning: Kernel | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,13 +28,21 @@ from collections.abc import Sequence
 from planish.frontend.python import arithmetic
 from planish.frontend.python.annotations import ElementType
 from planish.frontend.python.arithmetic import TypedValue, Untranslatable
-from planish.frontend.python.expressions import OPERATORS, evaluate, extent_of, index_of, outer_meaning, subscripts_of
+from planish.frontend.python.expressions import (
+    OPERATORS,
+    evaluate,
+    extent_of,
+    index_of,
+    outer_meaning,
+    quotient,
+    subscripts_of,
+)
 from planish.frontend.python.functions import numpy_type
 from planish.frontend.python.state import PythonTranslation
 from planish.ir.expr import Binary, Const, Expr, Load, Select, Unary, type_of
 from planish.ir.nest import Assign, Reduce, ReduceOp
 from planish.ir.traverse import loads
-from planish.ir.types import BOOL, Type
+from planish.ir.types import BOOL, INDEX, Type
 
 _UPDATES: dict[type[ast.operator], ReduceOp] = {
     ast.Add: "add", ast.Sub: "add", ast.Mult: "mul", ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor",
@@ -218,14 +226,16 @@ def _update(node: ast.stmt, target: ast.expr, op: ast.operator, operand: ast.exp
         if isinstance(op, ast.Pow):
             result = arithmetic.power(place, value)
         elif type(op) in OPERATORS:
-            result = arithmetic.combine(OPERATORS[type(op)], place, value)
+            result = quotient(ast.BinOp(target, op, operand), arithmetic.combine(OPERATORS[type(op)], place, value), cx)
         else:
             raise Untranslatable("E0311", "a product of matrices", "write its loops")
         if isinstance(target, ast.Name):
             held = cx.record(target.id, result.kind, node)
         else:
             held = place.type
-        if type(op) in _UPDATES and place.type == result.type == held:
+        # A counter of loops is set: updates of numbers wrap around.
+        counts = cx.uncounted and isinstance(target, ast.Name) and result.kind == (INDEX, True)
+        if type(op) in _UPDATES and place.type == result.type == held and not counts:
             _reduce(node, target, op, value, held, cx)
             return
     except Untranslatable as reason:

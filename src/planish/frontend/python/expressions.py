@@ -25,6 +25,7 @@ from planish.frontend.python.affinity import ALLOWED, find_condition_fault, find
 from planish.frontend.python.annotations import ArrayType, ElementType, Size
 from planish.frontend.python.arithmetic import Sign, TypedValue, Untranslatable
 from planish.frontend.python.functions import apply
+from planish.frontend.python.signs import is_natural, is_positive
 from planish.frontend.python.state import PythonTranslation
 from planish.ir.expr import Binary, Cast, CompareOp, Const, Expr, Load, Unary, Var
 from planish.ir.index.simplify import simplify
@@ -80,7 +81,7 @@ def _evaluate(node: ast.expr, cx: PythonTranslation) -> TypedValue:
         case ast.BinOp(left=a, op=op, right=b):
             if type(op) not in OPERATORS:
                 raise Untranslatable("E0311", "a product of matrices", "write its loops")
-            return arithmetic.combine(OPERATORS[type(op)], evaluate(a, cx), evaluate(b, cx))
+            return quotient(node, arithmetic.combine(OPERATORS[type(op)], evaluate(a, cx), evaluate(b, cx)), cx)
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(number))) if not isinstance(number, bool):
             return arithmetic.weak(-number)
         case ast.UnaryOp(op=ast.USub(), operand=x):
@@ -112,6 +113,17 @@ def _evaluate(node: ast.expr, cx: PythonTranslation) -> TypedValue:
         case _:
             what, advice = _REFUSED.get(type(node), (f"an expression of the form {type(node).__name__}", ""))
             raise Untranslatable("E0311", f"{what} has no place in a kernel", advice)
+
+
+def quotient(node: ast.BinOp, value: TypedValue, cx: PythonTranslation) -> TypedValue:
+    """The value of an operation; a quotient as C divides where that is the same, in functions with loops without a
+    count."""
+    match value.expr:
+        case Binary(op="floordiv", left=a, right=b) if cx.uncounted and value.type == INDEX:
+            same = is_natural(node.left, cx) and is_positive(node.right, cx)
+            return TypedValue(Binary("quo", a, b), value.weak) if same else value
+        case _:
+            return value
 
 
 def _name(name: str, node: ast.Name, cx: PythonTranslation) -> TypedValue:
@@ -299,7 +311,7 @@ def _subscript(node: ast.expr, array: str, cx: PythonTranslation, free: bool) ->
     expr = index_of(node, f"the subscript of `{array}`", "E0320", cx)
     fault = find_fault(expr)
     # A product of a size and a loop variable is a linear subscript, which a later stage splits.
-    if fault is not None and not is_linear(expr, cx.sizes) and not free:
+    if fault is not None and not is_linear(expr, cx.sizes) and not free and not cx.uncounted:
         cx.fail(node, "E0320", f"the subscript of `{array}` is not affine: {fault}", ALLOWED)
     return expr
 
@@ -319,7 +331,7 @@ def index_of(node: ast.expr, what: str, code: str, cx: PythonTranslation) -> Exp
     value = evaluate(node, cx)
     for part in walk_expr(value.expr):
         match part:
-            case Load(array=name, index=()) if name not in cx.arrays:
+            case Load(array=name, index=()) if name not in cx.arrays and not cx.uncounted:
                 advice = "write it as an expression of loop variables and sizes"
                 cx.fail(node, code, f"{what} depends on `{name}`, which is computed", advice)
             case Load(array=name) if name in cx.arrays:
@@ -340,7 +352,7 @@ def affine_index(node: ast.expr, what: str, code: str, cx: PythonTranslation) ->
     """Like `index_of`, and affine."""
     expr = index_of(node, what, code, cx)
     fault = find_fault(expr)
-    if fault is not None:
+    if fault is not None and not cx.uncounted:
         cx.fail(node, code, f"{what} is not affine: {fault}", ALLOWED)
     return expr
 

@@ -25,7 +25,7 @@ from planish.frontend.python.affinity import find_condition_fault, find_fault
 from planish.frontend.python.text import FunctionText
 from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var, index, type_of
 from planish.ir.index.simplify import simplify
-from planish.ir.nest import Alloc, Array, Assign, Barrier, Block, For, If, Kernel, Launch, Let, Reduce, Stmt
+from planish.ir.nest import Alloc, Array, Assign, Barrier, Block, For, If, Kernel, Launch, Let, Reduce, Stmt, While
 from planish.ir.text.printer import print_expr
 from planish.ir.traverse import used_names, variables
 from planish.ir.types import BOOL
@@ -132,7 +132,7 @@ def _skeleton(block: Block, kernel: Kernel, places: Places, reader: Array) -> Bl
                         out += _statement(reach, kernel.array(reach.array), reader, span)
             case Alloc() | Let():
                 pass
-            case Launch() | Barrier():
+            case Launch() | Barrier() | While():
                 raise AssertionError("launches are made of nests that nothing is done to any more")
             case _:
                 assert_never(stmt)

@@ -20,7 +20,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from planish.ir.expr import Expr, Load
-from planish.ir.nest import Alloc, Array, Assign, Barrier, Block, For, If, Launch, Let, Reduce, Stmt
+from planish.ir.nest import Alloc, Array, Assign, Barrier, Block, For, If, Launch, Let, Reduce, Stmt, While
 from planish.ir.traverse import expressions, loads, map_block, map_expr, map_exprs, walk
 
 
@@ -43,7 +43,7 @@ def place_cell(name: str, cell: Array, block: Block, taken: set[str]) -> Block:
 def _settled(cell: Array, part: list[Stmt], taken: set[str]) -> list[Stmt]:
     """The statements of one life with the declaration, inside them where they are a loop or a condition."""
     match part:
-        case [For() as loop] if not _reads_first(loop, cell.name):
+        case [For() | While() as loop] if not _reads_first(loop, cell.name):
             return [replace(loop, body=_inner(cell, loop.body, taken))]
         case [If() as branch] if not _reads_first(branch, cell.name):
             then = _inner(cell, branch.then, taken)
@@ -95,7 +95,7 @@ def _sets_always(stmt: Stmt, name: str) -> bool:
             return not _reads_first(stmt, name) and all(_block_sets(x, name) for x in (then, otherwise))
         case Block():
             return not _reads_first(stmt, name) and _block_sets(stmt, name)
-        case For() | Reduce() | Alloc() | Let():
+        case For() | While() | Reduce() | Alloc() | Let():
             return False
         case Launch() | Barrier():
             raise AssertionError("launches are made of nests that nothing is done to any more")
@@ -114,7 +114,7 @@ def _reads_first(stmt: Stmt, name: str) -> bool:
             return _reads(stmt, name)
         case Reduce(array=array):
             return array == name or _reads(stmt, name)
-        case For(body=body):
+        case For(body=body) | While(body=body):
             return _reads(stmt, name) or _block_reads_first(body.body, name)
         case If(then=then, otherwise=otherwise):
             return _reads(stmt, name) or any(_block_reads_first(x.body, name) for x in (then, otherwise))

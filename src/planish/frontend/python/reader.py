@@ -35,7 +35,7 @@ from planish.frontend.python.statements import execute
 from planish.frontend.python.text import FunctionText, find_in_text, find_live
 from planish.ir.checker import check_kernel
 from planish.ir.expr import Expr
-from planish.ir.nest import Array, Block, For, Kernel
+from planish.ir.nest import Array, Block, For, Kernel, While
 from planish.ir.passes.number_ranges import narrow_numbers, number_ranges
 from planish.ir.traverse import chained, walk
 from planish.ir.types import Type
@@ -77,7 +77,7 @@ def read_python_source(text: str, name: str, function: str | None = None) -> Pyt
 def _read(text: FunctionText, function: Callable[..., object] | None) -> PythonKernel:
     declaration = declare(text)
     body, cx = _translate(text, declaration)
-    if not any(isinstance(x, For) for x in walk(body)):
+    if not any(isinstance(x, For | While) for x in walk(body)):
         text.fail(text.function, "E0319", f"`{text.function.name}` holds no loop", "write `for … in range(…)`")
     plain = Kernel(
         text.function.name,
@@ -91,7 +91,8 @@ def _read(text: FunctionText, function: Callable[..., object] | None) -> PythonK
     types = {x.name: x.type for x in declaration.scalars}
     ranges = number_ranges((y for x, _ in cx.asserted for y in chained(x, "and")), types)
     narrow = replace(plain, body=narrow_numbers(body, ranges, types))
-    kernel = bound_accesses(narrow, cx.accesses, text)
+    # How far loops go whose counters are computed is not known.
+    kernel = narrow if cx.uncounted else bound_accesses(narrow, cx.accesses, text)
     check_kernel(kernel, "the Python front-end")
     return PythonKernel(kernel, declaration.signature, text.source, function, tuple(cx.asserted))
 

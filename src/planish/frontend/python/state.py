@@ -59,6 +59,13 @@ class PythonTranslation:
     asserted: list[tuple[Expr, str]] = field(default_factory=list)
     temporaries: int = 0
     demoted: bool = False
+    positive: set[str] = field(default_factory=set)
+
+    @property
+    def uncounted(self) -> bool:
+        """Whether some loop runs as long as a condition holds. What it counts may then stand in subscripts and bounds,
+        and branches stay branches."""
+        return any(isinstance(x, ast.While) for x in ast.walk(self.text.function))
 
     def fail(self, node: ast.AST, code: str, message: str, advice: str = "") -> NoReturn:
         """Raise PlanishError at a node."""

@@ -32,6 +32,7 @@ from planish.frontend.python.expressions import (
     outer_meaning,
 )
 from planish.frontend.python.state import PythonTranslation
+from planish.frontend.python.while_loops import assigned_in, forget, run_steps, run_while
 from planish.ir.expr import Binary, Call, Const, Expr, Load, Var, index
 from planish.ir.index.simplify import simplify
 from planish.ir.nest import Assign, Block, For, If
@@ -39,7 +40,6 @@ from planish.ir.traverse import loads, variables, walk_expr
 from planish.ir.types import BOOL, INDEX
 
 _REFUSED: dict[type[ast.stmt], tuple[str, str]] = {
-    ast.While: ("a while loop", "write `for … in range(…)`"),
     ast.Break: ("a break", "a kernel's loops run to their end"),
     ast.Continue: ("a continue", "put the rest of the loop under the opposite condition"),
     ast.With: ("a with statement", "do it around the call of the kernel"),
@@ -66,6 +66,8 @@ def _execute(node: ast.stmt, cx: PythonTranslation) -> None:
     match node:
         case ast.For():
             _loop(node, cx)
+        case ast.While():
+            run_while(node, cx, execute)
         case ast.If(test=test, body=then, orelse=otherwise):
             _branch(node, test, then, otherwise, cx)
         case ast.Assign():
@@ -128,6 +130,9 @@ def _loop(node: ast.For, cx: PythonTranslation) -> None:
     if name in cx.iterators:
         cx.fail(node.target, "E0317", f"`{name}` is the variable of a loop around this one", "use another name")
     start, stop, step = _range(node.iter, cx)
+    if step is None:
+        run_steps(node, name, (start, stop), cx, execute)
+        return
     variable = Var(name, INDEX)
     lower, upper, value, stride = start, stop, simplify(variable), step
     if step < 0:
@@ -136,22 +141,20 @@ def _loop(node: ast.For, cx: PythonTranslation) -> None:
         count = Binary("floordiv", Binary("add", distance, index(-step - 1)), index(-step))
         lower, upper, stride = index(0), simplify(count), 1
         value = simplify(Binary("sub", start, Binary("mul", index(-step), variable)))
-    changed = _assigned_in(node.body)
-    for symbol in changed & set(cx.values):
-        del cx.values[symbol]
+    changed = assigned_in(node.body)
+    forget(changed, cx)
     assigned = set(cx.assigned)
     cx.iterators[name] = value
     with cx.inside() as body:
         execute(node.body, cx)
     del cx.iterators[name]
-    for symbol in changed & set(cx.values):
-        del cx.values[symbol]
+    forget(changed, cx)
     cx.assigned = assigned
     cx.out.append(For(name, lower, upper, stride, Block(tuple(body)), span=cx.text.span_of(node)))
 
 
-def _range(node: ast.expr, cx: PythonTranslation) -> tuple[Expr, Expr, int]:
-    """Start, stop and step."""
+def _range(node: ast.expr, cx: PythonTranslation) -> tuple[Expr, Expr, int | None]:
+    """Start, stop and step; None for a step that is computed, where loops without a count are."""
     match node:
         case ast.Call(func=function, args=arguments, keywords=[]) if (
             outer_meaning(function, cx) is range and 1 <= len(arguments) <= 3
@@ -167,16 +170,13 @@ def _range(node: ast.expr, cx: PythonTranslation) -> tuple[Expr, Expr, int]:
     if len(arguments) < 3:
         return start, stop, 1
     step = affine_index(arguments[2], "the step of the loop", "E0316", cx)
+    if not isinstance(step, Const) and cx.uncounted:
+        return start, stop, None
     if not isinstance(step, Const):
         cx.fail(arguments[2], "E0316", "the step of the loop is not a constant", "write it as a number")
     if step.value == 0:
         cx.fail(arguments[2], "E0316", "the step of the loop is zero")
     return start, stop, int(step.value)
-
-
-def _assigned_in(body: Sequence[ast.stmt]) -> set[str]:
-    nodes = (x for stmt in body for x in ast.walk(stmt))
-    return {x.id for x in nodes if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)}
 
 
 def _branch(
@@ -185,6 +185,8 @@ def _branch(
     condition = condition_of(test, cx)
     if isinstance(condition, Const):
         execute(then if condition.value else otherwise, cx)
+    elif cx.uncounted:
+        _branch_on_sizes(node, condition, then, otherwise, cx)
     elif is_static(condition, cx):
         check_affine(condition, test, cx)
         if cx.guards:

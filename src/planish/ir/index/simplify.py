@@ -45,7 +45,7 @@ from planish.ir.index.sums import (
     size,
     sum_of,
 )
-from planish.ir.nest import Alloc, Assign, Barrier, Block, For, If, Launch, Let, Reduce, Stmt
+from planish.ir.nest import Alloc, Assign, Barrier, Block, For, If, Launch, Let, Reduce, Stmt, While
 from planish.ir.semantics.arithmetic import quotient, remainder
 from planish.ir.traverse import (
     children,
@@ -255,7 +255,7 @@ def _simplify_stmt(stmt: Stmt, known: Known) -> tuple[Stmt, ...]:
             return (replace(fresh, then=then, otherwise=otherwise),)
         case Assign() | Reduce() | Alloc() | Let():
             return (fresh,)
-        case Launch() | Barrier():
+        case Launch() | Barrier() | While():
             raise AssertionError("launches are made of nests that nothing is done to any more")
         case _:
             assert_never(fresh)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from planish.ir.expr import Binary, Expr, Var
-from planish.ir.nest import Alloc, Assign, Barrier, Block, For, If, Launch, Let, Reduce, Stmt
+from planish.ir.nest import Alloc, Assign, Barrier, Block, For, If, Launch, Let, Reduce, Stmt, While
 from planish.ir.traverse import loads, map_expr, takes_work, variables, walk, walk_expr
 from planish.ir.types import INDEX
 
@@ -114,7 +114,7 @@ class _Mover:
                 return replace(stmt, lower=lower, upper=upper, body=body)
             case Assign() | Reduce() | Alloc() | Let():
                 return stmt
-            case Launch() | Barrier():
+            case Launch() | Barrier() | While():
                 raise AssertionError("launches are made of nests that nothing is done to any more")
             case _:
                 assert_never(stmt)

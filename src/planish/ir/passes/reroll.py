@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from planish.ir.expr import Binary, Const, Expr, Load, Var, index, type_of
-from planish.ir.nest import Alloc, Assign, Barrier, Block, For, If, Kernel, Launch, Let, LoopFacts, Reduce, Stmt
+from planish.ir.nest import Alloc, Assign, Barrier, Block, For, If, Kernel, Launch, Let, LoopFacts, Reduce, Stmt, While
 from planish.ir.traverse import (
     bindings,
     blocks_of,
@@ -344,7 +344,7 @@ def _rewrite(stmt: Stmt, take: Callable[[int, Place], Expr], names: _Names | Non
                 return Let(bound(var), value, x.span, x.label)
             case Alloc(array=array):
                 return Alloc(replace(array, name=bound(array.name)), x.span, x.label)
-            case Launch() | Barrier():
+            case Launch() | Barrier() | While():
                 return x
             case _:
                 assert_never(x)

@@ -26,7 +26,7 @@ from typing import assert_never
 
 from planish.core.names import take_name
 from planish.ir.expr import Const, Expr, Var, type_of
-from planish.ir.nest import Alloc, Assign, Barrier, Block, For, If, Launch, Let, Reduce, Stmt
+from planish.ir.nest import Alloc, Assign, Barrier, Block, For, If, Launch, Let, Reduce, Stmt, While
 from planish.ir.traverse import bindings, expressions, loads, map_exprs, substitute, variables, walk, walk_expr
 
 
@@ -122,7 +122,7 @@ def _numbered(block: Block, known: _Known, names: _Names) -> list[Stmt]:
                 known.forget(stmt)
             case Alloc():
                 out.append(stmt)
-            case Launch() | Barrier():
+            case Launch() | Barrier() | While():
                 raise AssertionError("launches are made of nests that nothing is done to any more")
             case _:
                 assert_never(stmt)

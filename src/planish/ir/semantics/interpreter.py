@@ -25,7 +25,7 @@ import numpy as np
 
 from planish.ir.expr import Expr
 from planish.ir.index.interval import Interval, narrow
-from planish.ir.nest import Alloc, Array, Assign, Barrier, Block, For, If, Kernel, Launch, Let, Reduce, Stmt
+from planish.ir.nest import Alloc, Array, Assign, Barrier, Block, For, If, Kernel, Launch, Let, Reduce, Stmt, While
 from planish.ir.passes.update_idioms import updated
 from planish.ir.semantics.arithmetic import constant, limits
 from planish.ir.semantics.launches import Phases, forward, run_launch
@@ -204,6 +204,14 @@ class _Writer:
                 self.block(stmt, names)
             case For():
                 self.loop(stmt, names)
+            case While():
+                # What the condition needs first is written again in each iteration.
+                test = _Writer(self.program)
+                condition = test.expression(stmt.condition, names)
+                body = _Writer(self.program, loops=self.loops + 1, in_launch=self.in_launch)
+                body.block(stmt.body, names)
+                self.lines.append("while True:")
+                self.lines += [f" {x}" for x in (*test.lines, f"if not ({condition.text}): break", *body.lines)]
             case If():
                 condition = self.expression(stmt.condition, names)
                 self.nested(f"if {condition.text}:", stmt.then, names, self.loops)

@@ -37,8 +37,8 @@ UPDATES: dict[str, ReduceOp] = {
 
 RESERVED = frozenset(BY_NAME) | frozenset(CALLED) | {
     "kernel", "launch", "barrier", "async", "assume", "where", "for", "in", "step", "parallel", "simd", "reduce",
-    "unroll", "coincident", "isolated", "as", "past", "fetching", "on", "of", "if", "else", "let", "alloc",
-    "distinct", "dram", "scratch", "stack", "register", "nowhere", "true", "false", "inf", "nan", "select",
+    "unroll", "coincident", "isolated", "as", "past", "fetching", "on", "of", "if", "else", "while", "let",
+    "alloc", "distinct", "dram", "scratch", "stack", "register", "nowhere", "true", "false", "inf", "nan", "select",
 }  # fmt: skip
 """Words that stand for themselves; a name that is spelt so is written between backquotes."""
 

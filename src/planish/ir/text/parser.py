@@ -37,6 +37,7 @@ from planish.ir.nest import (
     ReduceOp,
     Scalar,
     Stmt,
+    While,
 )
 from planish.ir.text.lexer import Token, tokenize
 from planish.ir.text.operator_names import CALLED, COMPARISON_LEVEL, COMPARISONS, INFIX, RESERVED, UPDATES, TypeScope
@@ -256,6 +257,9 @@ class _Parser:
             return self.block()
         if self.takes("for"):
             return self.loop(start)
+        if self.takes("while"):
+            condition = self.expression()
+            return While(condition, self.block(), self.since(start))
         if self.takes("if"):
             return self.condition(start)
         if self.takes("alloc"):

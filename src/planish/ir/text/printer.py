@@ -35,6 +35,7 @@ from planish.ir.nest import (
     LoopFacts,
     Reduce,
     Stmt,
+    While,
 )
 from planish.ir.text.operator_names import (
     ATOM_LEVEL,
@@ -185,6 +186,8 @@ def _statement(stmt: Stmt, scope: TypeScope | None) -> tuple[list[str], TypeScop
             words = [head, *([f"step {step}"] if step != 1 else []), *_facts(facts), "{"]
             inner = scope.with_value(var, INDEX) if scope is not None else None
             return [" ".join(words), *_block(body, inner), "}"], scope
+        case While(condition=condition, body=body):
+            return [f"while {_expression(condition, scope, 0)} {{", *_block(body, scope), "}"], scope
         case If(condition=condition, then=then, otherwise=otherwise):
             lines = [f"if {_expression(condition, scope, 0)} {{", *_block(then, scope)]
             match otherwise.body:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 
 from planish.ir.expr import Binary, Call, Compare, Expr, Load, Select, Unary, index, type_of
 from planish.ir.index.polynomial import add, floordiv, mul, place, sub
-from planish.ir.nest import Alloc, Assign, Barrier, Block, For, If, Launch, Let, Reduce, Stmt
+from planish.ir.nest import Alloc, Assign, Barrier, Block, For, If, Launch, Let, Reduce, Stmt, While
 from planish.ir.traverse import loads, walk_expr
 from planish.ir.types import INDEX
 
@@ -54,7 +54,7 @@ def _of_stmt(stmt: Stmt, middle: Mapping[str, Expr]) -> Expr | None:
             first, end = place(lower, middle), place(upper, middle)
             inside = add_up(stmt.body, {**middle, stmt.var: floordiv(add(first, end), index(2))}, _of_stmt)
             return None if inside is None else mul(floordiv(sub(end, first), index(stmt.step)), inside)
-        case Launch() | Barrier():
+        case Launch() | Barrier() | While():
             return None
         case If():
             then, otherwise = (add_up(x, middle, _of_stmt) for x in (stmt.then, stmt.otherwise))

@@ -31,7 +31,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar, assert_never
 
 from planish.ir.expr import Compare, Expr, Load, Var
-from planish.ir.nest import Alloc, Array, Assign, Barrier, Block, For, If, Kernel, Launch, Let, Reduce, Stmt
+from planish.ir.nest import Alloc, Array, Assign, Barrier, Block, For, If, Kernel, Launch, Let, Reduce, Stmt, While
 from planish.ir.traverse import expressions, loads, map_block, map_expr, map_exprs, variables, walk
 from planish.ir.types import INDEX
 
@@ -84,7 +84,7 @@ def _uses(stmt: Stmt, array: str, around: tuple[For | If, ...]) -> Iterator[_Use
         case Alloc() | Let():
             if own:
                 yield _Use(stmt, around, False, own)
-        case Launch() | Barrier():
+        case Launch() | Barrier() | While():
             raise AssertionError("launches are made of nests that nothing is done to any more")
         case _:
             assert_never(stmt)

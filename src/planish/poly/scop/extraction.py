@@ -20,7 +20,22 @@ from typing import assert_never
 import islpy as isl
 
 from planish.ir.expr import Binary, Expr, Var, index, type_of
-from planish.ir.nest import Alloc, Array, Assign, Barrier, Block, For, If, Kernel, Launch, Let, Reduce, ReduceOp, Stmt
+from planish.ir.nest import (
+    Alloc,
+    Array,
+    Assign,
+    Barrier,
+    Block,
+    For,
+    If,
+    Kernel,
+    Launch,
+    Let,
+    Reduce,
+    ReduceOp,
+    Stmt,
+    While,
+)
 from planish.ir.traverse import expressions, loads, stored_arrays, substitute, variables
 from planish.ir.traverse import walk as walk_stmt
 from planish.ir.types import INDEX
@@ -193,6 +208,8 @@ def _visit(stmt: Stmt, place: _Place, walk: _Walk) -> isl.Schedule | None:
             return None
         case Let():
             return None
+        case While():
+            raise NotAffineError(stmt.condition, "a loop runs as long as it holds")
         case Launch() | Barrier():
             raise AssertionError("launches are made of nests that nothing is done to any more")
         case _:

@@ -16,7 +16,7 @@ from dataclasses import replace
 from itertools import count
 from typing import assert_never
 
-from planish.ir.nest import Alloc, Assign, Barrier, Block, For, If, Launch, Let, Reduce, Stmt
+from planish.ir.nest import Alloc, Assign, Barrier, Block, For, If, Launch, Let, Reduce, Stmt, While
 from planish.ir.traverse import expressions, variables, walk
 
 
@@ -43,7 +43,7 @@ def _pruned(block: Block, kept: frozenset[int], numbers: Iterator[int]) -> Block
                 out.append(stmt)
             case Alloc():
                 pass
-            case Launch() | Barrier():
+            case Launch() | Barrier() | While():
                 raise AssertionError("launches are made of nests that nothing is done to any more")
             case _:
                 assert_never(stmt)

@@ -29,6 +29,7 @@ from planish.ir.nest import (
     Reduce,
     ReduceOp,
     Stmt,
+    While,
 )
 from planish.ir.text.printer import print_expr
 
@@ -103,6 +104,8 @@ def _entry(stmt: Stmt) -> Iterator[TreeEntry]:
             yield TreeEntry(f"if {_say(condition)}", "branch", (), line, tuple(_entries(then)))
             if otherwise.body:
                 yield TreeEntry("else", "branch", (), 0, tuple(_entries(otherwise)))
+        case While(condition=condition, body=body):
+            yield TreeEntry(f"while {_say(condition)}", "loop", (), line, tuple(_entries(body)))
         case Assign(array=array, index=index, value=value):
             yield TreeEntry(f"{_place(array, index)} = {_say(value)}", "statement", (), line)
         case Reduce(array=array, index=index, op=op, value=value):

@@ -24,7 +24,7 @@ from planish.ir.expr import Expr, Var
 from planish.ir.index.evaluate import evaluate
 from planish.ir.nest import Assign, Kernel, Reduce
 from planish.ir.text.printer import print_expr
-from planish.ir.traverse import substitute, variables, walk
+from planish.ir.traverse import is_counted, substitute, variables, walk
 from planish.ir.types import INDEX, Type
 from planish.poly.isl.affine import NotAffineError
 from planish.poly.scop.extents import NoExtentError
@@ -190,13 +190,14 @@ def interface_of_kernel(
     kernel: Kernel, declared: PythonSignature, function: str, asserted: tuple[tuple[Expr, str], ...] = ()
 ) -> CallInterface:
     """How to call a kernel that was a Python function: its own order of parameters, over the C function's order."""
-    boxes = find_boxes(kernel)
+    # Where loops run as long as conditions hold, nothing says how far they go.
+    boxes = {x: (y,) for x, y in find_boxes(kernel).items()} if is_counted(kernel) else {}
     written = {s.array for s in walk(kernel.body) if isinstance(s, Assign | Reduce)}
     found = {s: Argument(s, INDEX, "value", hidden=s in declared.hidden) for s in kernel.sizes}
     found |= {s.name: Argument(s.name, s.type, "value") for s in kernel.scalars}
     for a in kernel.arrays:
-        box = (boxes[a.name],)
-        found[a.name] = Argument(a.name, a.type, "array", a.shape, box, written=a.name in written, apart=a.distinct)
+        box, stored = boxes.get(a.name, ()), a.name in written
+        found[a.name] = Argument(a.name, a.type, "array", a.shape, box, bool(box), stored, a.distinct)
     shown = [replace(found.pop(p.name), default=p.default) for p in declared.parameters]
     parameters = [Parameter(s, INDEX, "value") for s in kernel.sizes]
     parameters += [Parameter(s.name, s.type, "value") for s in kernel.scalars]

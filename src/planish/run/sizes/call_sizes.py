@@ -152,13 +152,18 @@ def wanted_sizes(names: tuple[str, ...], value: int) -> dict[str, int]:
 def check_cases(function: CFunction, known: tuple[KnownSizes, ...], given: Mapping[str, int]) -> tuple[CallCase, ...]:
     """The calls with which a new version is compared with the original."""
     out: list[CallCase] = []
+    odd: list[CallCase] = []
     most = CHECK_INSTANCES if size_names(known) else FIXED_INSTANCES
     loose_only = not size_names(known) and _has_unknown_size(known)
     for i, value, usual in () if loose_only else _check_sizes(known, most):
-        usual |= dict.fromkeys(loose_names(function, known), value if i == ODD_LOOSE else power_of_two(value))
+        untouched = loose_names(function, known)
+        usual |= dict.fromkeys(untouched, value if i == ODD_LOOSE else power_of_two(value))
         usual |= dict.fromkeys(powers_of(function, usual), POWERS[i % len(POWERS)])
         case = make_case(function, known, usual, seed=i)
-        if not out or bytes_of(function, case) <= CHECK_BYTES:
+        if untouched and i == ODD_LOOSE:
+            # Loops that halve it may not end, and no call is made after one that does not.
+            odd.append(replace(case, placement="end" if i % 2 == 0 else "start"))
+        elif not out or bytes_of(function, case) <= CHECK_BYTES:
             out.append(replace(case, placement="end" if i % 2 == 0 else "start"))
     few = {x: role for x, role in roles_of(known).items() if role in ("stride", "channels", "sections", "offset")}
     for i, value in enumerate(FEW_SIZES if few else ()):
@@ -195,7 +200,7 @@ def check_cases(function: CFunction, known: tuple[KnownSizes, ...], given: Mappi
         alike = {str(c.seed): c for c in out[:SEEDS]}
     pool = function.conditions.constants
     strewn = [replace(c, pool=pool, seed=c.seed + STREWN) for c in [*alike.values()][-STREWN_CASES:] if pool]
-    return (*alike.values(), *strewn)
+    return (*alike.values(), *strewn, *odd)
 
 
 def _check_sizes(known: tuple[KnownSizes, ...], most: int) -> list[tuple[int, int, dict[str, int]]]:

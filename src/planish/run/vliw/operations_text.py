@@ -18,7 +18,7 @@ from planish.emit.c.prologue import emit_prologue
 from planish.ir.expr import Const, Expr, Load, Select
 from planish.ir.index.evaluate import evaluate
 from planish.ir.index.interval import Interval, range_of
-from planish.ir.nest import Alloc, Array, Assign, Barrier, Block, For, If, Kernel, Launch, Let, Reduce, Stmt
+from planish.ir.nest import Alloc, Array, Assign, Barrier, Block, For, If, Kernel, Launch, Let, Reduce, Stmt, While
 from planish.ir.traverse import children, expressions
 from planish.ir.types import F32, F64, Type
 from planish.vliw.machine import VliwMachine
@@ -128,7 +128,7 @@ def _inside(stmt: Stmt, known: dict[str, Interval], counts: dict[str, int]) -> b
         case Alloc(array=array):
             counts[array.name] = _count(array)
             return True
-        case Launch() | Barrier():
+        case Launch() | Barrier() | While():
             raise AssertionError("launches are made of nests that nothing is done to any more")
         case _:
             assert_never(stmt)

@@ -16,7 +16,7 @@ from typing import assert_never
 
 from planish.ir.expr import Binary, Const, Expr, Load, Select, Unary, Var, type_of
 from planish.ir.index.evaluate import evaluate
-from planish.ir.nest import Alloc, Array, Assign, Barrier, Block, For, If, Kernel, Launch, Let, Reduce, Stmt
+from planish.ir.nest import Alloc, Array, Assign, Barrier, Block, For, If, Kernel, Launch, Let, Reduce, Stmt, While
 from planish.ir.passes.update_idioms import updated
 from planish.ir.traverse import children, variables, with_children
 from planish.ir.types import INDEX, Type
@@ -109,7 +109,7 @@ class _Straightener:
                     self.numbers[var] = self.number(value)
                 else:
                     self.named[var] = self.value(value)
-            case Launch() | Barrier():
+            case Launch() | Barrier() | While():
                 raise AssertionError("launches are made of nests that nothing is done to any more")
             case _:
                 assert_never(stmt)

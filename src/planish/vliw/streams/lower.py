@@ -20,7 +20,7 @@ from planish.ir.expr import Binary, Cast, Compare, Expr, Load, Select, Unary, Va
 from planish.ir.index.polynomial import add as plus
 from planish.ir.index.polynomial import constant, floordiv, sub
 from planish.ir.index.simplify import simplify
-from planish.ir.nest import Alloc, Array, Assign, Barrier, Block, For, If, Kernel, Launch, Let, Reduce, Stmt
+from planish.ir.nest import Alloc, Array, Assign, Barrier, Block, For, If, Kernel, Launch, Let, Reduce, Stmt, While
 from planish.ir.passes.update_idioms import updated
 from planish.ir.traverse import (
     WORK,
@@ -228,7 +228,7 @@ class _Writer:
                 self.allocate(array)
             case Let():
                 raise AssertionError("named values are cells")
-            case Launch() | Barrier():
+            case Launch() | Barrier() | While():
                 raise AssertionError("launches are made of nests that nothing is done to any more")
             case _:
                 assert_never(stmt)

@@ -62,7 +62,7 @@ from planish.emit.formats.numpy.array_statements import (
 from planish.emit.formats.step_comment import describe, head_of, loops_of
 from planish.ir.expr import Binary, Expr, Load, Var, index, type_of
 from planish.ir.index.polynomial import add, constant, mul, same, sub
-from planish.ir.nest import Alloc, Array, Assign, Barrier, Block, For, If, Launch, Let, Reduce, Stmt
+from planish.ir.nest import Alloc, Array, Assign, Barrier, Block, For, If, Launch, Let, Reduce, Stmt, While
 from planish.ir.passes.update_idioms import updated
 from planish.ir.traverse import loads
 from planish.ir.types import BOOL
@@ -467,7 +467,7 @@ class _Function:
                 writer.affine -= {var}
             case Alloc(array=array):
                 self.allocate(array)
-            case Launch() | Barrier():
+            case Launch() | Barrier() | While():
                 raise AssertionError("launches are made of nests that nothing is done to any more")
             case _:
                 assert_never(stmt)

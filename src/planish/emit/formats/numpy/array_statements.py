@@ -19,7 +19,7 @@ from typing import assert_never
 
 from planish.ir.expr import Binary, Const, Expr, Load, Unary, Var, index, type_of
 from planish.ir.index.polynomial import add, coefficient_of, constant, mul, normal, same, sub
-from planish.ir.nest import Alloc, Assign, Barrier, Block, For, If, Launch, Let, Reduce, ReduceOp, Stmt
+from planish.ir.nest import Alloc, Assign, Barrier, Block, For, If, Launch, Let, Reduce, ReduceOp, Stmt, While
 from planish.ir.passes.update_idioms import rest_of
 from planish.ir.text.operator_names import UPDATES
 from planish.ir.text.printer import print_expr, print_stmt
@@ -154,7 +154,7 @@ def _apart(stmt: Stmt) -> tuple[Stmt, ...]:
             return (replace(stmt, body=Block(parts)),)
         case Assign() | Reduce() | If() | Let() | Alloc():
             return (stmt,)
-        case Launch() | Barrier():
+        case Launch() | Barrier() | While():
             raise AssertionError("launches are made of nests that nothing is done to any more")
         case _:
             assert_never(stmt)

@@ -50,7 +50,7 @@ from planish.emit.formats.numpy.slices import slice_view, stride_view
 from planish.emit.formats.step_comment import describe, head_of, loops_of, names_in
 from planish.ir.expr import Const, Expr, Load, Var, type_of
 from planish.ir.index.polynomial import add
-from planish.ir.nest import Alloc, Array, Assign, Barrier, Block, For, If, Launch, Let, Reduce, ReduceOp, Stmt
+from planish.ir.nest import Alloc, Array, Assign, Barrier, Block, For, If, Launch, Let, Reduce, ReduceOp, Stmt, While
 from planish.ir.traverse import loads
 from planish.ir.types import BOOL, Type
 from planish.raising.raised import Apply, Case, Choice, Loops, Raised, Repeat, Step, arrays_of
@@ -313,7 +313,7 @@ class _Function:
                 self.lines.append(f"{indent}{self.name(var)} = {python_text(value, self.spelling)}")
             case Alloc(array=array):
                 self.allocate(array, indent)
-            case Launch() | Barrier():
+            case Launch() | Barrier() | While():
                 raise AssertionError("launches are made of nests that nothing is done to any more")
             case _:
                 assert_never(stmt)
