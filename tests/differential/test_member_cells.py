@@ -76,7 +76,7 @@ HEAD += "static int set(int *p, int v) { *p = v; return v; }\n"
 @pytest.mark.parametrize(
     "body",
     [
-        "q->b = i;", "q->p = x + i;", "s t; t.n = i; a[i] = t.n;", "a[i] = set(a + i, 2) + a[i];",
+        "q->b = i;", "q->p = x + i;", "s t = *q; a[i] = t.b;", "a[i] = set(a + i, 2) + a[i];",
         "a[i] += set(a + i, 2);", "a[i] = set(a + i, 1) + set(a + i, 2);", "a[i] = x[i] > 0 && set(a + i, 1);",
         "a[i] = put(a, i);", "g.n += a[i];", "l.n += a[i]; put(&l.n, i);", "memset(x + i * 4, 0xff, 16);",
         "memmove(a + i, a, 16);",

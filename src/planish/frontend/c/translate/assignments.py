@@ -295,7 +295,7 @@ def declare(node: c_ast.Decl, cx: CTranslation) -> None:
                 cx.guards = guards
         case CArray():
             _declare_array(node, symbol, cx)
-        case CUnknown(record=c_ast.Node() as record) if not symbol.address_taken:
+        case CUnknown(record=c_ast.Node() as record) if cx.bound.file.records.members(record) and not symbol.lasting:
             _declare_record(node, symbol, record, cx)
         case CUnknown(text=text):
             raise Refused("scop-type", f"{symbol.name} has the type {text}", node)
