@@ -49,6 +49,11 @@ TAKEN = {
     "else { uint8_t *d = to; const uint8_t *s = from; for (size_t i = 0; i < n; i++) d[i] = s[i] ^ 3; } }",
     "stepped": "void stepped(int n, int k, int *restrict y)"
     "{ for (int i = 0; i < n; i++) { if (k++ > 99) note(k); y[i] = k; } }",
+    "clipped": "int clipped(int n, double *restrict y, const double *restrict x, double most) { int k = 0;"
+    "for (int i = 0; i < n; i++) { y[i] = x[i] / 2;"
+    "if (x[i] > most) { k++; note(i); y[i] = 0; for (int j = 0; j < 3; j++) note(j); } } return k; }",
+    "valid": "long valid(int n, const int *x) { long s = 0; for (int i = 0; i < n; i++)"
+    "{ if (x[i] < 0) { verbose++; note(x[i]); s -= 99; continue; } s += x[i]; } return s + verbose; }",
 }  # fmt: skip
 LEFT = {
     "every": "void every(int n, int *restrict y, const int *restrict x)"
@@ -81,6 +86,10 @@ int main(void) {
             fill(); untyped((char *)y + k * 3, x, (size_t)n, 0); tell("untyped", 0);
             fill(); untyped(y, x, (size_t)n, 1); tell("untyped", 0);
             fill(); stepped(n, k * 95, (int *)y); tell("stepped", 0);
+        }
+        for (int k = 0; k < 190; k += 17) {
+            fill(); x[k] = 50; x[k * 3 / 2] = 60; tell("clipped", clipped(n, y, x, 45 + n % 2 * 9));
+            fill(); ((int *)x)[k] = -k; ((int *)x)[k / 2] = -3; tell("valid", valid(n, (int *)x));
         }
         fill(); swapped(n, (unsigned char *)x); memcpy(y, x, sizeof y); tell("swapped", 0);
         fill(); product(n, (float *)y, (float *)z, (float *)x); tell("product", 0);

@@ -4,7 +4,8 @@ Before: while (i < n && a[i] != x) i++;
 After:  while (i < n) { if (!(a[i] != x)) flag = 1; i++; }
 
 What an iteration does on its way out is left to the loop as it is written; all that has to be known is whether it
-leaves.
+leaves. So is what calls a function of which nothing is known, under a condition: from there, the loop goes on as it is
+written.
 
 >>> from pycparser.c_generator import CGenerator
 >>> from pycparser.c_parser import CParser
@@ -13,6 +14,10 @@ leaves.
 >>> made = with_flag(loop, lambda: c_ast.ID("flag"), [])
 >>> print(" ".join(CGenerator().visit(made).split()))
 for (i = 0; i < n; i++) { if (a[i] > 9) { flag = 1; } if (!a[i]) { flag = 1; } }
+>>> text = "int f() { for (i = 0; i < n; i++) { b[i] = 2 * a[i]; if (a[i] < 0) { k++; warn(i); } } }"
+>>> loop = CParser().parse(text).ext[0].body.block_items[0]
+>>> print(" ".join(CGenerator().visit(with_flag(loop, lambda: c_ast.ID("flag"), [], lambda x: x == "warn")).split()))
+for (i = 0; i < n; i++) { b[i] = 2 * a[i]; if (a[i] < 0) { flag = 1; } }
 """
 
 from __future__ import annotations
@@ -31,21 +36,26 @@ Flag = Callable[[], c_ast.ID]
 """Makes a new mention of the flag."""
 
 
-def with_flag(loop: c_ast.For | c_ast.While, flag: Flag, kept: list[c_ast.Node]) -> c_ast.For | c_ast.While | None:
-    """The same loop without its exits; None where it has none, or they are in loops, switches or behind labels inside.
+def with_flag(
+    loop: c_ast.For | c_ast.While, flag: Flag, kept: list[c_ast.Node], unknown: Callable[[str], bool] = lambda _: False
+) -> c_ast.For | c_ast.While | None:
+    """The same loop without its exits, and without branches that call an `unknown` function; None where it has none of
+    these, or they are in loops, switches or behind labels inside.
 
     New nodes are appended to `kept`: who keeps that list may know nodes by their identity.
     """
     if loop.cond is None:
         return None
-    inside = [x for x in walk_tree(loop.stmt) if isinstance(x, (*LOOPS, c_ast.Switch, c_ast.Label, c_ast.Case))]
     parts = split_condition(loop.cond)
-    if inside or parts is None:
+    if parts is None:
         return None
     counted, tests = parts
-    rewriting = _Rewriting(flag, kept)
+    rewriting = _Rewriting(flag, kept, unknown)
     body = rewriting.without_exits(items_of(loop.stmt))
-    if not tests and not rewriting.exits:
+    inside = [
+        x for y in body for x in walk_tree(y) if isinstance(x, (*LOOPS, c_ast.Switch, c_ast.Label, c_ast.Case))
+    ]
+    if inside or (not tests and not rewriting.exits):
         return None
     leaving = [rewriting.leave_unless(x) for x in tests]
     stmt = rewriting.keep(c_ast.Compound([*leaving, *body], loop.stmt.coord))
@@ -111,9 +121,10 @@ def _leaves(items: list[c_ast.Node]) -> bool:
 class _Rewriting:
     """What is made while exits give way to a flag."""
 
-    def __init__(self, flag: Flag, kept: list[c_ast.Node]) -> None:
+    def __init__(self, flag: Flag, kept: list[c_ast.Node], unknown: Callable[[str], bool]) -> None:
         self._flag = flag
         self._kept = kept
+        self._unknown = unknown
         self.exits = 0
 
     def keep(self, node: c_ast.Node) -> c_ast.Node:
@@ -139,10 +150,10 @@ class _Rewriting:
             match item:
                 case c_ast.Break() | c_ast.Return() | c_ast.Goto():
                     return [*out, self._leave(item)]
-                case c_ast.If(cond=cond, iftrue=then, iffalse=otherwise) if _exits(item):
+                case c_ast.If(cond=cond, iftrue=then, iffalse=otherwise) if self._exits(item):
                     sides = [self._side(x) for x in (then, otherwise)]
                     out.append(self.keep(c_ast.If(cond, sides[0], sides[1], item.coord)))
-                case c_ast.Compound(block_items=inner) if _exits(item):
+                case c_ast.Compound(block_items=inner) if self._exits(item):
                     out.append(self.keep(c_ast.Compound(self.without_exits(inner or []), item.coord)))
                 case _:
                     out.append(item)
@@ -150,12 +161,25 @@ class _Rewriting:
 
     def _side(self, branch: c_ast.Node | None) -> c_ast.Node | None:
         items = items_of(branch)
-        if branch is None or not _exits(branch):
+        if branch is None or not (self._exits(branch) or self._calls(branch)):
             return branch
-        if _leaves(items):
+        if _leaves(items) or any(map(self._calls, items)):
             return self._leave(branch)
         return self.keep(c_ast.Compound(self.without_exits(items), branch.coord))
 
+    def _exits(self, node: c_ast.Node) -> bool:
+        """Whether a statement holds an exit, or a branch that calls an unknown function."""
+        branches = [x for y in walk_tree(node) if isinstance(y, c_ast.If) for x in (y.iftrue, y.iffalse) if x]
+        return any(isinstance(x, _JUMPS) for x in walk_tree(node)) or any(map(self._calls, branches))
 
-def _exits(node: c_ast.Node) -> bool:
-    return any(isinstance(x, _JUMPS) for x in walk_tree(node))
+    def _calls(self, node: c_ast.Node) -> bool:
+        """Whether a statement calls an unknown function, but for one of its branches alone."""
+        match node:
+            case c_ast.FuncCall(name=c_ast.ID(name=name)) if not self._unknown(name):
+                return any(self._calls(x) for _, x in node.children())
+            case c_ast.FuncCall():
+                return True
+            case c_ast.If(cond=cond):
+                return self._calls(cond)
+            case _:
+                return any(self._calls(x) for _, x in node.children())

@@ -16,11 +16,15 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from pycparser import c_ast
 
+from planish.frontend.c.analysis.assertions import ASSUMES
 from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_integer, written
 from planish.frontend.c.idioms.early_exit import with_flag
+from planish.frontend.c.idioms.memory_calls import BLOCK_FUNCTIONS
+from planish.frontend.c.numbers.library_calls import BUILT_IN, is_library_function
 from planish.frontend.c.text.extent import Item
 from planish.frontend.c.text.lexer import Tokens
 from planish.frontend.c.translate.kernels import FinishedKernel
@@ -36,6 +40,8 @@ from planish.poly.early_exit.exit_condition import NoExitTest
 from planish.poly.early_exit.exit_test import find_exit_test
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_SURE = frozenset({"unreachable", "constant_p", "expect"})
+"""What compilers have built in, and does nothing."""
 NAME = "planish_exit"
 """What the flag is called."""
 
@@ -60,7 +66,7 @@ def find_early_exit(
         bound.by_node[id(node)] = flag
         return node
 
-    made = with_flag(loop, mention, bound.kept)
+    made = with_flag(loop, mention, bound.kept, partial(_is_unknown, bound=bound))
     if made is None:
         return None
     facts = constant_facts(before, bound)
@@ -100,6 +106,13 @@ def find_early_exit(
     if any(x.name in passed for x in begun):
         return Refused("scop-jump", "an exit out of a loop whose beginning depends on what it sets", loop)
     return found, EarlyExit(NAME, found.advances, first, opening, rest, again and not effects, effects)
+
+
+def _is_unknown(name: str, bound: BoundNames) -> bool:
+    """Whether nothing is known of what a function does."""
+    plain = name.removeprefix(BUILT_IN)
+    known = name in bound.file.functions or name in ASSUMES or plain in BLOCK_FUNCTIONS or plain in _SURE
+    return not known and not is_library_function(name)
 
 
 def _set_always(body: c_ast.Node, bound: BoundNames) -> set[Symbol | None]:
