@@ -11,6 +11,9 @@ import numpy as np
 import pytest
 from test_vector_strips import compiled, missing
 
+from planish.ir.text.parser import parse_kernel
+from planish.library.loops.vector_strips.table_lookups import with_copied_tables
+
 MACHINE = "x86-avx512"
 pytestmark = pytest.mark.skipif(missing(MACHINE), reason="this processor has no AVX-512 with permutations of bytes")
 ARRAYS = "T: u8[?] distinct, U: u8[?] distinct, a: u8[3 * n] distinct, b: u8[3 * n] distinct"
@@ -38,3 +41,18 @@ def test_they_are_the_same(name: str, tmp_path: Path, guarded: Any) -> None:
                 ctypes.CFUNCTYPE(None, *kinds)(function)(n, *(x.ctypes.data for x in given))
                 results.append([x.tobytes() for x in given])
             assert all(x == results[0] for x in results), (n, entries)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "select(a[i] < 100:u8, T[i64(a[i])], 7:u8)",
+        "select(a[i] < 100:u8 && T[i64(a[i])] > 9:u8, 1:u8, 7:u8)",
+        "select(i < 9, b[i], T[i64(a[i])])",
+    ],
+)
+def test_no_table_is_copied_of_which_only_some_iterations_read(value: str) -> None:
+    always = parse_kernel(f"kernel k(n; {ARRAYS}) {{ for i in 0 .. n {{ b[i] = T[i64(a[i])] }} }}")
+    kernel = parse_kernel(f"kernel k(n; {ARRAYS}) {{ for i in 0 .. n {{ b[i] = {value} }} }}")
+    assert with_copied_tables(always) != always
+    assert with_copied_tables(kernel) == kernel

@@ -11,6 +11,18 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from tests.property.listings.exits import FACTOR, random_exit
+from tests.property.listings.memory import (
+    random_affine,
+    random_complex_type,
+    random_extreme,
+    random_gather,
+    random_inner,
+    random_members,
+    random_records,
+    random_rows,
+    random_view,
+)
 from tests.property.listings.places import LARGEST, Array
 from tests.property.listings.selections import (
     random_answer,
@@ -252,7 +264,27 @@ def _window(rng: random.Random, t: str) -> str:
 
 _FLAT = [("y", 4 * L + 7, True), ("x", 4 * L + 7, True), ("z", L + 1, True)]
 
+_BYTES = ("unsigned char", "uint8_t")
+_VIEWED = ("affine", "complexes", "exit", "members", "records", "rows")
+"""What points into arrays."""
+_MANY = FACTOR * L + 9
+
 IDIOMS: dict[str, Shape] = {
+    "affine": Shape(
+        "n", [("x", L, False), ("y", L, False), ("z", L, True)], random_affine, "alpha", result=True,
+    ),
+    "complexes": Shape("n", [("y", 2 * L, True), ("x", 2 * L, False), ("z",
+    2 * L, False)], random_complex_type, "alpha", types=_REAL),
+    "exit": Shape("n", [("x", _MANY, True), ("y", _MANY, True), ("z", _MANY, True)], random_exit, "alpha", result=True),
+    "extreme": Shape("n", [("x", L, False), ("y", L, True)], random_extreme, "alpha", result=True, types=_REAL),
+    "gather": Shape("n", [("y", 4 * L, True), ("x", 4 * L, False), ("b", L, False)], random_gather),
+    "inner": Shape("n", [("y", L + 1, True), ("x", L + 1, False), ("z", 9, True)], random_inner, "alpha"),
+    "members": Shape("n", [("y", 90, True), ("x", 90, True), ("z", 90, True)], random_members, "alpha"),
+    "records": Shape("n", [("y", 90, True), ("x", 90, True), ("z", 90, True)], random_records),
+    "rows": Shape("n m", [("y", 2 * L * L, True), ("z", 2 * L * L, True), ("x", 2 * L + 9, True)], random_rows),
+    "view": Shape(
+        "n", [("y", 4 * L + 8, True), ("x", 8 * L + 8, False), ("z", 4 * L, True)], random_view, types=_BYTES,
+    ),
     "answer": Shape("n", [("x", L, False), ("y", L, False)], random_answer, "alpha", result=True),
     "chain": Shape("n", [("y", L + 7, True), ("x", L, False), ("z", L, False)], random_chain, "alpha"),
     "channels": Shape(
@@ -294,10 +326,11 @@ def write_idiom(rng: random.Random, kind: str, name: str) -> Idiom:
     arrays = []
     for label, extent, stored in shape.arrays:
         # What is a place has few values.
-        own = rng.choice(("int", "unsigned", "uint16_t", "long", "short")) if count and label in "hy" else type
-        if rng.random() < 0.12 and not count:
+        chosen = label in "hy" if count else kind == "gather" and label == "b"
+        own = rng.choice(("int", "unsigned", "uint16_t", "long", "short")) if chosen else type
+        if rng.random() < 0.12 and not (count or chosen or kind in _VIEWED):
             own = rng.choice(_REAL if is_float(type) else _WHOLE) if kind != "average" else rng.choice(shape.types)
-        const, restrict = not stored and rng.random() < 0.6, rng.random() < 0.4
+        const, restrict = not stored and rng.random() < 0.6, kind == "view" or rng.random() < 0.4
         star = f"*restrict {label}" if restrict else rng.choice((f"*{label}", f"{label}[]"))
         array = Array(label, own, (), const, restrict, spelling=f"{'const ' if const else ''}{own} {star}")
         array.touch(0, extent)
@@ -306,6 +339,7 @@ def write_idiom(rng: random.Random, kind: str, name: str) -> Idiom:
     scalars = tuple((x, type) for x in shape.scalars.split())
     parameters = [f"{t} {x}" for x, t in sizes] + [x.spelling for x in arrays] + [f"{t} {x}" for x, t in scalars]
     result = type if shape.result else ""
-    body = shape.body(rng, type).replace("\n", "\n    ")
+    helpers, _, inside = shape.body(rng, type).replace("@", name).rpartition("\f")
+    body = inside.replace("\n", "\n    ")
     head = f"{rng.choice(('', '', 'static '))}{result or 'void'} {name}({', '.join(parameters)})"
-    return Idiom(name, f"{head}\n{{\n    {body}\n}}\n", sizes, tuple(arrays), scalars, result)
+    return Idiom(name, f"{helpers}{head}\n{{\n    {body}\n}}\n", sizes, tuple(arrays), scalars, result)

@@ -23,6 +23,7 @@ from tests.property.listings.places import LARGEST, Array
 from tests.property.listings.types import BITS, FLOATS, Value, is_float, is_signed, reach
 
 HELPERS = """\
+#include <complex.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -40,6 +41,7 @@ static unsigned hash(unsigned x)
     return x * 0x45d9f3bu;
 }
 int extent = 33;
+static int is_large(double x) { return x > 0.97 && x < 100; }
 static double mix(double a, double b) { return 0.5 * a + b; }
 static float mixf(float a, float b) { return 0.5f * a + b; }
 """

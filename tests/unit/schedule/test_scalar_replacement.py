@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from planish.ir.nest import Alloc, Block, For, If, Kernel, LoopFacts, Stmt
+from planish.ir.nest import Alloc, Block, For, If, Kernel, Let, LoopFacts, Stmt
 from planish.ir.semantics.interpreter import run_kernel
 from planish.ir.text.parser import parse_kernel
 from planish.ir.text.printer import print_kernel
-from planish.ir.traverse import map_block, walk
+from planish.ir.traverse import loads, map_block, walk
 from planish.schedule.auto.tiling.scalar_replacement import ROWS, promote
 
 STRIP = LoopFacts(simd=True, unroll=-1)
@@ -140,3 +140,12 @@ def test_rows_that_others_see_stay_in_memory(body: str) -> None:
     kernel = promoted(SUM2.replace("s[0] += A[0, j]  s[1] += A[1, j]", body), ROWS)
     assert not any(isinstance(x, Alloc) for x in walk(kernel.body))
     assert all(x.facts == LoopFacts() for x in loops(kernel))
+
+
+@pytest.mark.parametrize("facts", [STRIP, LANES])
+def test_what_only_some_iterations_read_is_not_read_by_the_others(facts: LoopFacts) -> None:
+    value = "select(A[j] > 0.5, B[0, j] * B[1, 0], A[j])"
+    arrays = "s: f64[?], A: f64[n], B: f64[?, ?]"
+    kernel = promoted(f"kernel k(n; {arrays}) {{ for j in 0 .. n {{ s[0] += {value} }} }}", facts)
+    named = [x.value for x in walk(kernel.body) if isinstance(x, Let)]
+    assert not {y.array for x in named for y in loads(x)} & {"B"}

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from planish.core.names import take_name
+from planish.ir.conditional_accesses import ReadConditions, TooMany
 from planish.ir.expr import Binary, Cast, Compare, Const, Expr, Load, Var, index, type_of
 from planish.ir.index.polynomial import add, mul, sub
 from planish.ir.index.simplify import simplify
@@ -124,8 +125,24 @@ def _nest_of(kernel: Kernel, loop: For) -> LookupNest | None:
     places = [y for x in body if isinstance(x, Assign) for y in x.index]
     if not found or any(map(loads, places)) or any(any(map(loads, _inner(x.number))) for x in found.values()):
         return None
+    if not _always_read(body) >= {*found, *(y for x in found.values() for y in loads(x.number))}:
+        return None
     nest = LookupNest(loop, tuple(found.values()), used_names(kernel))
     return nest if is_independent(_looked_up(nest, [f"{n}" for n in range(len(found))]), [loop.var]) else None
+
+
+def _always_read(body: Sequence[Stmt]) -> set[Load]:
+    """The elements that each iteration reads: neither a table nor what chooses from it need be there for another."""
+    conditions = ReadConditions({x.var: x.value for x in body if isinstance(x, Let)})
+    try:
+        for x in body:
+            if isinstance(x, Assign):
+                conditions.store(x.value, Load(x.array, x.index, type_of(x.value)))
+                for place in x.index:
+                    conditions.read(place)
+        return {*conditions.found} - {*conditions.conditions()}
+    except TooMany:
+        return set()
 
 
 def _byte(x: Expr) -> Expr | None:

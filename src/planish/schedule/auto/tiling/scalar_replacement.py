@@ -18,10 +18,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
+from planish.ir.conditional_accesses import read_always
 from planish.ir.expr import Binary, Compare, Const, Expr, Load, Var
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Let, LoopFacts, Reduce, ReduceOp, Stmt
 from planish.ir.passes.update_idioms import combined
-from planish.ir.traverse import bindings, expressions, loads, map_block, map_expr, variables, walk
+from planish.ir.traverse import bindings, children, expressions, loads, map_block, variables, walk, with_children
 from planish.poly.isl.expression import normalise
 
 Cell = tuple[str, tuple[Expr, ...]]
@@ -95,7 +96,7 @@ def _promote_strip(loop: For, names: _Names, arrays: Mapping[str, Array]) -> Stm
     before: list[Stmt] = []
     fixed: dict[Cell, Expr] = {}
     for stmt in body:
-        for load in loads(stmt.value):
+        for load in read_always(stmt.value):
             cell = (load.array, load.index)
             if cell in fixed or cell in written or _uses(loop.var, cell):
                 continue
@@ -164,19 +165,24 @@ def _if_runs(loop: For, stmts: tuple[Stmt, ...]) -> Stmt:
 
 
 def _with_values(expr: Expr, values: dict[Cell, Expr], out: list[Stmt], names: _Names) -> Expr:
-    """The expression with loads taken from `values`, or loaded once into a new name."""
+    """The expression with loads taken from `values`, or loaded once into a new name; what only one side of a choice
+    reads is loaded there: it need not exist otherwise."""
+    always = {*read_always(expr)}
 
     def fresh(x: Expr) -> Expr:
-        if not isinstance(x, Load):
-            return x
-        cell = (x.array, x.index)
+        made = with_children(x, tuple(map(fresh, children(x))))
+        if not isinstance(made, Load):
+            return made
+        cell = (made.array, made.index)
         if cell not in values:
-            name = names.fresh(x.array)
-            out.append(Let(name, x))
-            values[cell] = Var(name, x.type)
+            if x not in always:
+                return made
+            name = names.fresh(made.array)
+            out.append(Let(name, made))
+            values[cell] = Var(name, made.type)
         return values[cell]
 
-    return map_expr(fresh, expr)
+    return fresh(expr)
 
 
 def _sum_loop(
