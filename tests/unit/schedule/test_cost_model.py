@@ -101,3 +101,18 @@ def test_recurrences_go_along_rows_unless_these_are_few_enough_for_lanes_across(
     near, far = (x.estimate(across.shaped[0]) for x in (model, large))
     pages = [sum(x.moved[-1] for x in y.loops) / z.instances for y, z in ((near, model), (far, large))]
     assert pages[0] == 0.0 and pages[1] > 1.0
+
+
+def test_sizes_of_arrays_with_constant_extents_are_their_extents() -> None:
+    loops = "for i in 0 .. n { for j in 0 .. n { x[i] += A[i, j] } }"
+    fixed, free = (scop_of(f"A: f64[{e}, {e}], x: f64[{e}]", loops) for e in ("400", "n"))
+    assert [dict(CostModel(x, WIDE).sizes) for x in (fixed, free)] == [{"n": 400}, {"n": 1000}]
+    assert CostModel(fixed, WIDE, {"n": 50}).sizes == {"n": 50}
+
+
+def test_two_products_of_rows_too_long_for_the_first_cache_share_blocks_of_rows() -> None:
+    arrays = "A: f64[2100, 1900], p: f64[1900], q: f64[2100], r: f64[2100], s: f64[1900]"
+    loops = "for i in 0 .. n { for j in 0 .. m { s[j] += r[i] * A[i, j] q[i] += A[i, j] * p[j] } }"
+    prepared = prepare(parse_kernel(f"kernel k(n, m; {arrays}) {{ {loops} }}"))
+    (first, *_) = draft_versions(prepared, WIDE, reassociate=True)
+    assert first.policy.name == "inter-nest-tiling"

@@ -136,6 +136,19 @@ def _nearest(left: isl.Set, position: int, value: int) -> int | None:
     return int(above.to_python()) if above.is_int() else None
 
 
+def largest_sizes(valid: isl.Set) -> dict[str, int]:
+    """The largest value of each size that has one in `valid`, as those have that count the elements of an array with a
+    constant extent.
+
+    >>> largest_sizes(isl.Set("[n, m] -> { : 0 <= n <= 100 and m >= n }"))
+    {'n': 100}
+    """
+    values = isl.Set.from_params(valid).move_dims(SET, 0, PARAM, 0, valid.dim(PARAM))
+    names = [str(valid.get_dim_name(PARAM, i)) for i in range(valid.dim(PARAM))]
+    ends = [values.dim_max_val(i) for i in range(len(names))]
+    return {name: int(end.to_python()) for name, end in zip(names, ends, strict=True) if end.is_int()}
+
+
 def fix_sizes(domain: isl.Set, sizes: Mapping[str, int]) -> isl.Set:
     """The set for given sizes."""
     for name, value in sizes.items():

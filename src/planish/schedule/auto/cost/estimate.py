@@ -19,7 +19,8 @@ from functools import cached_property
 
 import islpy as isl
 
-from planish.poly.scop.extents import busy_sizes, evaluate_extent, pick_sizes
+from planish.poly.isl.affine import isl_name
+from planish.poly.scop.extents import busy_sizes, evaluate_extent, largest_sizes, pick_sizes
 from planish.poly.scop.extraction import Scop
 from planish.schedule.auto.cost.cache_traffic import Room, missed_lines
 from planish.schedule.auto.cost.core_cycles import Cycles, core_cycles
@@ -29,6 +30,8 @@ from planish.target.machine import PAGE, Target
 
 USUAL = 1000
 """A size of which nothing is known."""
+MOST = 1 << 24
+"""A size that may be larger than this is as good as unknown: it has the bound of its type."""
 GUARD = 12.0
 """Cycles in which it is found out whether an iteration has something to do."""
 
@@ -72,10 +75,13 @@ class CostModel:
 
     @cached_property
     def sizes(self) -> Mapping[str, int]:
-        """The sizes that are estimated for: as given, as far as all statements run with them."""
+        """The sizes that are estimated for: as given, else as large as arrays with constant extents let them be, as far
+        as all statements run with them."""
         names = sorted(self.scop.kernel.sizes, key=lambda x: x not in self.given)
-        wanted = {x: self.given.get(x, USUAL) for x in names}
-        return pick_sizes(busy_sizes(self.scop), wanted) or wanted
+        busy = busy_sizes(self.scop)
+        largest = {x: n for x, n in largest_sizes(busy).items() if 0 < n <= MOST}
+        wanted = {x: self.given.get(x, largest.get(isl_name(x), USUAL)) for x in names}
+        return pick_sizes(busy, wanted) or wanted
 
     @cached_property
     def samples(self) -> Mapping[str, DomainSample]:
