@@ -13,6 +13,7 @@ from planish.cli import main
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.frontend.mlir import reader
+from planish.ir.semantics.interpreter import run_kernel
 from planish.options import Options
 from planish.pipeline import build_file
 
@@ -97,3 +98,40 @@ def test_with_an_xdsl_of_another_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(PlanishError) as caught:
         reader.read_mlir(Source("a.mlir", ""))
     assert caught.value.diagnostic.code == "E0860"
+
+
+WHILE = """
+func.func @count(%n: index, %out: memref<1xindex>) {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %last = scf.while (%i = %c0) : (index) -> index {
+    %go = arith.cmpi slt, %i, %n : index
+    scf.condition(%go) %i : index
+  } do {
+  ^bb0(%i: index):
+    %next = arith.addi %i, %c2 : index
+    scf.yield %next : index
+  }
+  memref.store %last, %out[%c0] : memref<1xindex>
+  return
+}
+"""
+
+
+def test_loops_without_a_count() -> None:
+    (kernel,) = reader.read_mlir(Source("count.mlir", WHILE))
+    out = np.zeros(1, np.int64)
+    run_kernel(kernel, {"n": 5, "out": out})
+    assert out[0] == 6
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("scf.condition(%go) %i", "scf.condition(%go) %n", "other values"),
+        ("%go = arith", "memref.store %i, %out[%c0] : memref<1xindex>\n    %go = arith", "statements in its condition"),
+    ],
+)
+def test_conditions_that_are_more_than_that_are_refused(old: str, new: str, message: str) -> None:
+    with pytest.raises(PlanishError, match=message):
+        reader.read_mlir(Source("count.mlir", WHILE.replace(old, new)))

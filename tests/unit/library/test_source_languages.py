@@ -1,4 +1,4 @@
-"""The same kernels in C and in Python take the same strategies: no algorithm is known to one front end only."""
+"""The same kernels in C, Python and MLIR take the same strategies: no algorithm is known to one front end only."""
 
 from __future__ import annotations
 
@@ -28,12 +28,17 @@ def versions_of(file: CFile) -> Sequence[str]:
     return [x.versions[0].name for x in plans if x.versions]
 
 
-@pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.parametrize("language", ["c", "python"])
+@pytest.mark.parametrize(
+    ("name", "language"), [(name, x) for name, kernel in KERNELS.items() for x in kernel if x != "versions"]
+)
 def test_strategies_are_the_same_from_each_language(name: str, language: str) -> None:
-    kernel = KERNELS[name]
-    if language == "c":
-        file = read_file(Source("kernel.c", kernel["c"]), OPTIONS)
-    else:
-        file = emit_standalone(read_python_source(kernel["python"], "kernel.py").kernel)
-    assert versions_of(file) == kernel["versions"]
+    text = KERNELS[name][language]
+    match language:
+        case "python":
+            file = emit_standalone(read_python_source(text, "kernel.py").kernel)
+        case "mlir":
+            pytest.importorskip("xdsl")
+            file = read_file(Source("kernel.mlir", text), OPTIONS)
+        case _:
+            file = read_file(Source("kernel.c", text), OPTIONS)
+    assert versions_of(file) == KERNELS[name]["versions"]

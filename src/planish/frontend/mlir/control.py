@@ -20,9 +20,9 @@ from planish.frontend.mlir.operations import IfOp, NamedOp
 from planish.frontend.mlir.scalars import map_of
 from planish.frontend.mlir.state import MemrefView, MlirScalar, MlirTranslation, clean_name, is_plain
 from planish.frontend.mlir.types import scalar_type
-from planish.ir.expr import Cast, Expr, Load, Select, Var, type_of
+from planish.ir.expr import Binary, Cast, Compare, Const, Expr, Load, Select, Var, type_of
 from planish.ir.index.polynomial import constant
-from planish.ir.nest import Assign, Block, For, If, Stmt
+from planish.ir.nest import Assign, Block, For, If, Stmt, While
 from planish.ir.traverse import loads
 from planish.ir.types import BOOL, INDEX, Type
 
@@ -77,11 +77,69 @@ def run_affine_for(op: Operation, cx: MlirTranslation, execute: Execute) -> None
 def run_for(op: Operation, cx: MlirTranslation, execute: Execute) -> None:
     """`scf.for`."""
     assert isinstance(op, scf.ForOp)
-    step = constant(cx.index(op.step, op))
-    if step is None:
+    step = cx.index(op.step, op)
+    known = constant(step)
+    if known is None and not loads(step):
         advice = "give it a constant step, and multiply the loop variable"
         cx.fail(op, "E0868", "the step of the loop is not a constant", advice)
-    _run_loop(op, cx.index(op.lb, op), cx.index(op.ub, op), step, list(op.iter_args), cx, execute)
+    bounds = cx.index(op.lb, op), cx.index(op.ub, op)
+    if known is None:
+        _run_steps(op, bounds, step, cx, execute)
+    else:
+        _run_loop(op, *bounds, known, list(op.iter_args), cx, execute)
+
+
+def _run_steps(
+    op: scf.ForOp, bounds: tuple[Expr, Expr], step: Expr, cx: MlirTranslation, execute: Execute
+) -> None:  # fmt: skip
+    """A loop whose step an enclosing loop computes, which is positive by what `scf.for` is: a cell counts."""
+    body = body_of(op.body, op, cx)
+    iterator, *carried = body.args
+    cells = [_carry(op, n, value, carried[n], cx) for n, value in enumerate(op.iter_args)]
+    counter = cx.cell(_iterator_name(iterator, cx), INDEX, op)
+    place = Load(counter, (), INDEX)
+    enter(op, cx)
+    cx.out.append(Assign(counter, (), bounds[0], cx.span(op)))
+    with cx.inside() as out:
+        cx.values[iterator] = MlirScalar(place)
+        for argument, cell in zip(carried, cells, strict=True):
+            _bind_cell(argument, cell, op, cx)
+        execute(body, cx)
+        if body.last_op is not None and cells:
+            _yield(body.last_op, cells, cx)
+        out.append(Assign(counter, (), Binary("add", place, step), cx.span(op)))
+    cx.out.append(While(Compare("lt", place, bounds[1]), Block(tuple(out)), cx.span(op)))
+    for result, cell in zip(op.results, cells, strict=True):
+        _bind_cell(result, cell, op, cx)
+
+
+def run_while(op: Operation, cx: MlirTranslation, execute: Execute) -> None:
+    """`scf.while` whose first region computes a condition, and hands on what it was given."""
+    assert isinstance(op, scf.WhileOp)
+    before, after = body_of(op.before_region, op, cx), body_of(op.after_region, op, cx)
+    last = before.last_op
+    if not isinstance(last, scf.ConditionOp) or [*last.args] != [*before.args]:
+        advice = "hand on what the region is given: `scf.condition(%go) %a, %b`"
+        cx.fail(op, "E0864", "`scf.while` that hands on other values than it is given", advice)
+    cells = [_carry(op, n, value, before.args[n], cx) for n, value in enumerate(op.arguments)]
+    enter(op, cx)
+    for argument, cell in zip(before.args, cells, strict=True):
+        _bind_cell(argument, cell, op, cx)
+    with cx.inside() as test:
+        execute(before, cx)
+        condition = cx.expr(last.condition, last)
+    cx.done.add(last)
+    if test:
+        cx.fail(op, "E0864", "`scf.while` with statements in its condition", "compute what it needs once")
+    with cx.inside() as out:
+        for argument, cell in zip(after.args, cells, strict=True):
+            _bind_cell(argument, cell, op, cx)
+        execute(after, cx)
+        if after.last_op is not None and cells:
+            _yield(after.last_op, cells, cx)
+    cx.out.append(While(condition, Block(tuple(out)), cx.span(op)))
+    for result, cell in zip(op.results, cells, strict=True):
+        _bind_cell(result, cell, op, cx)
 
 
 def _run_loop(
@@ -153,7 +211,8 @@ def _carry(op: Operation, number: int, init: SSAValue, argument: BlockArgument, 
 
 
 def _yield(last: Operation, cells: Sequence[str], cx: MlirTranslation) -> None:
-    """Put what an iteration, or a branch, gives into cells, all at once."""
+    """Put what an iteration, or a branch, gives into cells, all at once; what loops without a count count with is set,
+    since updates wrap around."""
     values = [cx.expr(x, last) for x in last.operands]
     if len(values) != len(cells):
         cx.fail(last, "E0862", f"`{last.name}` gives {len(values)} values, and {len(cells)} are expected")
@@ -162,7 +221,11 @@ def _yield(last: Operation, cells: Sequence[str], cx: MlirTranslation) -> None:
         for later in range(n + 1, len(cells)):
             if any(x.array == cell for x in loads(values[later])):
                 values[later] = cx.keep("t", values[later], last)
-        cx.store(cell, (), values[n], last)
+        if cx.uncounted and type_of(values[n]) == INDEX:
+            cx.before_writes({cell})
+            cx.out.append(Assign(cell, (), values[n], cx.span(last)))
+        else:
+            cx.store(cell, (), values[n], last)
 
 
 def run_parallel(op: Operation, cx: MlirTranslation, execute: Execute) -> None:
@@ -231,8 +294,10 @@ def _branch(op: Operation, condition: Expr, cx: MlirTranslation, execute: Execut
     if len(first) != len(op.results) or (op.results and len(second) != len(op.results)):
         cx.fail(op, "E0862", f"`{op.name}` is not well-formed: its branches must give {len(op.results)} values")
     if not then and not otherwise:
+        cx.done |= {x for _, _, x in branches if x is not None}
         for result, a, b in zip(op.results, first, second, strict=True):
-            cx.define(result, Select(condition, a, b), op)
+            both = b == Const(False, BOOL)
+            cx.define(result, Binary("and", condition, a) if both else Select(condition, a, b), op)
         return
     cells = [cx.cell(clean_name(cx.module.name_of(x), "r"), _number_type(x, op, cx), op) for x in op.results]
     for out, _, last in branches:
@@ -262,6 +327,6 @@ def _joined(stmt: If) -> tuple[Stmt, ...]:
 
 HANDLERS: dict[str, Handler] = {
     "affine.for": run_affine_for, "scf.for": run_for, "scf.parallel": run_parallel, "scf.if": run_if,
-    "affine.if": run_affine_if,
+    "affine.if": run_affine_if, "scf.while": run_while,
 }  # fmt: skip
 """What is done for each operation with regions of statements."""

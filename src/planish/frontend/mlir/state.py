@@ -73,7 +73,8 @@ class MlirScalar:
 
 @dataclass(slots=True)
 class MlirTranslation:
-    """One function on its way. `head` is what stands before all else: arrays of the function itself."""
+    """One function on its way. `head` is what stands before all else: arrays of the function itself; `uncounted`: it
+    has loops without a count."""
 
     module: Module
     floats: Floats
@@ -87,6 +88,7 @@ class MlirTranslation:
     done: set[Operation] = field(default_factory=set)
     reading: dict[SSAValue, frozenset[str]] = field(default_factory=dict)
     shared: dict[SSAValue, str] = field(default_factory=dict)
+    uncounted: bool = False
 
     def fail(self, op: Operation, code: str, message: str, advice: str = "") -> NoReturn:
         """Raise PlanishError at an operation."""
