@@ -48,6 +48,7 @@ COMMANDS = (
     Command("vliw", "planish.cli.machines.commands", "Pack, run and show streams of operations of VLIW machines."),
     Command("tune", "planish.cli.tuning.tune", "Search for faster schedules of each nest, and keep every trial."),
     Command("trials", "planish.cli.tuning.trials", "List, show, export, import and prune the trials of tuning."),
+    Command("explore", "planish.cli.views.explore", "Change, build and compare files in a browser, on this machine."),
     Command("lsp", "planish.cli.views.lsp", "Serve editors by the Language Server Protocol."),
     Command("doctor", "planish.cli.installation.doctor", "Say what is found on this machine, and what is missing."),
     Command("completion", "planish.cli.installation.completion", "Print a script that completes commands in a shell."),

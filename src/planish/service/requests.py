@@ -19,6 +19,7 @@ from planish.report.page.contents import FilePage, describe_outcome, gather_file
 from planish.report.page.rendering import render_page
 from planish.report.store import build_cached
 from planish.service.analysis import analyse
+from planish.service.stepping import explore_steps
 from planish.service.wishes import read_wishes, refuse
 from planish.tuning.choices import with_known_choices
 from planish.tuning.store.trial_store import TrialStore, default_store
@@ -80,7 +81,21 @@ def _built(source: Source, options: Options) -> tuple[FileAccount, Options]:
     return account, with_known_choices(source, options, trials)
 
 
+def _steps(source: Source, options: Options, request: Mapping[str, Any]) -> Answer:
+    """What a script makes of a nest, step by step."""
+    texts = [request.get(name, "") for name in ("script", "function", "loop")]
+    if not all(isinstance(x, str) for x in texts):
+        raise refuse("`script`, `function` and `loop` are texts")
+    return explore_steps(source, options, *texts)
+
+
+def _session(source: Source, options: Options, request: Mapping[str, Any]) -> Answer:
+    """A build with its page: what a browser compares."""
+    made = _build(source, options, request)
+    return {**made, **_report(source, options, request)}
+
+
 REQUESTS: dict[str, Callable[[Source, Options, Mapping[str, Any]], Answer]] = {
-    "analyse": _analyse, "build": _build, "report": _report,
+    "analyse": _analyse, "build": _build, "report": _report, "steps": _steps, "session": _session,
 }  # fmt: skip
 """By their names."""

@@ -110,6 +110,11 @@ class FilePage:
     functions: tuple[FunctionPage, ...]
     machine: str
 
+    @property
+    def shown(self) -> str:
+        """The name as it was given, without the folders of this machine where it is a whole path."""
+        return Path(self.name).name if Path(self.name).is_absolute() else self.name
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Making:

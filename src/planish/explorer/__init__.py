@@ -1,0 +1,1 @@
+"""The explorer: a page on this machine alone in which a file is changed, built again, and compared."""

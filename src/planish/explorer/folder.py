@@ -1,0 +1,79 @@
+"""The files of the one folder that the explorer shows; nothing outside of it is read or written.
+
+>>> import tempfile
+>>> files = SharedFolder(Path(tempfile.mkdtemp()))
+>>> _ = (files.root / "a.c").write_text("int x;")
+>>> files.names(), files.read("a.c")
+(['a.c'], 'int x;')
+>>> files.read("../a.c")
+Traceback (most recent call last):
+planish.core.diagnostic.PlanishError: error[E0132]: `../a.c` is no file of the folder
+  = help: open the address that `planish explore` prints
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from planish.core.diagnostic import Diagnostic, PlanishError
+
+MOST_FILES = 500
+MOST_TEXT = 256 << 10
+"""Bytes of a file that is shown, or of a text that is sent."""
+SOURCES, SCRIPTS = (".c",), (".sched",)
+"""What is read; scripts are written, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedFolder:
+    """A folder whose C files and scripts are shown."""
+
+    root: Path
+
+    def names(self) -> list[str]:
+        """The C files and scripts, relative to the folder; hidden ones are left out, and what lies too deep."""
+        out = []
+        for folder, inner, names in os.walk(self.root):
+            inner[:] = sorted(x for x in inner if not x.startswith(".") and x != "planish-out")
+            place = Path(folder).relative_to(self.root)
+            inner[:] = inner if len(place.parts) < 4 else []
+            out += [str(place / x) for x in sorted(names) if x.endswith(SOURCES + SCRIPTS) and not x.startswith(".")]
+            if len(out) >= MOST_FILES:
+                break
+        return out[:MOST_FILES]
+
+    def path(self, name: str, endings: tuple[str, ...] = SOURCES + SCRIPTS) -> Path:
+        """The place of a file; PlanishError E0132 for one that is not in the folder, also by a link, or of another
+        kind."""
+        wrong = PlanishError(Diagnostic("E0132", f"`{name[:200]}` is no file of the folder"))
+        if "\0" in name or not name.endswith(endings):
+            raise wrong
+        root = self.root.resolve()
+        found = (root / name).resolve()
+        if not found.is_relative_to(root) or Path(name).is_absolute() or ".." in Path(name).parts:
+            raise wrong
+        if any(x.startswith(".") for x in Path(name).parts):
+            raise wrong
+        return found
+
+    def read(self, name: str) -> str:
+        """The text of a file; PlanishError E0132, E0133."""
+        path = self.path(name)
+        if not path.is_file():
+            raise PlanishError(Diagnostic("E0132", f"there is no file `{name}`"))
+        if path.stat().st_size > MOST_TEXT:
+            raise PlanishError(Diagnostic("E0133", f"`{name}` has more than {MOST_TEXT >> 10} KiB"))
+        return path.read_text("utf-8", "replace")
+
+    def write(self, name: str, text: str) -> None:
+        """Writes a script; PlanishError E0132 for anything else. Sources are the user's editor's to write."""
+        path = self.path(name, SCRIPTS)
+        if path.is_symlink() or not path.parent.is_dir():
+            raise PlanishError(Diagnostic("E0132", f"`{name}` cannot be written"))
+        handle, part = tempfile.mkstemp(prefix=".planish-", dir=path.parent)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(part, path)
