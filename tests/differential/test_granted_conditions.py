@@ -37,8 +37,6 @@ TAKEN = {
     "{ unsigned char first = *from++; *to++ = *from++; *to++ = first; } }",
     "planar": "void planar(int n, int left, short *restrict y, const short *a, const short *b)"
     "{ for (int i = 0; i < n; i++) { const short *p = left ? a : b; y[i] = p[i] / 2; } }",
-    "either": "double either(int n, const double *w, const double *x)"
-    "{ double s = 0; for (int i = 0; i < n; i++) s += (w ? w : x)[i] * x[i]; return s; }",
     "product": "static float dot(const void *x, const void *y, int n)"
     "{ const float *a = x, *b = (const float *)y; float s = 0;"
     "for (int i = 0; i < n; i++) s += a[i] * b[i]; return s; }"
@@ -47,8 +45,6 @@ TAKEN = {
     "untyped": "void untyped(void *to, const void *from, size_t n, int wide) {"
     "if (wide) { uint32_t *d = to; const uint32_t *s = from; for (size_t i = 0; i < n; i++) d[i] = s[i] ^ 3; }"
     "else { uint8_t *d = to; const uint8_t *s = from; for (size_t i = 0; i < n; i++) d[i] = s[i] ^ 3; } }",
-    "stepped": "void stepped(int n, int k, int *restrict y)"
-    "{ for (int i = 0; i < n; i++) { if (k++ > 99) note(k); y[i] = k; } }",
     "clipped": "int clipped(int n, double *restrict y, const double *restrict x, double most) { int k = 0;"
     "for (int i = 0; i < n; i++) { y[i] = x[i] / 2;"
     "if (x[i] > most) { k++; note(i); y[i] = 0; for (int j = 0; j < 3; j++) note(j); } } return k; }",
@@ -82,10 +78,8 @@ int main(void) {
             fill(); tell("optional", optional(n, (float *)x, (float *)y, k ? &loud : &quiet));
             fill(); verbose = k; spread(n, 5, (float *)z, (float *)x); tell("spread", 0);
             fill(); planar(n, k, (short *)y, (short *)x, (short *)x + 9); tell("planar", 0);
-            fill(); tell("either", either(n, k ? x + 5 : 0, x));
             fill(); untyped((char *)y + k * 3, x, (size_t)n, 0); tell("untyped", 0);
             fill(); untyped(y, x, (size_t)n, 1); tell("untyped", 0);
-            fill(); stepped(n, k * 95, (int *)y); tell("stepped", 0);
         }
         for (int k = 0; k < 190; k += 17) {
             fill(); x[k] = 50; x[k * 3 / 2] = 60; tell("clipped", clipped(n, y, x, 45 + n % 2 * 9));

@@ -53,7 +53,7 @@ def read_file(source: Source, options: Options) -> CFile:
     if options.script is not None and len(regions) != 1:
         message = f"a script schedules one nest, and there are {len(regions)} here"
         raise PlanishError(Diagnostic("E0623", message, functions[0].span), source)
-    if not any(_has_loop(f, source) for f in functions):
+    if not any(_has_loop(f, file.source) for f in functions):
         what = " and ".join(f"`{x}`" for x in options.functions) or "the file"
         raise PlanishError(Diagnostic("E0105", f"there is no loop in {what}", functions[0].span), source)
     return file

@@ -33,6 +33,10 @@ REASONS = (
         "a header was not found",
         "give its folder with -I DIR; names that it would define are unknown until then",
     ),
+    Reason(
+        "c-macro", "a macro of the file holds a nest, and is written out in the drop-in",
+        "nothing needs to change: lines keep their numbers",
+    ),
     Reason("c-type", "no header declares a type", "give the folder of the header that does with -I DIR, or declare it"),
     Reason(
         "scop-affine",

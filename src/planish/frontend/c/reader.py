@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -42,6 +42,7 @@ from planish.frontend.c.text.lexer import CToken, Tokens, tokenize
 from planish.frontend.c.text.old_definitions import declare_parameters, is_promoted
 from planish.frontend.c.text.preprocess import SYSTEM, preprocess
 from planish.frontend.c.text.syntax import main_lines, parse_c
+from planish.frontend.c.text.written_macros import hiding_invocations, write_out
 from planish.frontend.c.translate.regions import Search, search
 from planish.frontend.c.translate.state import CTranslation, NotIndex
 from planish.frontend.c.translate.subscripts import index_of
@@ -66,7 +67,44 @@ def read_c(
     Raises PlanishError: E0201 syntax error, E0202 preprocessor error, E0203 no function in the file.
     """
     with deep():
-        return _read(source, defines, include_dirs, fp)
+        found = _read(source, defines, include_dirs, fp)
+        return _with_macros_written_out(found, lambda x: _read(x, defines, include_dirs, fp))
+
+
+def _with_macros_written_out(found: CFile, read: Callable[[Source], CFile]) -> CFile:
+    """The file with those macros written out in which nests are found then; as it is where there are none."""
+    source = found.source
+    if not any(x.id == "scop-macro" for x in found.remarks):
+        return found
+    lines = main_lines(found.preprocessed, source.name)
+    active = frozenset(number for number, text in lines if text.strip())
+    known = [x for f in found.functions for x in f.regions]
+    invocations = [
+        x for x in hiding_invocations(tokenize(source.text), active)
+        if not any(x.start < region.end and region.start < x.end for region in known)
+    ]  # fmt: skip
+    while invocations:
+        text, extents = write_out(source.text, invocations)
+        try:
+            made = read(Source(source.name, text))
+        except PlanishError:
+            return found
+        starts = [x.start for f in made.functions for x in f.regions]
+        holds = [any(first <= x < last for x in starts) for first, last in extents]
+        if not all(holds):
+            invocations = [x for x, held in zip(invocations, holds, strict=True) if held]
+            continue
+        if _without_spaces(made) != _without_spaces(found):
+            return found
+        places = [source.point(tokenize(source.text).place(x.start)[0]) for x in invocations]
+        told = "a macro that holds a nest is written out"
+        return replace(made, remarks=(*(Remark("c-macro", "note", told, x) for x in places), *made.remarks))
+    return found
+
+
+def _without_spaces(file: CFile) -> str:
+    """What the preprocessor makes of a file, but for where it stands."""
+    return "".join("".join(x.split()) for x in file.preprocessed.split("\n") if not x.startswith("#"))
 
 
 def _read(source: Source, defines: Sequence[str], include_dirs: Sequence[Path], fp: str) -> CFile:
