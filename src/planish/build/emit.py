@@ -15,6 +15,7 @@ from planish.build.lower import RegionPlan
 from planish.build.plan import sizes_of, tell_over
 from planish.core.diagnostic import PlanishError, Remark
 from planish.core.span import Source, Span
+from planish.emit.compaction.replacement import replace_packing
 from planish.emit.dropin.multiversion_dispatch import replace_by_ladder
 from planish.emit.dropin.patched_file import defined_macros
 from planish.emit.dropin.replacement import NoExtentError, Replacement, compose, replace_region
@@ -125,7 +126,8 @@ def make_replacement(
     region: Region, prepared: Prepared, candidate: Version, source: Source, options: Options
 ) -> Replacement:
     """The C for one version of one region."""
-    make = replace_region if region.exits is None else replace_early_exit
+    early, packing = region.exits is not None, region.packing is not None
+    make = replace_early_exit if early else replace_packing if packing else replace_region
     return make(
         region, prepared.scop, candidate.kernel, source.text,
         threads=options.threads > 1, strict=options.fp != "reassociate",

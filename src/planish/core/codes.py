@@ -170,7 +170,7 @@ CODES = {
     "E0713": Code("memory is taken inside of a loop", "take it outside: LiftAlloc"),
     "E0715": Code("a store that must not be made in any case is", "leave out steps that stream or use instructions"),
     "E0716": Code("kernels of a device do not compute with a type", "convert to float, and back"),
-    "E0717": Code("a loop with early exits is no call of a kernel", "it stays as it is written"),
+    "E0717": Code("a loop that goes on as it is written is no call of a kernel", "it stays as it is written"),
     "E0720": Code("an operation cannot have its operands", "planish isa show NAME tells what an operation takes"),
     "E0721": Code("a text is no program or packets of a VLIW machine", "see docs/vliw.md for the text"),
     "E0722": Code("a program of a VLIW machine cannot be run so", "see docs/vliw.md for what it is given"),

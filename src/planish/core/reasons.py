@@ -394,6 +394,7 @@ DONE = {
     "bit-reversal": "a bit-reversal permutation is done by blocks",
     "cell-reduction": "the place of an extremum, the last match or an affine recurrence is found by blocks in lanes",
     "coalesce": "rows of few columns run as one loop, with what recurs in each row copied into whole vectors",
+    "compaction": "what iterations keep is packed in lanes",
     "conv-packed": "a low-precision convolution has its channels packed for dot-product instructions (VNNI)",
     "early-exit": "the iteration that leaves a loop with early exits is searched for in lanes",
     "fft-passes": "a Fourier or cosine transform is computed in Stockham passes",

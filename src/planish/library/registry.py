@@ -25,6 +25,7 @@ from planish.library.strategies.devices.tiles import DEVICE_TILES
 from planish.library.strategies.devices.time_tiles import DEVICE_TIME_TILES
 from planish.library.strategies.nests.cell_reduction import CELL_REDUCTION
 from planish.library.strategies.nests.coalesce import COALESCE
+from planish.library.strategies.nests.compaction import COMPACTION
 from planish.library.strategies.nests.early_exit import EARLY_EXIT
 from planish.library.strategies.nests.histogram import HISTOGRAM
 from planish.library.strategies.nests.inner_nests import INNER_NESTS
@@ -50,8 +51,8 @@ from planish.library.strategy import Strategy
 
 STRATEGIES: tuple[Strategy[Any], ...] = (
     FFT_RADIX, BIT_REVERSAL, FFT_PASSES, HISTOGRAM, OPERATIONS, PANELS, FIR, LMS, BIQUAD, STENCIL_1D,
-    TRANSPOSE_INPLACE, SCAN, CELL_REDUCTION, EARLY_EXIT, GEMV, VECTOR_STRIPS, COALESCE, PARALLEL_TIME_TILES, LOOPS,
-    INNER_NESTS, REGISTER_PROMOTE, SCALAR_PROMOTE, WINOGRAD, CONV_PACKED, SIZE_SPECIALISE, NONTEMPORAL,
+    TRANSPOSE_INPLACE, SCAN, CELL_REDUCTION, EARLY_EXIT, COMPACTION, GEMV, VECTOR_STRIPS, COALESCE, PARALLEL_TIME_TILES,
+    LOOPS, INNER_NESTS, REGISTER_PROMOTE, SCALAR_PROMOTE, WINOGRAD, CONV_PACKED, SIZE_SPECIALISE, NONTEMPORAL,
     PARALLEL_CHUNKS, OPERATION_CHUNKS, ONE_THREAD,
 )  # fmt: skip
 """Of those that cost the same, the earlier one is tried first."""

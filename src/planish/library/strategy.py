@@ -148,7 +148,7 @@ class Strategy(Generic[Found]):
     `arguments`: what may be tuned of the version of that name, of something that it found, which `apply` reads from
     `Context.point`.
 
-    `exits`: it is for loops with early exits, and for nothing else;
+    `goes_on`: it is for loops that go on as they are written behind some iterations, and for nothing else;
     `kernels`: it calls kernels of the library; `loop`: it rewrites the loop around the nest, which needs no analysis of
     the nest; `search`: it rewrites nests that search; `variants`: what each of several ways is called, and does.
     """
@@ -163,7 +163,7 @@ class Strategy(Generic[Found]):
     kernels: bool = False
     loop: bool = False
     search: bool = False
-    exits: bool = False
+    goes_on: bool = False
     variants: Mapping[str, str] = field(default_factory=dict)
 
     def cost_of(self, cx: Context, found: Found) -> float:
@@ -176,9 +176,9 @@ class Strategy(Generic[Found]):
         return any(x in names or x.startswith(f"{self.name}-") for x in version.split(", "))
 
     def fits(self, cx: Context) -> bool:
-        """Whether the strategy is for nests of that kind at all: of a loop with early exits, the kernel tells whether
-        any iteration leaves, and no other code computes the same."""
-        if self.exits != (cx.region is not None and cx.region.exits is not None):
+        """Whether the strategy is for nests of that kind at all: of a loop that goes on as it is written, the kernel
+        only tells what iterations do, and no other code computes the same."""
+        if self.goes_on != (cx.region is not None and cx.region.goes_on):
             return False
         return self.loop or (cx.nest is not None and (self.search or not cx.searches))
 

@@ -100,8 +100,8 @@ def call_instead(
     is written there; `settings` of the function: it is asked, too, whether the processor has what they need;
     `guards`: all conditions, if not those of `guards_of`.
     Raises NoExtentError."""
-    if region.exits is not None:
-        message = f"{region.function}: a loop with early exits is no call of a kernel"
+    if region.goes_on:
+        message = f"{region.function}: a loop that goes on as it is written is no call of a kernel"
         raise PlanishError(Diagnostic("E0717", message, region.span))
     names = dict(region.names)
     guards = guards_of(region, scop, assumptions, settings) if guards is None else guards

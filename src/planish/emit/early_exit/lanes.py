@@ -58,16 +58,19 @@ class LaneTest:
     """The test of `count` iterations: declarations of vector `types`, `lines` of C, and the `result`, a mask with
     `bits` for each iteration, the first of them lowest if rows are read upwards."""
 
-    def __init__(self, test: ExitTest, lanes: Lanes, context: EmitContext) -> None:
+    def __init__(self, test: ExitTest, lanes: Lanes, context: EmitContext, beside: tuple[Expr, ...] = ()) -> None:
+        """`beside`: what else is computed in lanes, by `value` and `mask`."""
         self.test, self.lanes, self.context = test, lanes, context
         self.types: dict[str, str] = {}
         self.lines: list[str] = []
         self.picks = False
         self._known: dict[Expr, str] = {}
-        self.widest = max(self._widths(test.candidate))
+        own = [type_of(x).size for x in beside if type_of(x) != BOOL]
+        self.widest = max((y for x in (test.candidate, *beside) for y in self._widths(x)), default=1)
+        self.widest = max((self.widest, *own))
         self.count = lanes.bytes // self.widest
         self.bits = 1 if lanes.style == "masks" else self.widest
-        self.result = self._bits_of(self._mask(test.candidate))
+        self.result = self._bits_of(self.mask(test.candidate))
 
     def _moves(self, x: Expr) -> bool:
         """Whether an expression is another one in each lane."""
@@ -112,7 +115,7 @@ class LaneTest:
 
     # Values
 
-    def _value(self, x: Expr) -> str:
+    def value(self, x: Expr) -> str:
         """A vector with the values of an expression."""
         if x not in self._known:
             type = type_of(x)
@@ -139,22 +142,22 @@ class LaneTest:
             case Cast(operand=operand) if self._is_number(operand):
                 return self._numbers(x, type)
             case Cast(operand=operand):
-                return self._converted(self._value(operand), type_of(operand), type)
+                return self._converted(self.value(operand), type_of(operand), type)
             case Unary(op="neg", operand=operand):
-                return self._wrapping(type, "-", self._value(operand))
+                return self._wrapping(type, "-", self.value(operand))
             case Unary(op="bitnot", operand=operand):
-                return f"~{self._value(operand)}"
+                return f"~{self.value(operand)}"
             case Binary(op="add" | "sub" | "mul" as op, left=left, right=right):
                 sign = {"add": "+", "sub": "-", "mul": "*"}[op]
-                return self._wrapping(type, sign, self._value(left), self._value(right))
+                return self._wrapping(type, sign, self.value(left), self.value(right))
             case Binary(op="div", left=left, right=right):
-                return f"{self._value(left)} / {self._value(right)}"
+                return f"{self.value(left)} / {self.value(right)}"
             case Binary(op="and" | "or" | "xor" as op, left=left, right=right):
-                return f"{self._value(left)} {'&' if op == 'and' else '|' if op == 'or' else '^'} {self._value(right)}"
+                return f"{self.value(left)} {'&' if op == 'and' else '|' if op == 'or' else '^'} {self.value(right)}"
             case Binary(op="shl" | "shr" as op, left=left, right=Const(value=by)):
                 if op == "shr":
-                    return f"{self._value(left)} >> {int(by)}"
-                return self._wrapping(type, "<<", self._value(left), str(int(by)))
+                    return f"{self.value(left)} >> {int(by)}"
+                return self._wrapping(type, "<<", self.value(left), str(int(by)))
             case Binary(op="min" | "max" as op, left=left, right=right):
                 test = Compare("lt" if op == "min" else "gt", left, right)
                 return self._blended(self._lanes(test), left, right, type)
@@ -162,9 +165,9 @@ class LaneTest:
                 return self._blended(self._lanes(test), then, otherwise, type)
             case Call(function="fabs", arguments=(operand,)):
                 whole = self.vector(_integer(type, "int"))
-                return f"({vector})(({whole}){self._value(operand)} & {(1 << (type.bits - 1)) - 1})"
+                return f"({vector})(({whole}){self.value(operand)} & {(1 << (type.bits - 1)) - 1})"
             case Call(function="abs", arguments=(operand,)):
-                value, whole = self._value(operand), self.vector(_integer(type, "uint"))
+                value, whole = self.value(operand), self.vector(_integer(type, "uint"))
                 signs = f"({value} >> {type.bits - 1})"
                 return f"({vector})(({whole})({value} ^ {signs}) - ({whole}){signs})"
             case _:
@@ -223,7 +226,7 @@ class LaneTest:
 
     def _blended(self, test: str, a: Expr, b: Expr, type: Type) -> str:
         whole, vector = self.vector(_integer(type, "int")), self.vector(type)
-        first, second = (f"({whole}){self._value(x)}" for x in (a, b))
+        first, second = (f"({whole}){self.value(x)}" for x in (a, b))
         return f"({vector})(({first} & {test}) | ({second} & ~{test}))"
 
     def _lanes(self, test: Compare) -> str:
@@ -231,27 +234,27 @@ class LaneTest:
         type = type_of(test.left)
         key = Cast(test, _integer(type, "int"))
         if key not in self._known:
-            text = f"{self._value(test.left)} {_SIGNS[test.op]} {self._value(test.right)}"
+            text = f"{self.value(test.left)} {_SIGNS[test.op]} {self.value(test.right)}"
             self._keep(key, _integer(type, "int"), f"({self.vector(_integer(type, 'int'))})({text})")
         return self._known[key]
 
     # Conditions
 
-    def _mask(self, x: Expr) -> str:
+    def mask(self, x: Expr) -> str:
         """A condition: bits of a mask register, or a vector of integers that are as wide as the widest values."""
         if not self._moves(x):
             return self._constant(emit_expr(x, self.context))
         match x:
             case Unary(op="not", operand=inner):
-                return self._cut(f"~{self._mask(inner)}")
+                return self._cut(f"~{self.mask(inner)}")
             case Binary(op="and" | "or" | "xor" as op, left=left, right=right):
                 sign = {"and": "&", "or": "|", "xor": "^"}[op]
-                return f"({self._mask(left)} {sign} {self._mask(right)})"
+                return f"({self.mask(left)} {sign} {self.mask(right)})"
             case Compare(op=op, left=left, right=right) if type_of(left) == BOOL:
-                text = f"({self._mask(left)} ^ {self._mask(right)})"
+                text = f"({self.mask(left)} ^ {self.mask(right)})"
                 return text if op == "ne" else self._cut(f"~{text}")
             case Select(condition=test, then=then, otherwise=otherwise):
-                a, b, c = self._mask(test), self._mask(then), self._mask(otherwise)
+                a, b, c = self.mask(test), self.mask(then), self.mask(otherwise)
                 return self._cut(f"(({a} & {b}) | (~{a} & {c}))")
             case Compare():
                 return self._compared(x)
@@ -277,7 +280,7 @@ class LaneTest:
         while type.size * self.count < 16:
             type = _doubled(type)
             left, right = Cast(left, type), Cast(right, type)
-        a, b, bits = self._value(left), self._value(right), 8 * type.size * self.count
+        a, b, bits = self.value(left), self.value(right), 8 * type.size * self.count
         register = f"__m{bits}" + ("i" if type.is_int else "d" if type.bits == 64 else "")
         kind = f"ep{_LETTERS[type.kind]}{type.bits}" if type.is_int else "pd" if type.bits == 64 else "ps"
         name = f"_mm{bits if bits > 128 else ''}_cmp_{kind}_mask"

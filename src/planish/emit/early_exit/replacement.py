@@ -8,6 +8,7 @@ After:  { int i = 0; if (guards) { …; i += planish_k; } for (; i < n; i++) if 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from planish.emit.c.compiler_attributes import CompilerSettings
@@ -26,7 +27,7 @@ from planish.ir.traverse import loads, variables
 from planish.ir.types import INDEX
 from planish.isa.instruction import Catalogue
 from planish.poly.early_exit.exit_condition import COUNT, counted_kernel, search_kernel
-from planish.poly.early_exit.exit_test import ITERATION, ExitTest, find_exit_test
+from planish.poly.early_exit.exit_test import ITERATION, ExitTest, Row, find_exit_test
 from planish.poly.scop.extraction import Scop
 from planish.schedule.auto.plan import prepare
 
@@ -53,7 +54,7 @@ def replace_early_exit(
     context = EmitContext(values)
     one = emit_test(test, context)
     asked = sorted({int(x.array) for x in loads(test.candidate)})
-    lanes = LaneTest(test, lanes_for(settings.features), _with_rows(context, test, ITERATION))
+    lanes = LaneTest(test, lanes_for(settings.features), with_rows(context, test, ITERATION))
     text = SearchText(
         one,
         (
@@ -92,13 +93,13 @@ def replace_early_exit(
         guards = guards_of(region, scop, kernel.assumptions, settings)
     body = [
         *(f"const {types[x]} {y} = {names[x]};" for x, y in values.items()),
-        *(f"const {x} *const planish_p{n} = {_start(test, n, x, names)};" for n, x in enumerate(elements)),
+        *(f"const {x} *const planish_p{n} = {start_of(test.rows[n], x, names)};" for n, x in enumerate(elements)),
         f"ptrdiff_t {ITERATION} = 0;",
         f"while ({ITERATION} < planish_n && {ITERATION} < {FIRST} && !({one})) {ITERATION}++;",
         f"if ({ITERATION} == {FIRST}) {ITERATION} = {name}({', '.join((ITERATION, 'planish_n', *text.arguments))});",
         *([f"if ({ITERATION} > 0) {ITERATION}--;"] if exits.again else []),
         *run,
-        *(f"{variable} += {_times(amount, names)};" for variable, amount in exits.advances),
+        *(f"{variable} += {times(amount, names)};" for variable, amount in exits.advances),
     ]
     trips = f"const ptrdiff_t planish_n = {emit_guard(test.trips, names)};"
     lines = [trips, "if (planish_n > 0) {", *(f"  {x}" for x in body), "}"]
@@ -124,10 +125,10 @@ def replace_early_exit(
 
 def emit_test(test: ExitTest, context: EmitContext) -> str:
     """The condition under which an iteration leaves, in C."""
-    return emit_expr(test.condition, _with_rows(context, test, ITERATION))
+    return emit_expr(test.condition, with_rows(context, test, ITERATION))
 
 
-def _with_rows(context: EmitContext, test: ExitTest, at: str) -> EmitContext:
+def with_rows(context: EmitContext, test: ExitTest, at: str) -> EmitContext:
     """The context in which elements of rows are spelt."""
     for place, row in enumerate(test.rows):
         number = {0: "0", 1: at, -1: f"-{at}"}.get(row.step, f"{row.step} * {at}")
@@ -135,11 +136,11 @@ def _with_rows(context: EmitContext, test: ExitTest, at: str) -> EmitContext:
     return context
 
 
-def _start(test: ExitTest, place: int, element: str, names: dict[str, str]) -> str:
+def start_of(row: Row, element: str, names: Mapping[str, str]) -> str:
     """The address of a row's first element."""
-    row = test.rows[place]
     return f"(const {element} *)({names[row.array]}) + ({emit_guard(row.start, names)})"
 
 
-def _times(amount: Expr, names: dict[str, str]) -> str:
+def times(amount: Expr, names: Mapping[str, str]) -> str:
+    """What so many iterations add to a variable, in C."""
     return emit_guard(mul(amount, Var(ITERATION, INDEX)), {**names, ITERATION: ITERATION})

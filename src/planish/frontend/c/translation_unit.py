@@ -198,6 +198,38 @@ class EarlyExit:
 
 
 @dataclass(frozen=True, slots=True)
+class PackedStore:
+    """That the kernel's cell `value` is stored to `address`, in C, where the loop begins; of elements of a type."""
+
+    address: str
+    value: str
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """What an iteration that sets the kernel's cell `keeps` stores, to places that each such iteration advances by one,
+    as it does the C variable `counter`; of `bits`, if that wraps around."""
+
+    counter: str
+    keeps: str
+    stores: tuple[PackedStore, ...]
+    bits: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """That a region is a loop that packs what it keeps, as the kernel tells. Otherwise as `EarlyExit`."""
+
+    packs: tuple[Pack, ...]
+    advances: tuple[tuple[str, Expr], ...]
+    first: str
+    opening: str
+    rest: int
+    again: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Region:
     """Consecutive statements of one compound statement, or the one that is a body without braces, that are a kernel.
 
@@ -218,7 +250,8 @@ class Region:
     what its stores must not reach; `views`: the kernel's arrays that are members of one type in an array of structures,
     and what that is called in C; `distances`: its sizes that are distances of addresses; `spaced`: arrays whose rows
     are found to be evenly spaced before the kernel is called; `recast`: those of elements that are declared as others;
-    `exits`: it is a loop with early exits, whose kernel only tells whether any iteration leaves it.
+    `exits`: it is a loop with early exits, whose kernel only tells whether any iteration leaves it; `packing`: one that
+    packs what it keeps.
     """
 
     function: str
@@ -245,8 +278,14 @@ class Region:
     views: Mapping[str, str] = field(default_factory=dict)
     distances: tuple[PointerDistance, ...] = ()
     exits: EarlyExit | None = None
+    packing: Compaction | None = None
     spaced: tuple[SpacedRows, ...] = ()
     recast: tuple[RecastArray, ...] = ()
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it is a loop that goes on as it is written, behind iterations that are done in another way."""
+        return self.exits is not None or self.packing is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,14 +392,14 @@ class CFile:
         return tuple(dict.fromkeys(x for x in known if x is not None))
 
     def without_early_exits(self) -> CFile:
-        """The file for code that does all of a region, which there is none of for loops with early exits: they are no
-        regions, and remarks say so."""
-        left = [x for f in self.functions for x in f.regions if x.exits is not None]
+        """The file for code that does all of a region, which there is none of for loops that go on as they are written:
+        they are no regions, and remarks say so."""
+        left = [x for f in self.functions for x in f.regions if x.goes_on]
         if not left:
             return self
-        message = "the loop stays as written: iterations may leave it early"
+        message = "the loop stays as written: iterations may leave it early, or store to places that data choose"
         functions = tuple(
-            replace(f, regions=tuple(x for x in f.regions if x.exits is None)) for f in self.functions
+            replace(f, regions=tuple(x for x in f.regions if not x.goes_on)) for f in self.functions
         )  # fmt: skip
         remarks = (*self.remarks, *(Remark("scop-jump", "refused", message, x.span) for x in left))
         return replace(self, functions=functions, remarks=remarks)

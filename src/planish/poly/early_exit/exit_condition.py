@@ -36,17 +36,27 @@ class NoExitTest(Exception):
 
 def exit_condition(kernel: Kernel, loop: For, flag: str) -> Expr:
     """The condition under which an iteration of a loop sets the cell `flag`, over what it reads. Raises NoExitTest."""
+    condition = iteration_values(kernel, loop, flag, {})[flag]
+    _check_unstored(condition, loop)
+    return condition
+
+
+def iteration_values(kernel: Kernel, loop: For, flag: str, given: Mapping[str, Expr]) -> dict[str, Expr]:
+    """What an iteration of a loop leaves in cells, over what it reads, and of the cell `flag` the condition under which
+    it is set; `given`: what some hold where it begins. Raises NoExitTest."""
     inside = {x.array.name for x in _allocated(loop.body)}
     outside = {x.array.name for x in _allocated(kernel.body)} | {x.name for x in kernel.arrays if not x.shape}
     stored = {x.array for x in _stores(loop.body) if not x.index}
     run = _Run(flag, stored | inside)
-    values = run.after(loop.body.body, {**dict.fromkeys((outside - inside) & stored, _LOST), flag: FALSE})
-    condition = values[flag]
+    return run.after(loop.body.body, {**dict.fromkeys((outside - inside) & stored, _LOST), **given, flag: FALSE})
+
+
+def _check_unstored(condition: Expr, loop: For) -> None:
+    """Raises NoExitTest where iterations store to what a condition reads."""
     written = {x.array for x in _stores(loop.body) if x.index}
     for x in loads(condition):
         if x.array in written:
             raise NoExitTest(f"iterations store to {x.array}, which it reads")
-    return condition
 
 
 def _allocated(body: Block) -> Iterator[Alloc]:

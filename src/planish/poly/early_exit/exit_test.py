@@ -59,24 +59,9 @@ class ExitTest:
 def find_exit_test(kernel: Kernel, flag: str) -> ExitTest:
     """The test of a kernel that sets its cell `flag` where an iteration leaves its loop. Raises NoExitTest."""
     loop = next(x for x in kernel.body.body if isinstance(x, For))
-    number = add(loop.lower, mul(index(loop.step), Var(ITERATION, INDEX)))
-    condition = substitute(exit_condition(kernel, loop, flag), {loop.var: number})
-    shapes = {x.name: x.shape for x in kernel.arrays}
-    found: dict[Row, int] = {}
-
-    def placed(x: Expr) -> Expr:
-        match x:
-            case Load(array=array, index=at, type=type):
-                row = _row_of(array, at, shapes[array])
-                place = found.setdefault(row, len(found))
-                if type == BOOL:
-                    return Compare("ne", Load(str(place), (), U8), Const(0, U8))
-                return Load(str(place), (), type)
-            case _:
-                return x
-
-    placed_condition = map_expr(placed, condition)
-    rows = tuple(found)
+    placement = Placement(kernel, loop)
+    placed_condition = placement.placed(exit_condition(kernel, loop, flag))
+    rows = placement.rows
     certain = _certain_rows(placed_condition, rows, {x.name: x for x in kernel.arrays})
     exact = narrowed(placed_condition)
     direction = next((1 if x.step > 0 else -1 for x in rows if x in certain and x.step in _STEPS), 0)
@@ -85,11 +70,45 @@ def find_exit_test(kernel: Kernel, flag: str) -> ExitTest:
     moving = {rows[int(x.array)].step for x in loads(candidate)} - {0}
     if not moving:
         raise NoExitTest(_why_none(rows, certain))
+    return ExitTest(trips_of(loop), exact, candidate, rows, direction)
+
+
+def trips_of(loop: For) -> Expr:
+    """The iterations of a loop."""
     trips = sub(loop.upper, loop.lower)
     if loop.step != 1:
         # Rounded up without a sum that may overflow: what is counted to may lie far behind all elements.
         trips = add(floordiv(sub(trips, index(1)), index(loop.step)), index(1))
-    return ExitTest(trips, exact, candidate, rows, direction)
+    return trips
+
+
+class Placement:
+    """The rows of elements that the iterations of a loop read."""
+
+    def __init__(self, kernel: Kernel, loop: For) -> None:
+        self._number = {loop.var: add(loop.lower, mul(index(loop.step), Var(ITERATION, INDEX)))}
+        self._shapes = {x.name: x.shape for x in kernel.arrays}
+        self._found: dict[Row, int] = {}
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The rows that were found."""
+        return tuple(self._found)
+
+    def placed(self, expr: Expr) -> Expr:
+        """An expression over the number of the iteration, with elements of rows by the places of these. Raises
+        NoExitTest."""
+        return map_expr(self._place, substitute(expr, self._number))
+
+    def _place(self, x: Expr) -> Expr:
+        match x:
+            case Load(array=array, index=at, type=type):
+                place = self._found.setdefault(_row_of(array, at, self._shapes[array]), len(self._found))
+                if type == BOOL:
+                    return Compare("ne", Load(str(place), (), U8), Const(0, U8))
+                return Load(str(place), (), type)
+            case _:
+                return x
 
 
 def _why_none(rows: tuple[Row, ...], certain: frozenset[Row]) -> str:
@@ -138,19 +157,20 @@ def _read_if(x: Expr, holds: bool) -> Iterator[Load]:
                 yield from _read_if(left, holds)
                 yield from _read_if(right, holds)
             else:
-                yield from _read_always(left)
+                yield from read_always(left)
         case _:
-            yield from _read_always(x)
+            yield from read_always(x)
 
 
-def _read_always(x: Expr) -> Iterator[Load]:
+def read_always(x: Expr) -> Iterator[Load]:
+    """What is read for certain where an expression is evaluated."""
     match x:
         case Select(condition=condition):
-            yield from _read_always(condition)
+            yield from read_always(condition)
         case Binary(op="and" | "or", left=left) if type_of(x) == BOOL:
-            yield from _read_always(left)
+            yield from read_always(left)
         case Load():
             yield x
         case _:
             for y in children(x):
-                yield from _read_always(y)
+                yield from read_always(y)

@@ -80,13 +80,13 @@ def find_early_exit(
     if any(x.static for x in inside if x is not None):
         return Refused("scop-jump", "an exit out of a loop that sets what others may read", loop)
     steps = loop.next if isinstance(loop, c_ast.For) else None
-    changed = {x for part in (made.stmt, made.cond, steps) for x in _written(part, bound)} - inside - {flag}
+    changed = {x for part in (made.stmt, made.cond, steps) for x in written_in(part, bound)} - inside - {flag}
     moved = {name for name, _ in found.advances}
     if any(x.lasting for x in changed if x.name in moved):
         return Refused("scop-jump", "an exit out of a loop that sets what others may read", loop)
     kept = {x for x in changed if x.name not in moved}
     again = bool(kept)
-    effects = _has_effects(found.kernel) or any(x.lasting for x in changed) or not kept <= _set_always(made.stmt, bound)
+    effects = _has_effects(found.kernel) or any(x.lasting for x in changed) or not kept <= set_always(made.stmt, bound)
     if effects:
         # The way out may read all that iterations have set.
         found = attempt([made], facts, frozenset({flag, *changed}))
@@ -98,10 +98,10 @@ def find_early_exit(
         find_exit_test(found.kernel, NAME)
     except NoExitTest as error:
         return Refused("scop-jump", f"an exit out of a loop that lanes cannot search: {error.reason}", loop)
-    first, opening, rest = _cut(loop, tokens, item)
+    first, opening, rest = cut_loop(loop, tokens, item)
     if rest < 0:
         return Refused("scop-macro", "the head of the loop comes out of a macro", loop)
-    begun = set() if not isinstance(loop, c_ast.For) else _written(loop.init, bound)
+    begun = set() if not isinstance(loop, c_ast.For) else written_in(loop.init, bound)
     passed = {word for _, text in found.names for word in _WORD.findall(text)}
     if any(x.name in passed for x in begun):
         return Refused("scop-jump", "an exit out of a loop whose beginning depends on what it sets", loop)
@@ -115,7 +115,7 @@ def _is_unknown(name: str, bound: BoundNames) -> bool:
     return not known and not is_library_function(name)
 
 
-def _set_always(body: c_ast.Node, bound: BoundNames) -> set[Symbol | None]:
+def set_always(body: c_ast.Node, bound: BoundNames) -> set[Symbol | None]:
     """The variables that each iteration sets, whatever its conditions are."""
     if any(isinstance(x, c_ast.Continue) for x in walk_tree(body)):
         return set()
@@ -133,7 +133,7 @@ def _has_effects(kernel: Kernel) -> bool:
     return any(exposed(x.body, y) for x in kernel.body.body if isinstance(x, For) for y in own)
 
 
-def _written(node: c_ast.Node | None, bound: BoundNames) -> set[Symbol]:
+def written_in(node: c_ast.Node | None, bound: BoundNames) -> set[Symbol]:
     return set() if node is None else written(node, bound)
 
 
@@ -166,7 +166,7 @@ def constant_facts(before: Sequence[c_ast.Node], bound: BoundNames) -> list[c_as
     return facts[::-1]
 
 
-def _cut(loop: c_ast.For | c_ast.While, tokens: Tokens, item: Item) -> tuple[str, str, int]:
+def cut_loop(loop: c_ast.For | c_ast.While, tokens: Tokens, item: Item) -> tuple[str, str, int]:
     """The statement that begins a loop, what stands in front of the rest of its text, and where that starts; -1 where
     the head does not stand in the text."""
     if isinstance(loop, c_ast.While):

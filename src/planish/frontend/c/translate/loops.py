@@ -118,7 +118,9 @@ def run_loop(node: c_ast.For | c_ast.While | c_ast.DoWhile, cx: CTranslation, ex
             execute(node.init, cx)
         if node.cond is None:
             raise Refused("scop-loop", "a loop without a condition", node)
-    body = node.stmt if isinstance(node, c_ast.DoWhile) or guards else with_values(node, node.stmt, cx, execute)
+    # What rows are searched for is told by all that the loops say.
+    plain = isinstance(node, c_ast.DoWhile) or guards or cx.searches is not None
+    body = node.stmt if plain else with_values(node, node.stmt, cx, execute)
     body = without_continue(body, cx.bound.kept)
     if isinstance(node, c_ast.For):
         parts = LoopParts(node.cond, node.next, body, False, guards)

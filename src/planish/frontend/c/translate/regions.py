@@ -22,9 +22,10 @@ from planish.frontend.c.analysis.scope import BoundNames, Symbol, computed_from_
 from planish.frontend.c.analysis.statement_runs import LOOPS, behind_last, first_inside, has_loop, segments
 from planish.frontend.c.analysis.steady_reads import steady_addresses, steady_reads
 from planish.frontend.c.assumed.address_choices import choose_address
+from planish.frontend.c.compaction.regions import find_packing
 from planish.frontend.c.idioms.bit_reversal import find_reversal
 from planish.frontend.c.idioms.data_dependent_rows import find_ranges
-from planish.frontend.c.idioms.exit_regions import find_early_exit
+from planish.frontend.c.idioms.exit_regions import Attempt, find_early_exit
 from planish.frontend.c.idioms.radix_stages import find_stages
 from planish.frontend.c.numbers.complex_numbers import complex_part
 from planish.frontend.c.text.extent import ColumnMap, Item, balanced_conditionals
@@ -172,6 +173,10 @@ def _refuse(node: c_ast.Node, refusal: Refused, s: Search, before: list[c_ast.No
         if isinstance(left, Region):
             s.found.append(left)
             return
+        left = left or _packed(node, before, s)
+        if isinstance(left, Region):
+            s.found.append(left)
+            return
         refusal = refusal if left is None else left
     if isinstance(node, c_ast.For | c_ast.While) and id(node) in s.items and (region := _searched(node, s)) is not None:
         s.found.append(region)
@@ -199,6 +204,26 @@ def _left_early(node: c_ast.For | c_ast.While, before: list[c_ast.Node], s: Sear
     if not balanced_conditionals(s.tokens, item.start, item.end):
         return None
 
+    found = find_early_exit(node, before, s.bound, s.tokens, item, _attempt_with(node, before, s))
+    if found is None or isinstance(found, Refused):
+        return found
+    return replace(_going_on(node, found[0], s), exits=found[1])
+
+
+def _packed(node: c_ast.For | c_ast.While, before: list[c_ast.Node], s: Search) -> Region | Refused | None:
+    """The region of a loop that packs what it keeps, or why there is none; None where it packs nothing."""
+    item = s.items[id(node)]
+    if not balanced_conditionals(s.tokens, item.start, item.end):
+        return None
+    found = find_packing(node, before, s.bound, s.tokens, item, _attempt_with(node, before, s))
+    if found is None or isinstance(found, Refused):
+        return found
+    return replace(_going_on(node, found[0], s), packing=found[1])
+
+
+def _attempt_with(node: c_ast.Node, before: list[c_ast.Node], s: Search) -> Attempt:
+    """How what stands for a loop, behind others of its block, is read."""
+
     def attempt(nodes: list[c_ast.Node], facts: list[c_ast.Node], live: Live) -> FinishedKernel | Refused:
         live |= s.live.get(id(node), frozenset((*s.bound.symbols, *s.bound.by_node.values())))
         found = _attempt(nodes, [*pointer_facts(before, s.bound), *facts], s, live)
@@ -208,10 +233,12 @@ def _left_early(node: c_ast.For | c_ast.While, before: list[c_ast.Node], s: Sear
             return found
         return found[1] if found is not None else Refused("scop-loop", "it is not a kernel", node)
 
-    found = find_early_exit(node, before, s.bound, s.tokens, item, attempt)
-    if found is None or isinstance(found, Refused):
-        return found
-    finished, exits = found
+    return attempt
+
+
+def _going_on(node: c_ast.Node, finished: FinishedKernel, s: Search) -> Region:
+    """The region of a loop that goes on as it is written."""
+    item = s.items[id(node)]
     span = s.span_of(node)
     kernel = replace(finished.kernel, span=span)
     computed = tuple((key, value) for key, value in s.computed if key in kernel.sizes)
@@ -220,7 +247,6 @@ def _left_early(node: c_ast.For | c_ast.While, before: list[c_ast.Node], s: Sear
         computed=computed, span=span, conditional_stores=finished.conditional_stores, guarded=finished.guarded,
         alone=item.start in s.alone, declared=declared_types(kernel, s.bound) + size_types(finished, s.bound),
         conditions=finished.conditions, held=finished.held, views=finished.views, distances=distances_of(finished),
-        exits=exits,
     )  # fmt: skip
 
 

@@ -42,5 +42,5 @@ def _apply(cx: Context, exits: EarlyExit) -> Made:
 
 EARLY_EXIT = Strategy(
     NAME, "searches in lanes, page by page, for the first iteration that leaves a loop", _match, _apply, share(0.5),
-    exits=True,
+    goes_on=True,
 )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Loops that pack what they keep, `if (…) out[k++] = x[i];`: stream compaction, in C."""

@@ -1,0 +1,204 @@
+"""Loops that pack elements as counted loops that set cells: whether an iteration keeps something, and what.
+
+Before: for (i = 0; i < n; i++) if (x[i] > 0) out[k++] = x[i];
+After:  for (i = 0; i < n; i++) if (x[i] > 0) { value = x[i]; keeps = 1; }
+
+>>> from pycparser.c_generator import CGenerator
+>>> from pycparser.c_parser import CParser
+>>> from planish.frontend.c.analysis.scope import bind_file, bind_function
+>>> loop = "while (n--) { if (*x > 9) out[k++] = *x; x++; }"
+>>> tree = CParser().parse("void f(int n, int *x, int *out) { int k = 0; %s }" % loop)
+>>> bound = bind_function(tree.ext[0], bind_file(tree))
+>>> loop, packs = with_cells(bound.function.body.block_items[1], bound)
+>>> print(" ".join(CGenerator().visit(loop).split()))
+while (n--) { if ((*x) > 9) { planish_value0 = *x; planish_keeps0 = 1; } x++; }
+>>> [(x.counter.name, [y.address for y in x.stores]) for x in packs]
+[('k', ['out + k'])]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from pycparser import c_ast
+
+from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_integer, is_pointer, settings, written
+from planish.frontend.c.analysis.statement_runs import LOOPS
+from planish.frontend.c.idioms.early_continue import without_continue
+from planish.frontend.c.types.constants import items_of, walk_tree
+from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType
+from planish.ir.types import I32
+
+Loop: TypeAlias = c_ast.For | c_ast.While
+KEEPS, VALUE = "planish_keeps", "planish_value"
+_JUMPS = (c_ast.Break, c_ast.Return, c_ast.Goto, c_ast.Continue, c_ast.Label, c_ast.Switch)
+_FEWEST_BITS = 32
+"""Narrower counters may wrap around."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCell:
+    """The cell `value` that an iteration stores to the C address `address`, of elements of a type."""
+
+    address: str
+    value: Symbol
+    type: CScalar
+
+
+@dataclass(slots=True)
+class CountedStores:
+    """What an iteration stores where it sets the cell `keeps`, and then advances the `counter` by one."""
+
+    counter: Symbol
+    keeps: Symbol
+    stores: list[StoredCell] = field(default_factory=list)
+
+
+class _NoPacking(Exception):
+    """The loop does something else with what it counts."""
+
+
+def with_cells(loop: Loop, bound: BoundNames) -> tuple[Loop, tuple[CountedStores, ...]] | None:
+    """The same loop with cells in the place of what it packs; None where it packs nothing, or does more than that with
+    its counters."""
+    body = without_continue(loop.stmt, bound.kept)
+    if loop.cond is None or any(isinstance(x, (*LOOPS, *_JUMPS)) for x in walk_tree(body)):
+        return None
+    counters = [*_counters(loop, body, bound)]
+    if not counters:
+        return None
+    rewriting = _Rewriting(loop, counters, bound)
+    try:
+        stmt = rewriting.keep(c_ast.Compound(rewriting.items(items_of(body), {}, False), loop.stmt.coord))
+    except _NoPacking:
+        return None
+    used = {bound.symbol(x) for part in (stmt, loop.cond, getattr(loop, "next", None)) for x in _names(part)}
+    if used & {*counters} or not any(x.stores for x in rewriting.packs.values()):
+        return None
+    made = c_ast.For(loop.init, loop.cond, loop.next, stmt, loop.coord) if isinstance(loop, c_ast.For) else None
+    whole: Loop = made if made is not None else c_ast.While(loop.cond, stmt, loop.coord)
+    bound.kept.append(whole)
+    return whole, tuple(rewriting.packs.values())
+
+
+def _names(node: c_ast.Node | None) -> Iterator[c_ast.ID]:
+    return iter(()) if node is None else (x for x in walk_tree(node) if isinstance(x, c_ast.ID))
+
+
+def _counters(loop: Loop, body: c_ast.Node, bound: BoundNames) -> Iterator[Symbol]:
+    """Variables that an iteration may advance by one, under a condition, and that nothing else in the loop sets."""
+    inside = [x for part in walk_tree(body) if isinstance(part, c_ast.If) for x in walk_tree(part)]
+    stepped = {symbol: None for x in inside if (symbol := bound.symbol(_stepped(x))) is not None}
+    parts = [x for x in (body, loop.cond, getattr(loop, "next", None)) if x is not None]
+    for symbol in stepped:
+        if symbol.lasting or sum(s is symbol for x in parts for s, _ in settings(x, bound)) != 1:
+            continue
+        if is_pointer(symbol) or (isinstance(symbol.ctype, CScalar) and symbol.ctype.type.bits >= _FEWEST_BITS):
+            yield symbol
+
+
+def _stepped(node: c_ast.Node) -> c_ast.Node:
+    """The variable that a part of a program advances by one; the node itself where it is something else."""
+    match node:
+        case c_ast.UnaryOp(op="++" | "p++", expr=c_ast.ID() as name):
+            return name
+        case c_ast.Assignment(op="+=", lvalue=c_ast.ID() as name, rvalue=c_ast.Constant(value="1")):
+            return name
+        case _:
+            return c_ast.EmptyStatement()
+
+
+class _Rewriting:
+    """What is made while stores give way to cells."""
+
+    def __init__(self, loop: Loop, counters: list[Symbol], bound: BoundNames) -> None:
+        self.bound, self.counters, self.loop = bound, counters, loop
+        self.packs: dict[Symbol, CountedStores] = {}
+        self.values = 0
+
+    def keep(self, node: c_ast.Node) -> c_ast.Node:
+        """A new node, whose identity stays its own."""
+        self.bound.kept.append(node)
+        return node
+
+    def items(self, items: list[c_ast.Node], ahead: dict[Symbol, int], inside: bool) -> list[c_ast.Node]:
+        """Statements of an iteration; `ahead`: how far counters are advanced already; `inside` of a condition."""
+        out: list[c_ast.Node] = []
+        for item in items:
+            match item:
+                case c_ast.If(cond=cond, iftrue=then, iffalse=otherwise):
+                    sides = [
+                        None if x is None else self.keep(c_ast.Compound(self.items(items_of(x), dict(ahead), True)))
+                        for x in (then, otherwise)
+                    ]  # fmt: skip
+                    out.append(self.keep(c_ast.If(cond, sides[0], sides[1], item.coord)))
+                case c_ast.Compound(block_items=inner):
+                    out.append(self.keep(c_ast.Compound(self.items(inner or [], ahead, inside), item.coord)))
+                case c_ast.Assignment(op="=", lvalue=c_ast.ArrayRef() | c_ast.UnaryOp(op="*") as place, rvalue=value):
+                    out += self.store(place, value, ahead, inside)
+                case _ if (symbol := self.bound.symbol(_stepped(item))) in self.counters and symbol is not None:
+                    out += self.advance(symbol, ahead, inside)
+                case _:
+                    out.append(item)
+        return out
+
+    def advance(self, counter: Symbol, ahead: dict[Symbol, int], inside: bool) -> list[c_ast.Node]:
+        if not inside or ahead.get(counter):
+            raise _NoPacking
+        ahead[counter] = 1
+        return [self.assign(self.pack(counter).keeps, c_ast.Constant("int", "1"))]
+
+    def store(self, place: c_ast.Node, value: c_ast.Node, ahead: dict[Symbol, int], inside: bool) -> list[c_ast.Node]:
+        """What stands for a store; several of one iteration go to places of their own, which is asked later."""
+        match place:
+            case c_ast.ArrayRef(name=c_ast.ID() as base, subscript=at):
+                pass
+            case c_ast.UnaryOp(expr=at):
+                base = None
+            case _:
+                raise _NoPacking
+        step = at.op if isinstance(at, c_ast.UnaryOp) and at.op in ("++", "p++") else ""
+        counter = self.bound.symbol(at.expr if step else at)
+        if counter is None or counter not in self.counters or not inside:
+            raise _NoPacking
+        offset = ahead.get(counter, 0) + (step == "++")
+        target = counter if base is None else self.bound.symbol(base)
+        element = None if target is None else self._element(target, base is not None)
+        if element is None or target is None or (base is not None) != is_integer(counter):
+            raise _NoPacking
+        name = f"{VALUE}{self.values}"
+        self.values += 1
+        cell = Symbol(name, name, element, "local")
+        address = " + ".join([*([base.name] if base is not None else []), counter.name, *(["1"] if offset else [])])
+        self.pack(counter).stores.append(StoredCell(address, cell, element))
+        made = [self.assign(cell, value)]
+        return [*made, *self.advance(counter, ahead, inside)] if step else made
+
+    def _element(self, target: Symbol, base: bool) -> CScalar | None:
+        """The type of the elements behind a variable that stays as it is, or is the counter."""
+        ctype: CType | None = None
+        match target.ctype:
+            case CPointer(target=ctype) if not target.lasting:
+                pass
+            case CArray(element=ctype):
+                pass
+            case _:
+                return None
+        moved = base and any(target in written(x, self.bound) for x in (self.loop.stmt, self.loop.cond))
+        known = isinstance(ctype, CScalar) and (ctype.type.is_int or ctype.type.kind == "float")
+        return ctype if known and isinstance(ctype, CScalar) and not moved else None
+
+    def pack(self, counter: Symbol) -> CountedStores:
+        name = f"{KEEPS}{len(self.packs)}"
+        known = self.packs.get(counter)
+        if known is None:
+            known = CountedStores(counter, Symbol(name, name, CScalar(I32, "int", "int"), "local"))
+            self.packs[counter] = known
+        return known
+
+    def assign(self, symbol: Symbol, value: c_ast.Node) -> c_ast.Node:
+        name = self.keep(c_ast.ID(symbol.name, self.loop.coord))
+        self.bound.by_node[id(name)] = symbol
+        return self.keep(c_ast.Assignment("=", name, self.keep(value), self.loop.coord))
