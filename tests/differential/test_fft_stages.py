@@ -43,6 +43,34 @@ void falling(double *a, size_t n)
                 a[i + h] = (x - y) * 0.7;
             }
 }
+void held(double *data, size_t n)
+{
+    size_t most = 1, step, m, i;
+    while (n > most) {
+        step = most << 1;
+        for (i = 0; i < n; i += step)
+            for (m = 0; m < most; m++) {
+                double t = 0.5 * data[i + m + most];
+                data[i + m + most] = data[i + m] - t;
+                data[i + m] += t;
+            }
+        most = step;
+    }
+}
+void sinking(float *a, int n)
+{
+    int m = n;
+    while (m > 1) {
+        int h = m / 2;
+        for (int i = 0; i < n; i += m)
+            for (int j = i; j < i + h; j++) {
+                float x = a[j], y = a[j + h];
+                a[j] = x + y;
+                a[j + h] = x - y;
+            }
+        m = h;
+    }
+}
 void counted(int *a, int n)
 {
     int s, i, j, h, m = 0;
@@ -268,7 +296,7 @@ void of_nine_stages(unsigned *a, const unsigned *w, int n)
 TYPES = {"walsh": "f4", "falling": "f8", "counted": "i4", "lengths": "i2", "rows": "f4", "pairs": "f8"}
 TYPES |= {"complex_numbers": "f4", "shifted": "u4", "two_counters": "f8", "of_one_length": "u4", "of_nine_stages": "u4"}
 TYPES |= {"later": "f4", "both_later": "f8", "counted_apart": "f8", "halved_apart": "f4", "turned_counter": "f8"}
-TYPES |= {"seen_before": "f4"}
+TYPES |= {"seen_before": "f4", "held": "f8", "sinking": "f4"}
 OF_TWO = ("pairs", "complex_numbers", "shifted", "two_counters", "both_later", "counted_apart", "turned_counter")
 OF_TWO += ("of_one_length", "of_nine_stages")
 """Functions of two arrays."""

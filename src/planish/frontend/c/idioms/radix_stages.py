@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from pycparser import c_ast
 
@@ -154,7 +155,10 @@ def _find_way(
         return None
     ratios = find_ratios(before, steps, bound, live, changed)
     growth = None if ratios is None else _find_growth(region, finished, steps, ratios, changed)
-    return None if ratios is None or growth is None else (steps, ratios, growth)
+    if ratios is None or growth is None:
+        return None
+    whole = all(x in ratios.scaled and _units(x, ratios, growth).denominator == 1 for x in steps.held)
+    return (steps, ratios, growth) if whole else None
 
 
 def _wraps(symbol: Symbol) -> bool:
@@ -197,6 +201,15 @@ def _find_growth(
     return Growth(unit, scaled, steps, source.base, source.up, frozenset({*turned, *others & {*kernel.sizes}}))
 
 
+def _unit_ratio(ratios: Ratios, growth: Growth) -> Fraction:
+    return next(y for x, y in ratios.scaled.items() if x.key == growth.unit)
+
+
+def _units(symbol: Symbol, ratios: Ratios, growth: Growth) -> Fraction:
+    """How many units a variable is that is set before the kernel."""
+    return ratios.scaled[symbol] / _unit_ratio(ratios, growth)
+
+
 def _dividend(quotient: Quotient) -> Expr:
     """What has to be a multiple of the divisor so that the quotient of both is what was asked for."""
     # Of (n - len + 1) / len, rounded up, that is n.
@@ -223,7 +236,7 @@ def _make_region(
     # What is rounded down in one iteration is not so many times what it is in another.
     for symbol, (divided, ratio) in ratios.turned.items():
         if symbol.key in growth.turned:
-            units = ratio / next(y for x, y in ratios.scaled.items() if x.key == growth.unit)
+            units = ratio / _unit_ratio(ratios, growth)
             divisor = mul(index(int(units) * (most if growth.up else 1)), unit)
             if isinstance(divided, Symbol):
                 spelled = Quotient(Var(divided.key, INDEX), divisor, whole=True)
@@ -238,6 +251,9 @@ def _make_region(
         else:
             passed[symbol.key] = symbol.name
         updates.append(Update(symbol.name, "set", at if growth.up else mul(index(most), at)))
+    for symbol in steps.held:
+        times = _units(symbol, ratios, growth) * (most if growth.up else 1)
+        updates.append(Update(symbol.name, "set", mul(index(int(times)), unit)))
     asked = [Compare("ge", unit, index(1))]
     turned = sorted({*growth.turned, *(x.key for x in steps.others)})
     asked += [Compare("ge", index(x), index(0)) for x in (growth.steps, *turned)]

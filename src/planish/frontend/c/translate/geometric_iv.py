@@ -14,12 +14,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from pycparser import c_ast
 
-from planish.frontend.c.analysis.scope import LEAST_BITS, BoundNames, Symbol, bits_of, is_plain
+from planish.frontend.c.analysis.scope import LEAST_BITS, BoundNames, Symbol, bits_of, is_plain, written
 from planish.frontend.c.translate.loops import Test
 from planish.frontend.c.types.constants import walk_tree
 from planish.ir.index.polynomial import coefficient_of, names, polynomial
@@ -42,12 +42,14 @@ class GeometricStep:
 class Steps:
     """How a loop advances: the `counter` in its condition; the `root` of what its sizes are, where that is another
     variable, and the statement at the head of its body that advances this, if it is not done behind it; `others`, which
-    are divided where the root is multiplied, and the other way round."""
+    are divided where the root is multiplied, and the other way round; `held`: what was set before the kernel to what
+    one of these becomes."""
 
     counter: GeometricStep
     root: GeometricStep | None = None
     head: c_ast.Node | None = None
     others: tuple[Symbol, ...] = ()
+    held: tuple[Symbol, ...] = ()
 
     @property
     def source(self) -> GeometricStep:
@@ -82,7 +84,49 @@ def read_steps(loop: c_ast.For, before: Sequence[c_ast.Node], bound: BoundNames)
     of steps behind it; none where it does anything else."""
     if loop.cond is None:
         return
-    steps = [_read_step(x, bound) for x in loop.next.exprs]
+    held = [_held_value(x, loop.stmt.block_items, before, bound) for x in loop.next.exprs]
+    known = tuple(x[0] for x in held if x is not None)
+    behind = [x if y is None else y[1] for x, y in zip(loop.next.exprs, held, strict=True)]
+    yield from (replace(x, held=known) for x in _read_ways(loop, behind, before, bound))
+
+
+def _held_value(
+    node: c_ast.Node, body: Sequence[c_ast.Node], before: Sequence[c_ast.Node], bound: BoundNames
+) -> tuple[Symbol, c_ast.Node] | None:  # fmt: skip
+    """The variable that a statement behind the kernel copies, and the statement with what this was set to before the
+    kernel, once; None for any other statement.
+
+    Before: int step = 2 * h;  …  h = step;
+    After:  int step = 2 * h;  …  h = 2 * h;
+    """
+    match node:
+        case c_ast.Assignment(op="=", lvalue=c_ast.ID() as target, rvalue=c_ast.ID() as source):
+            symbol = bound.symbol(source)
+        case _:
+            return None
+    found: list[tuple[c_ast.Node, c_ast.Node]] = []
+    for x in before:
+        match x:
+            case c_ast.Decl(init=value) if value is not None and bound.symbol(x) is symbol and "const" not in x.quals:
+                found.append((x, value))
+            case c_ast.Assignment(op="=", lvalue=c_ast.ID() as name, rvalue=value) if bound.symbol(name) is symbol:
+                found.append((x, value))
+            case _:
+                pass
+    if symbol is None or len(found) != 1:
+        return None
+    ((only, value),) = found
+    changed = {bound.symbol(x) for x in _identifiers(value)} | {symbol}
+    if any(changed & {*written(x, bound)} for x in body if x is not only):
+        return None
+    return symbol, c_ast.Assignment("=", target, value)
+
+
+def _read_ways(
+    loop: c_ast.For, behind: Sequence[c_ast.Node], before: Sequence[c_ast.Node], bound: BoundNames
+) -> Iterator[Steps]:  # fmt: skip
+    """The ways to read what the statements `behind` the kernel do."""
+    steps = [_read_step(x, bound) for x in behind]
     asked = {bound.symbol(x) for x in _identifiers(loop.cond)}
     counters = [x for x in steps if x is not None and x.counter in asked]
     heads = [(x, y) for x in before if (y := _read_step(x, bound)) is not None and not y.counts]
