@@ -19,6 +19,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from html import escape
 from pathlib import Path
 from typing import Any, get_args, overload
 
@@ -372,6 +373,13 @@ class KernelFunction:
 
     def __repr__(self) -> str:
         return f"<planish kernel {self.python.__name__}{self._read.signature}>"
+
+    def _repr_html_(self) -> str:
+        # To be shown is no reason to be compiled, which may take a minute.
+        if self._compiled is None:
+            said = "not compiled yet: a call compiles it, and so does <code>.report</code>"
+            return f"<div><code>{escape(repr(self))}</code>: {said}</div>"
+        return self._compiled._repr_html_()
 
 
 def tune_apart(request: tuple[PythonKernel, Options, float, Path]) -> None:

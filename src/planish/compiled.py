@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 from planish.frontend.c.translation_unit import CFile, CFunction
 from planish.report.account import FunctionAccount
+from planish.report.page.notebook import render_outcome, trees_of
 from planish.run.calls.arguments import Argument, CallInterface
 from planish.run.calls.torch_operator import ShapeOf, make_operator
 
@@ -60,6 +61,9 @@ class Report:
             lines.append(f"  raced with the original: {account.timed}")
         lines.append(f"  compiled: {self.compile}{' (from the cache)' if self.cached else ''}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return render_outcome(self.account, self.floats, self.compile, cached=self.cached)
 
 
 class PythonCallee(Protocol):
@@ -115,6 +119,13 @@ class CompiledFunction:
 
     def __repr__(self) -> str:
         return f"<planish {self.interface}>"
+
+    def _repr_html_(self) -> str:
+        report = self.report
+        return render_outcome(
+            report.account, report.floats, report.compile, cached=report.cached, signature=str(self.interface),
+            trees=trees_of(self.stages, report.account), source=self.source,
+        )  # fmt: skip
 
 
 def _parameter(argument: Argument) -> inspect.Parameter:

@@ -7,12 +7,13 @@ $ planish build build/compile_commands.json
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -56,6 +57,7 @@ from planish.report.operations import report_operations
 from planish.report.store import build_cached
 from planish.report.tables import WIDTH, build_table, describe_floats, describe_refusals, describe_times
 from planish.report.verdicts.advice import advise
+from planish.report.verdicts.json_summary import FORMAT, summarise_file
 from planish.run.toolchains.blas import check_name, find_blas
 from planish.run.toolchains.cross import compiler_for
 from planish.target.device import is_device
@@ -172,6 +174,7 @@ def build(
         bool, typer.Option("--force", help="Build anew what is cached; replace files that Planish did not write.")
     ] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print errors only.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON in place of the table.")] = False,
 ) -> int:
     """Write a verified and faster drop-in for each C file, and C for each file of MLIR (`.mlir`).
 
@@ -193,6 +196,9 @@ def build(
         choices=() if replay is None else read_record(read_input(replay, "a record of tuning").source),
     )  # fmt: skip
     untimed = is_machine(target) or is_device(target)
+    if as_json and (untimed or dump):
+        what = f"for {target}" if untimed else "with --dump"
+        raise PlanishError(Diagnostic("E0127", f"there is no JSON {what}", help="leave out --json"))
     asked = {"--tune": tune and untimed} if tune else {
         "--budget": budget != BUDGET, "--profile": profile, "--cluster": cluster, "--jobs": jobs, "--workers": workers
     }  # fmt: skip
@@ -224,7 +230,7 @@ def build(
         shown = _show(project, options, tuple(dump), known)
         if shown != OK:
             return shown
-    return _build(project, output, options, style, force, quiet, report, bool(dump), time_passes, known)
+    return _build(project, output, options, style, force, quiet, report, bool(dump), time_passes, known, as_json)
 
 
 def _read_instructions(names: Sequence[str]) -> Catalogue:
@@ -263,11 +269,12 @@ def _show_changed(project: Sequence[ProjectFile], options: Options, trials: Tria
 
 def _build(
     project: Sequence[ProjectFile], folder: Path, options: Options, style: Style, force: bool, quiet: bool,
-    report: bool, to_stderr: bool, time_passes: bool, trials: TrialStore | None,
+    report: bool, to_stderr: bool, time_passes: bool, trials: TrialStore | None, as_json: bool,
 ) -> int:  # fmt: skip
     cache, times = Cache(), PassTimes()
     done: list[tuple[FileAccount, bool]] = []
     written: list[Path] = []
+    summaries: list[dict[str, Any]] = []
     empty: list[str] = []
     failed = False
     with show_progress(len(project), quiet) as progress:
@@ -279,7 +286,7 @@ def _build(
                     given.source, file.options(options), cache, force=force, tell=progress.tell, times=times,
                     trials=trials,
                 )  # fmt: skip
-                written += _write(given, account, folder / file.folder, style, force)
+                own = _write(given, account, folder / file.folder, style, force)
             except PlanishError as error:
                 if file.found and error.diagnostic.code in NOTHING:
                     empty.append(file.name)
@@ -290,17 +297,21 @@ def _build(
                 failed = True
             else:
                 done.append((account, cached))
+                written += own
+                summaries.append(summarise_file(account, cached, [str(x) for x in own]))
             progress.finish()
-    _report(done, written, quiet, to_stderr, options.measure)
-    if empty and not quiet:
+    _report(done, written, quiet or as_json, to_stderr, options.measure)
+    if as_json:
+        print(json.dumps({"format": FORMAT, "files": summaries, "empty": empty}, indent=1))
+    elif empty and not quiet:
         print(f"nothing to build in {', '.join(empty)}", file=sys.stderr if to_stderr else sys.stdout)
     if time_passes:
         kept = "nothing was built: the results of an earlier build are in the store (--force builds anew)\n"
         sys.stderr.write(spell_times(times.seconds) if times.seconds else kept)
     for account, _ in done if report else ():
-        own = next(x.options(options) for x in project if x.name == account.name)
-        text = report_operations(read_input(account.name).source, own, account)
-        print(text, end="", file=sys.stderr if to_stderr else sys.stdout)
+        wishes = next(x.options(options) for x in project if x.name == account.name)
+        text = report_operations(read_input(account.name).source, wishes, account)
+        print(text, end="", file=sys.stderr if to_stderr or as_json else sys.stdout)
     tell_crashes([f"`{x.function}` in {account.name}" for account, _ in done for x in account.functions
                   if x.lost == LOSSES["crash"]])  # fmt: skip
     return USER_ERROR if failed else OK

@@ -1,10 +1,12 @@
 """`planish explain FILE.c…`: what is done to each loop nest, and why.
 
 $ planish explain gemm.c --function gemm
+$ planish explain src/*.c --sarif > planish.sarif
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from typing import Annotated
 
@@ -29,13 +31,16 @@ from planish.cli.options import (
 )
 from planish.cli.tuning.trials import open_store
 from planish.core.cache import Cache
-from planish.core.diagnostic import PlanishError
+from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.files import read_input
 from planish.core.span import Source
 from planish.options import Options
 from planish.report.account import FileAccount
 from planish.report.explanation import explain_file
 from planish.report.store import recall
+from planish.report.verdicts.json_summary import FORMAT
+from planish.service.analysis import analyse
+from planish.service.sarif import to_sarif
 from planish.target.device import is_device
 from planish.vliw.description import is_machine
 
@@ -57,6 +62,10 @@ def explain(
     verbose: Annotated[
         bool, typer.Option("-v", "--verbose", help="Tell dependences, schedules and all refusals, too.")
     ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print verdicts and remarks as JSON.")] = False,
+    as_sarif: Annotated[
+        bool, typer.Option("--sarif", help="Print remarks as SARIF, which editors and code hosts show.")
+    ] = False,
 ) -> int:
     """Say what becomes of each function, and the one thing that holds it back; with -v what was recognised, which
     dependences hold it, which schedules are tried and why, and what was refused.
@@ -67,6 +76,8 @@ def explain(
         target=target, functions=tuple(function or ()), threads=threads, fp=read_floats(fp), sizes=parse_sizes(size),
         defines=tuple(define or ()), include_dirs=tuple(include or ()), compiler=cc,
     )  # fmt: skip
+    if as_json or as_sarif:
+        return _print_data(list(dict.fromkeys(files)), options, as_sarif)
     failed = False
     for name in dict.fromkeys(files):
         try:
@@ -82,6 +93,16 @@ def explain(
             tell(error)
             failed = True
     return USER_ERROR if failed else OK
+
+
+def _print_data(names: list[str], options: Options, as_sarif: bool) -> int:
+    """The verdicts and remarks of files as data; what is wrong with a file is among its problems."""
+    if is_machine(options.target) or is_device(options.target):
+        raise PlanishError(Diagnostic("E0127", f"there is no JSON for {options.target}"))
+    found = [(name, analyse(read_input(name).source, options)) for name in names]
+    listed = [{"file": name, **x} for name, x in found]
+    print(json.dumps(to_sarif(found) if as_sarif else {"format": FORMAT, "files": listed}, indent=1))
+    return USER_ERROR if any(p["severity"] == "error" for _, x in found for p in x["problems"]) else OK
 
 
 def _recall(source: Source, options: Options) -> FileAccount | None:

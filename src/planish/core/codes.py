@@ -52,7 +52,9 @@ CODES = {
         "write names, as in '(a + b + 1) >> 1', with elements of `--type`",
     ),
     "E0126": Code("no vector instructions are known for the machine", "`planish targets` lists the machines"),
-    "E0127": Code("there is no page for such a target", "`planish targets` lists the machines that C is made for"),
+    "E0127": Code(
+        "there is no page, and no JSON, for such a target", "`planish targets` lists the machines that C is made for"
+    ),
     "E0128": Code("a request of an editor or a browser cannot be read", "see docs/editors.md and docs/explorer.md"),
     "E0129": Code("a request took too long", "give smaller sizes, or build the file by `planish build`"),
     "E0130": Code("the process of a request ended", "build the file by `planish build`, which says more"),

@@ -38,12 +38,12 @@ from planish.options import Options
 from planish.report.page.contents import FilePage, gather_file
 from planish.report.page.rendering import render_page
 from planish.report.store import build_cached
+from planish.report.verdicts.json_summary import FORMAT, summarise_function
 from planish.target.device import is_device
 from planish.tuning.choices import with_known_choices
 from planish.tuning.store.trial_store import TrialStore
 from planish.vliw.description import is_machine
 
-FORMAT = 1
 GENERATOR = '<meta name="generator" content="Planish'
 """What a page has that this program wrote."""
 
@@ -137,13 +137,5 @@ def _check_page(output: Path, force: bool) -> None:
 
 def _summary(output: Path, pages: list[FilePage]) -> dict[str, object]:
     """What `--json` prints (docs/report.md)."""
-    listed = [
-        {
-            "file": file.name, "line": x.account.line, "function": x.account.function, "state": x.state,
-            "version": x.account.version if x.account.replaced else None, "ratio": x.account.ratio,
-            "before_seconds": x.account.before.median if x.account.before else None,
-            "after_seconds": x.account.after.median if x.account.after else None,
-        }
-        for file in pages for x in file.functions
-    ]  # fmt: skip
+    listed = [{"file": file.name, **summarise_function(x.account)} for file in pages for x in file.functions]
     return {"format": FORMAT, "page": str(output), "functions": listed}

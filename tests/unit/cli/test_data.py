@@ -1,0 +1,56 @@
+"""What commands print as data: JSON of builds and explanations, SARIF of remarks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from planish.cli.entry import main
+
+TEXT = """\
+void halve(long n, float *values) {
+    for (long k = 0; k < n; k++)
+        values[k] *= 0.5f;
+}
+void follow(int n, int *next) {
+    for (int i = 0; i < n; i++)
+        next[next[i]] = i;
+}
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "two.c"
+    path.write_text(TEXT)
+    return path
+
+
+def test_a_build_is_told_as_json(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = file.parent / "out"
+    assert main(["build", str(file), "-o", str(out), "--no-measure", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    (built,) = said["files"]
+    assert said["format"] == 1 and [Path(x).name for x in built["written"]] == ["two.c", "two.h"]
+    halve, follow = built["functions"]
+    assert (halve["state"], follow["state"]) == ("replaced", "kept") and halve["verified"]["cases"] > 3
+    assert follow["version"] is None and follow["reasons"] and follow["verified"] is None
+    assert main(["build", str(file), "-o", str(out), "--json", "--dump", "nest"]) == 1
+    assert "error[E0127]" in capsys.readouterr().err
+
+
+def test_an_explanation_is_told_as_json_and_sarif(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", str(file), "--json"]) == 0
+    (told,) = json.loads(capsys.readouterr().out)["files"]
+    assert [x["name"] for x in told["functions"]] == ["halve", "follow"] and len(told["problems"]) == 1
+    assert main(["explain", str(file), "--sarif"]) == 0
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    (result,) = run["results"]
+    place = result["locations"][0]["physicalLocation"]
+    assert (result["level"], place["region"]["startLine"]) == ("note", 7)
+    assert place["artifactLocation"]["uri"] == file.as_uri()
+    file.write_text("void f( {\n")
+    assert main(["explain", str(file), "--sarif"]) == 1
+    assert json.loads(capsys.readouterr().out)["runs"][0]["results"][0]["level"] == "error"
