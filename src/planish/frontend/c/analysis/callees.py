@@ -24,6 +24,7 @@ from planish.frontend.c.analysis.scope import (
     FileScope,
     Symbol,
     bind_function,
+    is_constant,
     settings,
     written,
 )
@@ -76,7 +77,8 @@ class Frames:
                 bound.by_node[id(node)] = symbol
         parts = [*exit.statements, *([exit.value] if exit.value is not None else [])]
         changed = frozenset(x for part in parts for x in written(part, bound))
-        outside = [x for x in changed if x.storage == "global" or (x.static and x.storage == "local")]
+        kept = (x for x in changed if x.static and x.storage == "local" and not is_constant(x))
+        outside = [*(x for x in changed if x.storage == "global"), *kept]
         uses: dict[Symbol, int] = {}
         for part in parts:
             _count(part, 1, bound, uses)

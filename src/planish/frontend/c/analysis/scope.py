@@ -413,6 +413,11 @@ def is_integer(symbol: Symbol) -> bool:
     return isinstance(symbol.ctype, CScalar) and symbol.ctype.type.is_int
 
 
+def is_constant(symbol: Symbol) -> bool:
+    """Whether it is a number that keeps its initial value: where it is static, that is one in each call."""
+    return symbol.const and symbol.init is not None and isinstance(symbol.ctype, CScalar)
+
+
 def is_plain(symbol: Symbol) -> bool:
     """Whether a variable is an integer that nothing else reaches, as wide as it is computed with."""
     return is_integer(symbol) and bits_of(symbol) >= LEAST_BITS and not symbol.lasting

@@ -26,7 +26,7 @@ from collections.abc import Callable
 from pycparser import c_ast
 
 from planish.frontend.c.translate.addresses import is_address
-from planish.frontend.c.translate.state import Address, CTranslation, Refused
+from planish.frontend.c.translate.state import Address, CTranslation, LostValue, Refused
 from planish.frontend.c.types.constants import fold
 from planish.frontend.c.types.declarations import CPointer, resolve
 from planish.ir.conditional_accesses import opposite
@@ -37,6 +37,8 @@ from planish.ir.types import INDEX
 
 ReadAddress = Callable[[c_ast.Node, CTranslation], Address]
 
+NOWHERE = LostValue("it leads nowhere")
+"""What a pointer variable holds that is set to `NULL`."""
 _UNREAD = frozenset({"scop-assertion", "scop-call", "scop-expression", "scop-jump", "scop-statement", "scop-static"})
 """Why statements are no part of any nest, whatever is known of sizes."""
 
@@ -97,6 +99,12 @@ def is_null(node: c_ast.Node, cx: CTranslation) -> bool:
     return isinstance(node, c_ast.Constant) and fold(node, {}) == 0
 
 
+def is_nowhere(node: c_ast.Node, cx: CTranslation) -> bool:
+    """Whether an expression is a pointer variable that leads nowhere."""
+    symbol = cx.bound.symbol(node) if isinstance(node, c_ast.ID) else None
+    return symbol is not None and cx.values.get(symbol) == NOWHERE
+
+
 def grant_address(node: c_ast.Node, cx: CTranslation, address_of: ReadAddress) -> bool:
     """Take it as granted that an address leads somewhere; False where the expression is none. Raises Refused where it
     cannot be asked where the nest begins."""
@@ -104,7 +112,7 @@ def grant_address(node: c_ast.Node, cx: CTranslation, address_of: ReadAddress) -
         return False
     root = address_of(node, cx).symbol
     if isinstance(root.ctype, CPointer):
-        if root.whole is not None or root.apart is not None or not cx.repeats:
+        if root.apart is not None or not cx.repeats:
             raise Refused("scop-pointer", f"the address {root.name} used as a value", node)
         if not cx.dry:
             cx.used.setdefault(root)

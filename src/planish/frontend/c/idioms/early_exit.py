@@ -4,8 +4,8 @@ Before: while (i < n && a[i] != x) i++;
 After:  while (i < n) { if (!(a[i] != x)) flag = 1; i++; }
 
 What an iteration does on its way out is left to the loop as it is written; all that has to be known is whether it
-leaves. So is what calls a function of which nothing is known, under a condition: from there, the loop goes on as it is
-written.
+leaves. So is what calls a function of which nothing is known, under a condition, and what fails an assertion: the loop
+goes on from there as it is written.
 
 >>> from pycparser.c_generator import CGenerator
 >>> from pycparser.c_parser import CParser
@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterator
 
 from pycparser import c_ast
 
+from planish.frontend.c.analysis.assertions import asserted
 from planish.frontend.c.analysis.statement_runs import LOOPS
 from planish.frontend.c.types.constants import items_of, walk_tree
 
@@ -150,6 +151,8 @@ class _Rewriting:
             match item:
                 case c_ast.Break() | c_ast.Return() | c_ast.Goto():
                     return [*out, self._leave(item)]
+                case c_ast.Cast() if (condition := asserted(item)) is not None:
+                    out.append(self.leave_unless(condition))
                 case c_ast.If(cond=cond, iftrue=then, iffalse=otherwise) if self._exits(item):
                     sides = [self._side(x) for x in (then, otherwise)]
                     out.append(self.keep(c_ast.If(cond, sides[0], sides[1], item.coord)))

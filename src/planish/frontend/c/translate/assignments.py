@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from pycparser import c_ast
 
-from planish.frontend.c.analysis.scope import Symbol, is_integer
+from planish.frontend.c.analysis.scope import Symbol, is_constant, is_integer
+from planish.frontend.c.assumed.granted_conditions import NOWHERE, is_nowhere, is_null
 from planish.frontend.c.idioms.branches import find_choice, is_static
 from planish.frontend.c.idioms.recast_views import recast
 from planish.frontend.c.idioms.sole_call import is_unseen, sole_call
@@ -125,6 +126,9 @@ def target_of(node: c_ast.Node, symbol: Symbol | None, cx: CTranslation) -> Stor
 
 def _assign_pointer(node: c_ast.Assignment, symbol: Symbol, cx: CTranslation) -> None:
     match node.op:
+        case "=" if (is_null(node.rvalue, cx) or is_nowhere(node.rvalue, cx)) and not cx.guards:
+            cx.values[symbol] = NOWHERE
+            return
         case "=":
             value = _seen_as(symbol, address_of(node.rvalue, cx), node, cx)
         case "+=":
@@ -166,7 +170,7 @@ def _assign_integer(node: c_ast.Assignment, symbol: Symbol, type: Type, cx: CTra
         right = node.rvalue
     if op:
         right = c_ast.BinaryOp(op, node.lvalue, right, node.coord)
-    cx.whole = right
+    cx.whole = sole_call(right, cx.bound)
     try:
         with cx.holding():
             known = fitted(index_of(right, cx), type, node, cx)
@@ -268,7 +272,7 @@ def declare(node: c_ast.Decl, cx: CTranslation) -> None:
     symbol = cx.bound.symbol(node)
     if symbol is None:
         return
-    if symbol.static or "extern" in (node.storage or []):
+    if (symbol.static and not is_constant(symbol)) or "extern" in (node.storage or []):
         raise Refused("scop-static", f"{symbol.name} is a static variable", node)
     cx.local.add(symbol)
     cx.values.pop(symbol, None)
@@ -288,7 +292,9 @@ def declare(node: c_ast.Decl, cx: CTranslation) -> None:
                 value = convert(value_of(init, cx), type)
             start_cell(symbol, type, value, node, cx)
         case CPointer():
-            if node.init is not None:
+            if node.init is not None and (is_null(node.init, cx) or is_nowhere(node.init, cx)):
+                cx.values[symbol] = NOWHERE
+            elif node.init is not None:
                 # Nothing sees it where the conditions around it do not hold.
                 guards, cx.guards = cx.guards, []
                 point(symbol, _seen_as(symbol, address_of(node.init, cx), node, cx), cx)

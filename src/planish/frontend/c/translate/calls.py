@@ -19,6 +19,7 @@ from planish.frontend.c.analysis.callees import Frame, Frames
 from planish.frontend.c.analysis.early_return import NotSingleExit
 from planish.frontend.c.analysis.escape import called_name
 from planish.frontend.c.analysis.scope import Symbol, computed_from_data, is_integer
+from planish.frontend.c.assumed.granted_conditions import NOWHERE, is_nowhere, is_null
 from planish.frontend.c.idioms.recast_views import recast
 from planish.frontend.c.translate.arithmetic import convert, plain_index
 from planish.frontend.c.translate.assignments import start_cell
@@ -129,6 +130,8 @@ def _bind(symbol: Symbol, argument: c_ast.Node, frame: Frame, cx: CTranslation) 
     outer, cx.whole = cx.whole, None
     try:
         match symbol.ctype:
+            case CPointer() if is_null(argument, cx) or is_nowhere(argument, cx):
+                return symbol, NOWHERE
             case CPointer(target=target):
                 value = address_of(argument, cx)
                 if isinstance(target, CVoid) != isinstance(value.target, CVoid):
