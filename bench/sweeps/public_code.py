@@ -45,6 +45,8 @@ LARGEST = 400_000
 _FOLDERS = 60
 """So many folders with headers of a base are searched."""
 _STANDARD = ("stdint.h", "stddef.h", "limits.h", "string.h", "stdlib.h", "inttypes.h")
+_UNKNOWN_CALL = re.compile(r"scop-call: a call of (?!.*which (calls itself|does|has|returns|sets|stores))")
+"""How a message says that nothing is known of a function that is called."""
 _LOOPS = frozenset({"for", "while"})
 _PLAIN = frozenset({
     "a", "an", "and", "array", "as", "be", "break", "by", "call", "condition", "data", "from", "goto", "here", "holds",
@@ -180,6 +182,18 @@ def summarise(name: str, files: Iterable[dict[str, Any]]) -> tuple[str, list[dic
     return f"{name:16}{counts} {taken:6} with a nest {share}  slowest {slow:5.1f} s", functions
 
 
+def calls_alone(function: dict[str, Any]) -> bool:
+    """Whether all loops of a function are stopped by calls of functions of which nothing is known: there is nothing in
+    them that could be taken, as far as is known.
+
+    >>> calls_alone({"taken": 0, "reasons": ["scop-call: a call of …", "scop-call: a call of a function pointer"]})
+    True
+    >>> calls_alone({"taken": 0, "reasons": ["scop-call: a call of …, which has a return out of a loop"]})
+    False
+    """
+    return not function["taken"] and bool(function["reasons"]) and all(map(_UNKNOWN_CALL.match, function["reasons"]))
+
+
 def main() -> int:
     """Prints a line for each base, then the reasons by the functions that they stop."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -207,6 +221,8 @@ def main() -> int:
     for f in everything:
         stopped.update(f["reasons"])
         emptied.update(f["reasons"] if not f["taken"] else ())
+    bare = sum(map(calls_alone, everything))
+    print(f"{bare} of the functions without a nest only have loops that call functions of which nothing is known")
     print("\nfunctions stopped (left with nothing): reason")
     for reason, number in stopped.most_common(given.shown):
         print(f"{number:6} ({emptied[reason]:5})  {reason}")

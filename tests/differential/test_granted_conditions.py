@@ -57,6 +57,11 @@ TAKEN = {
     "{ int r = 0; for (int i = 0; i < n; i++) r += centre(w, x, i, NULL); return r; }",
     "bounded": "void bounded(int n, const unsigned char *x, unsigned char *restrict y)"
     "{ for (int i = 0; i < n; i++) { assert(x[i] < 200); y[i] = x[i] + 55; } }",
+    "chosen": "static int pick(int mode, int v)"
+    "{ switch (mode) {"
+    "case 1: return v + 1; default: case 4: case 5: if (v > 9) return 9; return v; case 7: return 2; } }"
+    "void chosen(int n, int mode, int *restrict y, const int *x, const int *k)"
+    "{ for (int i = 0; i < n; i++) y[i] = pick(mode, x[i]) * pick(k[i] & 7, x[i]); }",
 }  # fmt: skip
 LEFT = {
     "every": "void every(int n, int *restrict y, const int *restrict x)"
@@ -102,6 +107,7 @@ int main(void) {
             fill(); ((unsigned char *)x)[n / 2] = 190 + k * 60;
             if (!setjmp(back)) bounded(n, (unsigned char *)x, (unsigned char *)y); tell("bounded", 0);
         }
+        for (int k = 0; k < 9; k++) { fill(); chosen(n, k, (int *)y, (int *)x, (int *)x + 3); tell("chosen", 0); }
         fill(); swapped(n, (unsigned char *)x); memcpy(y, x, sizeof y); tell("swapped", 0);
         fill(); product(n, (float *)y, (float *)z, (float *)x); tell("product", 0);
         fill(); every(n, (int *)y, (int *)x); some(n, (int *)y, (int *)x);
@@ -116,7 +122,7 @@ def test_seldom_reached_branches_do_what_they_did(tmp_path: Path) -> None:
     text = HEAD + "\n".join((*TAKEN.values(), *LEFT.values()))
     made = build_file(Source("g.c", text), Options(measure=False, fp="strict"))
     taken = {x.function.name for x in made.functions if x.replacements}
-    assert taken - {"dot", "centre"} == {*TAKEN}, taken
+    assert taken - {"dot", "centre", "pick"} == {*TAKEN}, taken
     printed = []
     for program in (text, made.text):
         (tmp_path / "p.c").write_text(program + MAIN)

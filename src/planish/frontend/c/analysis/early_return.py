@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from pycparser import c_ast
 
+from planish.frontend.c.idioms.switch_cases import as_branches
 from planish.frontend.c.types.constants import items_of, walk_tree
 
 _MOST_COPIES = 64
@@ -99,6 +100,8 @@ class _Shape:
                 return value
             case [c_ast.Compound(block_items=inner), *rest]:
                 return self.value_of([*(inner or []), *rest])
+            case [c_ast.Switch() as switch, *rest] if (branches := as_branches(switch, [], returns=True)) is not None:
+                return self.value_of([branches, *rest])
             case [c_ast.If(cond=cond, iftrue=then, iffalse=otherwise, coord=coord), *rest]:
                 a, b = (self._branch(items_of(x), rest) for x in (then, otherwise))
                 if a is None or b is None:
@@ -128,6 +131,8 @@ class _Shape:
                     return [*items[:n], *self.ended([*(inner or []), *items[n + 1 :]])]
                 case c_ast.If():
                     return [*items[:n], self._branches(item, items[n + 1 :])]
+                case c_ast.Switch() if (branches := as_branches(item, [], returns=True)) is not None:
+                    return [*items[:n], *self.ended([branches, *items[n + 1 :]])]
                 case _:
                     where = next(x for x in walk_tree(item) if isinstance(x, c_ast.Return))
                     raise NotSingleExit(f"a return out of a {_KINDS.get(type(item), 'statement')}", where)
