@@ -60,6 +60,7 @@ from planish.schedule.script import print_script
 from planish.target.load import load_target
 from planish.tuning.background import BackgroundTuning
 from planish.tuning.choices import choose_for
+from planish.tuning.points.feedback import read_feedback
 from planish.tuning.searches.registry import SEARCHES
 from planish.tuning.session import TunedResult, TuningWishes, tune_file, tune_read
 from planish.tuning.store.trial_store import TrialStore, default_store
@@ -123,6 +124,7 @@ def tune(
     seconds: float | None = None,
     trials: int | None = None,
     search: str = "auto",
+    feedback: str = "time",
     seed: int = 1,
     fresh: bool = False,
     target: str = "native",
@@ -140,7 +142,8 @@ def tune(
 
     Every trial is kept in the `store` (the user's, if None) at once; `compile` and `planish build` take the best one
     from then on. A later call goes on where this one ended, unless `fresh`. `search` is one of "auto", "exhaustive",
-    "random", "evolutionary", "model", "tpe". Raises PlanishError for input that cannot be read, E0927 where there is
+    "random", "evolutionary", "model", "tpe"; `feedback` what points are compared by, "time", "size", or both with a
+    comma, the first of which decides. Raises PlanishError for input that cannot be read, E0927 where there is
     nothing to tune, and where the store cannot be used.
     """
     if search not in ("auto", *SEARCHES):
@@ -148,7 +151,8 @@ def tune(
     options = _options(target, fp, threads, True, sizes, defines, include_dirs, compiler, function)
     budget = TuningBudget(60.0 if seconds is None and trials is None else seconds, trials)
     kept = TrialStore(default_store() if store is None else Path(store))
-    return tuple(tune_file(_read(source), options, TuningWishes(budget, search, seed, fresh), kept, tell))
+    wishes = TuningWishes(budget, search, seed, fresh, feedback=read_feedback(feedback))
+    return tuple(tune_file(_read(source), options, wishes, kept, tell))
 
 
 def program(

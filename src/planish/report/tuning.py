@@ -11,13 +11,15 @@ f.c: f, line 3: 2 points
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from planish.report.trials import SHORT, describe_score
+from planish.report.tables import format_ratio
+from planish.report.trials import SHORT, describe_score, describe_value
 from planish.schedule.arguments import TuningArgument
 from planish.tuning.session import TunedResult, TuningWishes
 from planish.tuning.spaces.search_space import SearchSpace
+from planish.tuning.trial import TuningTrial
 
 
 def describe_space(label: str, space: SearchSpace) -> Iterator[str]:
@@ -47,6 +49,17 @@ def describe_result(found: TunedResult, wishes: TuningWishes, store: Path) -> It
         yield f"  best {describe_score(best)} over the default: {best.point} (trial {best.digest[:SHORT]})"
     if not result.complete:
         yield f"  incomplete: {result.reason}; the same command goes on from {store}"
+
+
+def describe_front(front: Sequence[TuningTrial], feedback: Sequence[str]) -> Iterator[str]:
+    """The Pareto front of trials, each with how many times less than the default it takes of each thing."""
+    yield f"  Pareto front ({', '.join(feedback)}): {len(front)} point{'' if len(front) == 1 else 's'}"
+    for x in front:
+        shares = ", ".join(
+            f"{format_ratio(1 / r) if r else '-'} {name}" for name, r in zip(feedback, x.ratios, strict=False)
+        )
+        values = ", ".join((describe_value(x), *(f"{own:g} {metric}" for metric, own, _ in x.more)))
+        yield f"    {shares} ({values}): {x.point}"
 
 
 def _describe(argument: TuningArgument) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf
+from math import exp, fsum, inf, log
 from typing import Literal, get_args
 
 from planish.schedule.arguments import Point
@@ -28,7 +28,8 @@ class Measurement:
     `value` is what was measured (the median; lower is better) and `reference` the same of the default in the same race,
     both in `metric` (seconds or cycles); `samples` are all measurements in their order. `calls` are those that verified
     it, `worst` the largest relative difference in them. `script`: the schedule, where the point is one of a script with
-    holes. `message`: of a failure. `code`: the digest of the C text.
+    holes. `message`: of a failure. `code`: the digest of the C text. `more`: what it is compared by besides, the metric
+    with its own value and the default's.
     """
 
     outcome: TrialOutcome
@@ -41,6 +42,7 @@ class Measurement:
     script: str = ""
     message: str = ""
     code: str = ""
+    more: tuple[tuple[str, float, float], ...] = ()
 
     @property
     def ratio(self) -> float:
@@ -49,9 +51,31 @@ class Measurement:
         is as good as that."""
         if self.outcome not in ("ok", "stopped") or self.value is None:
             return inf
-        if not self.reference:
-            return 1.0 if not self.value else inf
-        return self.value / self.reference
+        return _share(self.value, self.reference)
+
+    @property
+    def ratios(self) -> tuple[float, ...]:
+        """What it takes of what the default takes, of all that it is compared by."""
+        return self.ratio, *(_share(own, default) for _, own, default in self.more)
+
+    @property
+    def merit(self) -> float:
+        """What a search makes small: the geometric mean of `ratios`.
+
+        >>> round(Measurement("ok", 1.0, 2.0, more=(("bytes", 40.0, 20.0),)).merit, 3)
+        1.0
+        """
+        ratios = self.ratios
+        if len(ratios) == 1 or inf in ratios or 0.0 in ratios:
+            return ratios[0]
+        return exp(fsum(map(log, ratios)) / len(ratios))
+
+
+def _share(value: float, default: float | None) -> float:
+    """A value beside the default's; what takes nothing is as good as what takes nothing either."""
+    if not default:
+        return 1.0 if not value else inf
+    return value / default
 
 
 Evaluate = Callable[[Point, float], Measurement]

@@ -9,12 +9,11 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from planish.build.job import Job, make_job, make_workbench
 from planish.build.read import read_file
-from planish.core.cache import key
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.progress import Progress, keep_quiet
 from planish.core.span import Source
@@ -25,11 +24,12 @@ from planish.target.load import load_target
 from planish.tuning.evaluator import NestEvaluator
 from planish.tuning.measurement import Evaluate
 from planish.tuning.points.builder import PointBuilder
+from planish.tuning.points.feedback import Feedback
 from planish.tuning.searches.registry import make_search
 from planish.tuning.spaces.script_space import HoledScript, read_holes
 from planish.tuning.spaces.search_space import SearchSpace
 from planish.tuning.store.trial_store import TrialStore
-from planish.tuning.tasks import TunedNest, find_nests
+from planish.tuning.tasks import TunedNest, find_nests, task_compared_by
 from planish.tuning.tuner import INTERRUPTED, Tuner, TuningBudget, TuningResult
 
 MakeEvaluate = Callable[[TunedNest, Job, "HoledScript | None"], Evaluate]
@@ -39,7 +39,8 @@ MakeEvaluate = Callable[[TunedNest, Job, "HoledScript | None"], Evaluate]
 @dataclass(frozen=True, slots=True)
 class TuningWishes:
     """What the user asks of tuning: a `budget` for each nest, the `search` with its `seed`, whether what is known of
-    the nests does not count (`fresh`), a `script` with holes, and what a race takes in seconds."""
+    the nests does not count (`fresh`), a `script` with holes, what a race takes in seconds, and what points are
+    compared by (`feedback`), of which the first decides what is best."""
 
     budget: TuningBudget
     search: str = "auto"
@@ -47,6 +48,7 @@ class TuningWishes:
     fresh: bool = False
     script: Source | None = None
     seconds: float = 0.5
+    feedback: tuple[Feedback, ...] = ("time",)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,7 +113,9 @@ def _check(nests: tuple[TunedNest, ...], script: HoledScript | None, source: Sou
 
 def _measure_here(wishes: TuningWishes) -> MakeEvaluate:
     def make(nest: TunedNest, job: Job, script: HoledScript | None) -> Evaluate:
-        return NestEvaluator(PointBuilder.of(nest, job, script), job.bench.folder, wishes.seconds).evaluate
+        return NestEvaluator(
+            PointBuilder.of(nest, job, script, wishes.feedback), job.bench.folder, wishes.seconds
+        ).evaluate
 
     return make
 
@@ -121,10 +125,7 @@ def _tune(
     measure: MakeEvaluate, clock: Callable[[], float],
 ) -> TunedResult:  # fmt: skip
     tell(f"{nest.label}: finding its space")
-    task = nest.task
-    if script is not None:
-        # A script's points say nothing of those of strategies, and its text is what they belong to.
-        task = replace(task, options=f"{task.options} --script {key(script.source.text)[:16]}")
+    task = task_compared_by(nest.task, wishes.feedback, None if script is None else script.source)
     space = nest.find_space() if script is None else script.space
     try:
         evaluate = measure(nest, job, script)

@@ -7,16 +7,19 @@ True
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from planish.build.plan import Plan, plan_region
 from planish.core.cache import key
 from planish.core.progress import Progress, keep_quiet
+from planish.core.span import Source
 from planish.frontend.c.translation_unit import CFile, CFunction, Region
 from planish.ir.text.canonical_nest import canonical_names, canonical_text
 from planish.options import Options
 from planish.run.toolchains.toolchain import Compiler
 from planish.target.machine import Target
+from planish.tuning.points.feedback import Feedback
 from planish.tuning.spaces.search_space import SearchSpace
 from planish.tuning.spaces.strategy_space import find_space
 from planish.tuning.trial import TuningTask
@@ -64,6 +67,15 @@ def task_of(region: Region, options: Options, target: Target, compiler: Compiler
     return TuningTask(
         canonical_text(region.kernel), target.name, fingerprint_of(target), f"{compiler.kind} {compiler.version}", asked
     )  # fmt: skip
+
+
+def task_compared_by(task: TuningTask, feedback: Sequence[Feedback], script: Source | None) -> TuningTask:
+    """The task where points are compared by something else first than time, which says nothing of times; or where they
+    are those of a script with holes, which say nothing of those of strategies: its text is what they belong to."""
+    asked = "" if feedback[0] == "time" else f" --feedback {feedback[0]}"
+    if script is not None:
+        asked += f" --script {key(script.text)[:16]}"
+    return replace(task, options=task.options + asked)
 
 
 def fingerprint_of(target: Target) -> str:

@@ -64,12 +64,16 @@ class TuningTrial(Measurement):
     @cached_property
     def digest(self) -> str:
         """The address of the trial: the same trial, imported twice, is one."""
-        return key("trial", self.task.digest, *(getattr(self, x.name) for x in fields(self) if x.name != "task"))
+        named = [x.name for x in fields(self) if x.name not in ("task", "more")]
+        # What is compared by its time alone has the address that it had before there was anything else.
+        return key("trial", self.task.digest, *(getattr(self, x) for x in named), *self.more)
 
 
 def print_trial(trial: TuningTrial) -> str:
     """A trial as one line of JSON."""
     own = {x.name: getattr(trial, x.name) for x in fields(trial) if x.name not in ("task", "point")}
+    if not trial.more:
+        del own["more"]
     line = {"format": FORMAT, "task": asdict(trial.task), "point": trial.point.as_dict(), **own}
     return json.dumps(line, allow_nan=False, ensure_ascii=False)
 
@@ -89,7 +93,8 @@ def parse_trial(text: str) -> TuningTrial:
     try:
         task = TuningTask(**data.pop("task"))
         point = Point.of(data.pop("point"))
-        trial = TuningTrial(**{**data, "samples": tuple(data.get("samples", ()))}, task=task, point=point)
+        rows = {"samples": tuple(data.get("samples", ())), "more": tuple(map(tuple, data.get("more", ())))}
+        trial = TuningTrial(**{**data, **rows}, task=task, point=point)
     except (TypeError, KeyError, AttributeError) as error:
         raise ValueError(f"a field is missing, or another one: {error}") from error
     _check(trial)
@@ -103,6 +108,10 @@ def _check(trial: TuningTrial) -> None:
     numbers = [(f"samples of {trial.value}", x, float) for x in trial.samples]
     numbers += [(name, x, float) for name in ("value", "reference") if (x := getattr(trial, name)) is not None]
     wanted: list[tuple[str, Any, type]] = [*task, *((x, getattr(trial, x), str) for x in texts), *numbers]
+    for row in trial.more:
+        if len(row) != 3:
+            raise ValueError(f"`more` has a metric, a value and the default's, not {row!r}")
+        wanted += [("metric", row[0], str), *((f"{row[0]}", x, float) for x in row[1:])]
     wanted += [
         ("worst", trial.worst, float),
         ("calls", trial.calls, int),

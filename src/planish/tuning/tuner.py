@@ -145,8 +145,8 @@ class Tuner:
         self._search, self._budget, self._began = search, budget, self.clock()
         for trial in () if self.fresh else self.store.trials(self.task):
             if trial.outcome != "died" and self.space.complete(trial.point.as_dict()) == trial.point:
-                self.known[trial.point] = trial.ratio
-                search.hear(trial.point, trial.ratio)
+                self.known[trial.point] = trial.merit
+                search.hear(trial.point, trial.merit)
 
     @property
     def done(self) -> bool:
@@ -214,8 +214,8 @@ class Tuner:
             if trial is None:
                 return False
             del self._issued[number]
-            self.known[trial.point] = trial.ratio
-            self._search.hear(trial.point, trial.ratio)
+            self.known[trial.point] = trial.merit
+            self._search.hear(trial.point, trial.merit)
         return True
 
     def _suggested(self) -> TrialRequest | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from planish.build.project import ProjectFile
 from planish.cli.exits import tell
-from planish.cli.tuning.tune import hearing
+from planish.cli.tuning.tune import SILENT, hearing
 from planish.core.diagnostic import PlanishError
 from planish.core.files import read_input
 from planish.options import Options
@@ -19,9 +19,6 @@ from planish.tuning.farm.farm_session import TuningUnit
 from planish.tuning.session import TuningWishes
 from planish.tuning.store.trial_store import TrialStore
 from planish.tuning.tuner import INTERRUPTED, TuningBudget
-
-SILENT = ("E0104", "E0105", "E0108", "E0203", "E0927")
-"""What is no error of tuning: there is nothing to tune. Whatever else is wrong with a file, its build says."""
 
 
 def tune_project(

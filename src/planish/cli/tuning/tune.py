@@ -2,6 +2,8 @@
 
 $ planish tune gemm.c --budget 60s
 $ planish tune gemm.c --list
+$ planish tune gemm.c --feedback time,size
+$ planish tune src/ --budget 10m --profile perf.txt
 $ planish tune gemm.c --script gemm.sched --budget 100
 """
 
@@ -9,7 +11,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -17,6 +19,7 @@ from typing import Annotated
 
 import typer
 
+from planish.build.project import ProjectFile, list_files
 from planish.cli.exits import INTERRUPTED, OK, USER_ERROR, guarded, tell, tell_interrupted
 from planish.cli.options import (
     Compiler,
@@ -37,19 +40,27 @@ from planish.cli.tuning.trials import StorePath, open_store
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.files import read_input
 from planish.core.progress import Progress
+from planish.core.span import Source
 from planish.options import Options
-from planish.report.tuning import describe_result, describe_space
+from planish.report.tuning import describe_front, describe_result, describe_space
 from planish.schedule.arguments import NestChoice
 from planish.tuning.choices import choice_of, merge_choices, print_record
 from planish.tuning.farm.elsewhere import Elsewhere, tune_units
 from planish.tuning.farm.farm_session import AHEAD, FarmWishes, TuningUnit
-from planish.tuning.session import TuningWishes, list_spaces
+from planish.tuning.farm.profile import read_profile
+from planish.tuning.pareto import find_front
+from planish.tuning.points.feedback import read_feedback
+from planish.tuning.session import TunedResult, TuningWishes, list_spaces
 from planish.tuning.store.trial_store import TrialStore
 from planish.tuning.tuner import INTERRUPTED as STOPPED
 from planish.tuning.tuner import TuningBudget
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
+OUTPUT = "planish-out"
+"""The folder of drop-ins, which is not searched for files."""
+SILENT = ("E0104", "E0105", "E0108", "E0203", "E0927")
+"""What is no error of files that the user did not name: there is nothing to tune."""
 _BUDGET = re.compile(r"(?P<count>\d{1,9}(?:\.\d{1,3})?)(?P<unit>s|m|h|)")
 
 
@@ -92,6 +103,15 @@ def parse_budget(text: str) -> TuningBudget:
     return TuningBudget(seconds=float(found["count"]) * {"s": 1, "m": 60, "h": 3600}[found["unit"]])
 
 
+def check_feedback(text: str) -> str:
+    """The text of --feedback; raises typer.BadParameter."""
+    try:
+        read_feedback(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    return text
+
+
 def check_budget(text: str) -> str:
     """The text of --budget; raises typer.BadParameter."""
     parse_budget(text)
@@ -103,9 +123,21 @@ def check_budget(text: str) -> str:
 def tune(
     files: Files,
     budget: Annotated[
-        str, typer.Option("--budget", metavar="60s|N", help="A time or trials, for each nest.", callback=check_budget)
+        str, typer.Option("--budget", metavar="60s|N", help="A time or trials, for each nest (DIR: for all).",
+                          callback=check_budget)
     ] = "60s",
     search: Annotated[SearchName, typer.Option("--search", help="How the space is searched.")] = SearchName.auto,
+    feedback: Annotated[
+        str,
+        typer.Option(
+            "--feedback", metavar="time|size|time,size", help="What points are compared by; the first one decides.",
+            callback=check_feedback,
+        ),
+    ] = "time",
+    profile: Annotated[
+        str | None,
+        typer.Option("--profile", metavar="FILE", help="DIR: functions' shares of the time.", show_default=False),
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of the search's random numbers.")] = 1,
     resume: Annotated[
         bool, typer.Option("--resume/--fresh", help="Go on from the trials in the store, or measure all anew.")
@@ -135,38 +167,59 @@ def tune(
     """Search for faster schedules of the nests in C files.
 
     Each trial is verified, timed beside the default, and kept in the store at once; `planish build` then takes the
-    best one. After Ctrl-C, or with more budget, the same command goes on.
+    best one. After Ctrl-C, or with more budget, the same command goes on. A folder stands for all C files in it,
+    compile_commands.json for those of a project: their nests share one budget, which is spent where most is gained.
     """
     options = Options(
         target=target, functions=tuple(function or ()), threads=threads, fp=read_floats(fp), sizes=parse_sizes(size),
         defines=tuple(define or ()), include_dirs=tuple(include or ()), compiler=cc, raising=raising,
     )  # fmt: skip
     holes = None if script is None else read_input(script, "a script").source
-    wishes = TuningWishes(parse_budget(budget), search.value, seed, not resume, holes)
+    compared = read_feedback(feedback)
+    wishes = TuningWishes(parse_budget(budget), search.value, seed, not resume, holes, feedback=compared)
+    project = list_files(files, Path(OUTPUT))
+    shared = any(x.found for x in project)
+    if profile is not None and not shared:
+        message = "--profile is of no use where each nest has its own budget"
+        advice = "leave it out, or give a folder or compile_commands.json"
+        raise PlanishError(Diagnostic("E0113", message, help=advice))
     if spaces:
-        for name in files:
-            for label, space in list_spaces(read_input(name).source, options, holes):
+        return _list(project, options, holes)
+    weights = {} if profile is None else read_profile(profile)
+    asked = FarmWishes(ahead, wishes.budget if shared else None, weights)
+    elsewhere = Elsewhere(cluster, jobs, workers, asked)
+    return _tune(project, options, wishes, open_store(store), output, record, quiet, elsewhere)
+
+
+def _list(project: Sequence[ProjectFile], options: Options, script: Source | None) -> int:
+    for file in project:
+        try:
+            for label, space in list_spaces(read_input(file.name).source, file.options(options), script):
                 print("\n".join(describe_space(label, space)))
-        return OK
-    elsewhere = Elsewhere(cluster, jobs, workers, FarmWishes(ahead))
-    return _tune([*dict.fromkeys(files)], options, wishes, open_store(store), output, record, quiet, elsewhere)
+        except PlanishError as error:
+            if not file.found or error.diagnostic.code not in SILENT:
+                raise
+    return OK
 
 
 def _tune(
-    names: list[str], options: Options, wishes: TuningWishes, store: TrialStore, output: Path | None,
+    project: Sequence[ProjectFile], options: Options, wishes: TuningWishes, store: TrialStore, output: Path | None,
     record: Path | None, quiet: bool, elsewhere: Elsewhere,
 ) -> int:  # fmt: skip
     choices: list[NestChoice] = []
     code = OK
     with hearing(quiet) as progress:
-        units = (TuningUnit(read_input(name).source, options) for name in names)
+        units = (TuningUnit(read_input(x.name).source, x.options(options)) for x in project)
+        found_files = any(x.found for x in project)
         for found in tune_units(units, wishes, store, elsewhere, progress):
             if isinstance(found, PlanishError):
-                tell(found)
-                code = USER_ERROR
+                if not found_files or found.diagnostic.code not in SILENT:
+                    tell(found)
+                    code = USER_ERROR
                 continue
             if not quiet:
                 print("\n".join(describe_result(found, wishes, store.path)), flush=True)
+                print_front(found, wishes, store)
             if found.refused is not None:
                 tell(found.refused)
                 code = USER_ERROR
@@ -182,6 +235,13 @@ def _tune(
     if record is not None:
         _write(record, print_record(merge_choices(choices)))
     return tell_interrupted(0, "all trials so far are in the store") if code == INTERRUPTED else code
+
+
+def print_front(found: TunedResult, wishes: TuningWishes, store: TrialStore) -> None:
+    """Prints the points than which none is better in all that they are compared by, where that is more than one."""
+    result = found.result
+    if len(wishes.feedback) > 1 and result is not None and result.default is not None:
+        print("\n".join(describe_front(find_front(store.trials(result.default.task)), wishes.feedback)), flush=True)
 
 
 @contextmanager

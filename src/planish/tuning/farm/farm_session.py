@@ -6,12 +6,11 @@ for found in tune_on_farm([TuningUnit(source, options)], wishes, store, farm): p
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import NoReturn
 
 from planish.build.read import read_file
-from planish.core.cache import key
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.progress import Progress, keep_quiet
 from planish.core.span import Source
@@ -28,7 +27,7 @@ from planish.tuning.session import TunedResult, TuningWishes
 from planish.tuning.spaces.script_space import HoledScript, read_holes
 from planish.tuning.spaces.search_space import SearchSpace
 from planish.tuning.store.trial_store import TrialStore
-from planish.tuning.tasks import TunedNest, find_nests
+from planish.tuning.tasks import TunedNest, find_nests, task_compared_by
 from planish.tuning.tuner import Tuner, TuningBudget
 
 AHEAD = 8
@@ -106,7 +105,9 @@ class _FarmSession:
                 continue
             self.seen.add(nest.task.digest)
             weight = self.weight_of(nest.function.name)
-            site = TuningSite(unit.source, unit.options, number, self.wishes.script, self.wishes.seconds)
+            site = TuningSite(
+                unit.source, unit.options, number, self.wishes.script, self.wishes.seconds, self.wishes.feedback
+            )
             yield PlannedRun(weight * FIRST_STEP, partial(self.begin, nest, site, machine.kind, weight, script))
 
     def weight_of(self, function: str) -> float:
@@ -114,14 +115,9 @@ class _FarmSession:
         weights = self.asked.weights
         return weights.get(function, min(weights.values()) / 10) if weights else 1.0
 
-    def begin(
-        self, nest: TunedNest, site: TuningSite, kind: str, weight: float, script: HoledScript | None
-    ) -> NestRun:
+    def begin(self, nest: TunedNest, site: TuningSite, kind: str, weight: float, script: HoledScript | None) -> NestRun:
         wishes = self.wishes
-        task = nest.task
-        if script is not None:
-            # As of `tune_file`: a script's points say nothing of those of strategies.
-            task = replace(task, options=f"{task.options} --script {key(script.source.text)[:16]}")
+        task = task_compared_by(nest.task, wishes.feedback, wishes.script)
         space = nest.find_space() if script is None else script.space
         tuner = Tuner(
             task, space, _elsewhere, self.batch, nest.label, wishes.seed, wishes.fresh, self.tell, self.farm.now,

@@ -31,6 +31,7 @@ from planish.run.workbench import DropIn
 from planish.schedule.arguments import Point
 from planish.tuning.measurement import Measurement
 from planish.tuning.points.built_point import BuiltPoint, RaceSetup
+from planish.tuning.points.feedback import Feedback
 from planish.tuning.spaces.script_space import HoledScript
 from planish.tuning.tasks import TunedNest
 
@@ -54,20 +55,26 @@ class PointBuilder:
     clocks: Sequence[CallCase]
     finder: BranchFinder
     script: HoledScript | None = None
+    feedback: tuple[Feedback, ...] = ("time",)
     idle: frozenset[int] = frozenset()
 
     @classmethod
-    def of(cls, nest: TunedNest, job: Job, script: HoledScript | None = None) -> PointBuilder:
+    def of(
+        cls, nest: TunedNest, job: Job, script: HoledScript | None = None, feedback: tuple[Feedback, ...] = ("time",)
+    ) -> PointBuilder:  # fmt: skip
         """The builder of a nest, of points of a script where there is one. PlanishError E0927 where the function cannot
-        be called or timed here, E0110 as of `require_sizes`."""
+        be called or measured here, E0110 as of `require_sizes`."""
         function, file, options = nest.function, job.file, job.options
         signature = signature_of(function)
         if signature is None:
             message = f"`{function.name}` cannot be tuned: {why_not(function)}"
             raise PlanishError(Diagnostic("E0927", message, function.span), file.given)
-        if job.bench.runner.command or job.bench.runner.missing:
+        if job.bench.runner.missing or (job.bench.runner.command and "time" in feedback):
             message = f"nothing can be timed for {job.target.name}: this is another machine"
-            raise PlanishError(Diagnostic("E0927", message, help="tune on that machine, and take its record along"))
+            advice = "tune on that machine, and take its record along"
+            if job.bench.runner.command:
+                advice += "; `--feedback size` needs no clock"
+            raise PlanishError(Diagnostic("E0927", message, help=advice))
         own = [x for x in function.regions if not x.unseen]
         others = tuple(lower_plan(plan_region(x, options, job.target), options, 1) for x in own if x is not nest.region)
         plans = [x for x in others if x.prepared is not None]
@@ -78,11 +85,11 @@ class PointBuilder:
         cases = check_cases(function, known, options.sizes)
         clocks = clock_cases(function, known, options.sizes, file.source)
         finder = BranchFinder(file.source.text, function, signature, known)
-        return cls(nest, job, signature, others, tuple(cases), clocks, finder, script)
+        return cls(nest, job, signature, others, tuple(cases), clocks, finder, script, feedback)
 
     def setup(self, seconds: float) -> RaceSetup:
-        """How its points are timed, in races of some seconds."""
-        return RaceSetup(self.signature, tuple(self.clocks), self.job.bench.threads, seconds)
+        """How its points are measured, in races of some seconds."""
+        return RaceSetup(self.signature, tuple(self.clocks), self.job.bench.threads, seconds, self.feedback)
 
     def build(self, point: Point) -> BuiltPoint | Measurement:
         """A point that computes the same, or what is wrong with it."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from planish.core.cache import key
 from planish.run.calls.signature import CallCase, Signature
+from planish.tuning.points.feedback import Feedback
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +34,11 @@ class BuiltPoint:
 
 @dataclass(frozen=True, slots=True)
 class RaceSetup:
-    """How points of a nest are timed: what is called, the calls that may be timed (the first that works is), the cores,
-    and the seconds for a race."""
+    """How points of a nest are measured: what is called, the calls that may be timed (the first that works is), the
+    cores, the seconds for a race, and what points are compared by, the first of which decides."""
 
     signature: Signature
     clocks: tuple[CallCase, ...]
     threads: int = 1
     seconds: float = 0.5
+    feedback: tuple[Feedback, ...] = ("time",)

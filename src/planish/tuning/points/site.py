@@ -31,6 +31,7 @@ from planish.target.machine import Target
 from planish.tuning.measurement import Measurement
 from planish.tuning.points.builder import PointBuilder
 from planish.tuning.points.built_point import BuiltPoint, RaceSetup
+from planish.tuning.points.feedback import Feedback
 from planish.tuning.points.timer import time_point, time_reference
 from planish.tuning.spaces.script_space import read_holes
 from planish.tuning.tasks import find_nests, fingerprint_of
@@ -44,13 +45,14 @@ PARTS = ("core", "ir", "poly", "schedule", "library", "emit", "build", "run", "t
 @dataclass(frozen=True, slots=True)
 class TuningSite:
     """A nest, by its file and its number among those of the file; the script whose holes are filled, if there is one;
-    and the seconds of a race. Headers of the user have to lie where they do here."""
+    the seconds of a race, and what points are compared by. Headers of the user have to lie where they do here."""
 
     source: Source
     options: Options
     number: int
     script: Source | None = None
     seconds: float = 0.5
+    feedback: tuple[Feedback, ...] = ("time",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +139,7 @@ def _open(site: TuningSite) -> PointBuilder:
     file = read_file(site.source, site.options)
     nest = find_nests(file, site.options, target, bench.compiler)[site.number]
     script = None if site.script is None else read_holes(site.script)
-    builder = PointBuilder.of(nest, make_job(file.functions, file, site.options, target, bench), script)
+    builder = PointBuilder.of(nest, make_job(file.functions, file, site.options, target, bench), script, site.feedback)
     _Kept.sites[address] = builder, folder
     while len(_Kept.sites) > OPEN:
         _Kept.sites.popitem(last=False)

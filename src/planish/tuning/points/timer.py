@@ -1,4 +1,5 @@
-"""Times built points beside a reference, in turns on pinned cores; a race that cannot be won is stopped early.
+"""Measures built points beside a reference: in races, in turns on pinned cores, which are stopped early where they
+cannot be won; and by what their libraries tell.
 
 found, setup = time_reference(setup, default, folder)
 time_point(setup, point, default, 0.8, folder).ratio
@@ -13,6 +14,7 @@ from pathlib import Path
 from planish.run.timing.clock import ClockError, measure_bounded, measure_first
 from planish.tuning.measurement import Measurement, TrialOutcome
 from planish.tuning.points.built_point import BuiltPoint, RaceSetup
+from planish.tuning.points.feedback import METRICS, measure_library
 
 HOPELESS = 1.15
 """A point whose fastest sample takes so many times what the best takes is not measured further."""
@@ -25,7 +27,9 @@ REFERENCE = "reference"
 
 
 def time_reference(setup: RaceSetup, built: BuiltPoint, folder: Path) -> tuple[Measurement, RaceSetup]:
-    """The times of what all others are measured beside, and the setup with the call that it comes through."""
+    """What all others are measured beside, and the setup with the call that it comes through."""
+    if "time" not in setup.feedback:
+        return _with_libraries(_begun(built), setup, built, built), setup
     try:
         clock, (timing,) = measure_first(
             [(built.label, _written(built, folder))], setup.signature, setup.clocks, setup.seconds, 3, setup.threads
@@ -33,16 +37,21 @@ def time_reference(setup: RaceSetup, built: BuiltPoint, folder: Path) -> tuple[M
     except ClockError as error:
         return _failed(built, error), setup
     found = replace(_begun(built), value=timing.median, reference=timing.median, samples=timing.samples)
-    return found, replace(setup, clocks=(clock,))
+    return _with_libraries(found, setup, built, built), replace(setup, clocks=(clock,))
 
 
 def time_point(
     setup: RaceSetup, built: BuiltPoint, reference: BuiltPoint, best: float, folder: Path
 ) -> Measurement:  # fmt: skip
     """What a point takes beside the reference; `best`: the least ratio so far, at which the race is stopped where it
-    cannot be reached; infinite: the race goes on to its end, and for longer."""
+    cannot be reached; infinite: the race goes on to its end, and for longer. What is compared by more than time is
+    raced to the end."""
+    if "time" not in setup.feedback:
+        return _with_libraries(_begun(built), setup, built, reference)
     rival, own = (REFERENCE, _written(reference, folder)), (built.label, _written(built, folder))
     bound, seconds = (HOPELESS * min(best, 1.0), setup.seconds) if best < inf else (0.0, SURER * setup.seconds)
+    if len(setup.feedback) > 1:
+        bound = 0.0
     found = _begun(built)
     try:
         before, after, stopped = measure_bounded(
@@ -52,7 +61,21 @@ def time_point(
         return _failed(built, error)
     if stopped:
         found = replace(found, outcome="stopped", message="it cannot win")
-    return replace(found, value=after.median, reference=before.median, samples=after.samples)
+    found = replace(found, value=after.median, reference=before.median, samples=after.samples)
+    return _with_libraries(found, setup, built, reference)
+
+
+def _with_libraries(found: Measurement, setup: RaceSetup, built: BuiltPoint, reference: BuiltPoint) -> Measurement:
+    """What was raced, and what the libraries tell, the first kind of feedback as the value."""
+    measured: dict[str, tuple[float | None, float | None]] = {}
+    for kind in setup.feedback:
+        if kind == "time":
+            measured[METRICS[kind]] = found.value, found.reference
+        else:
+            measured[METRICS[kind]] = measure_library(kind, built.library), measure_library(kind, reference.library)
+    (metric, (value, default)), *others = measured.items()
+    more = tuple((name, own, its) for name, (own, its) in others if own is not None and its is not None)
+    return replace(found, metric=metric, value=value, reference=default, more=more)
 
 
 def _begun(built: BuiltPoint) -> Measurement:
