@@ -51,7 +51,7 @@ def examine(quick: bool) -> Iterator[Claim | Note]:
 
 
 def _examine_simulation(quick: bool) -> Iterator[Claim | Note]:
-    workers, nests, trials = (200, 100, 40) if quick else (1000, 1500, 40)
+    workers, nests, trials = (200, 300, 40) if quick else (1000, 1500, 40)
     for ill in (0.0,) if quick else (0.0, 0.05):
         found = simulate(workers, nests, trials, ill=ill)
         yield Note(

@@ -56,7 +56,8 @@ class _Flight:
 @dataclass(slots=True)
 class Coordinator:
     """Runs nests on a farm. With a `budget` for all, the next trial is that of the largest expected gain; without one
-    each nest has its own, and the first ones come first. `tell` hears of workers."""
+    each nest has its own, and the first ones come first; from when no nest waits any more, those that are the farthest
+    behind, so that all come to their ends together. `tell` hears of workers."""
 
     farm: Farm
     planned: Iterable[PlannedRun]
@@ -78,6 +79,7 @@ class Coordinator:
     _usual: dict[Role, deque[float]] = field(default_factory=lambda: defaultdict(lambda: deque(maxlen=200)))
     _under_way: Counter[bool] = field(default_factory=Counter)
     _touched: set[NestRun] = field(default_factory=set)
+    _all_begun: bool = False
     _coming: Iterator[tuple[int, PlannedRun]] = field(default_factory=lambda: iter(()))
     _counted: tuple[Sequence[FarmWorker], tuple[int, int]] = ((), (0, 0))
     _looked: float = 0.0
@@ -116,6 +118,9 @@ class Coordinator:
         """Takes up the next nest; False where there is none."""
         place, planned = next(self._coming, (0, None))
         if planned is None:
+            if not self._all_begun:
+                self._all_begun = True
+                self._reorder()
             return False
         heapq.heappush(self._ready, (-planned.gain if self.budget is not None else 0.0, place, planned))
         return True
@@ -151,8 +156,20 @@ class Coordinator:
         """The run may have something to begin."""
         if run not in self._queued and not run.done:
             self._queued.add(run)
-            gain = -run.gain() if self.budget is not None else 0.0
-            heapq.heappush(self._ready, (gain, self._places[run], run))
+            heapq.heappush(self._ready, (self._order_of(run), self._places[run], run))
+
+    def _order_of(self, run: NestRun) -> float:
+        """Of runs that may begin something, the one of the least number comes first."""
+        if self.budget is not None:
+            return -run.gain()
+        return float(run.heard) if self._all_begun else 0.0
+
+    def _reorder(self) -> None:
+        """What is ready, by numbers of now."""
+        self._ready = [
+            (self._order_of(x) if isinstance(x, NestRun) else number, place, x) for number, place, x in self._ready
+        ]  # fmt: skip
+        heapq.heapify(self._ready)
 
     def _is_spent(self) -> bool:
         if self.budget is None or self.reason:

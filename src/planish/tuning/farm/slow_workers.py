@@ -60,7 +60,10 @@ class SlowWorkers:
         """The slow ones, if there are others that may do the same."""
         if not self.slow:
             return frozenset()
-        able = {x.name for x in workers if (x.timing if timing else x.building) and kind in (None, x.machine.kind)}
+        able = {
+            x.name for x in workers
+            if (x.timing if timing else x.building) and (kind is None or kind == x.machine.kind)
+        }  # fmt: skip
         slow = {x for x in able if (x, timing) in self.slow}
         return frozenset(slow) if slow < able else frozenset()
 

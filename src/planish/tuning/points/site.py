@@ -13,6 +13,7 @@ import socket
 import tempfile
 from collections import OrderedDict
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from planish.build.job import make_job, make_workbench
@@ -55,7 +56,7 @@ class TuningSite:
     feedback: tuple[Feedback, ...] = ("time",)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # not slotted: its kind is kept
 class BuildMachine:
     """What a process says of its machine: the target as it is found there, the compiler, and this program's stamp."""
 
@@ -65,7 +66,7 @@ class BuildMachine:
     host: str
     cores: int
 
-    @property
+    @cached_property
     def kind(self) -> str:
         """The same where the same target and compiler make the same code: where a point may be built, verified and
         timed for one another."""
