@@ -102,11 +102,7 @@ def _run_steps(
     cx.out.append(Assign(counter, (), bounds[0], cx.span(op)))
     with cx.inside() as out:
         cx.values[iterator] = MlirScalar(place)
-        for argument, cell in zip(carried, cells, strict=True):
-            _bind_cell(argument, cell, op, cx)
-        execute(body, cx)
-        if body.last_op is not None and cells:
-            _yield(body.last_op, cells, cx)
+        _iterate(body, carried, cells, op, cx, execute)
         out.append(Assign(counter, (), Binary("add", place, step), cx.span(op)))
     cx.out.append(While(Compare("lt", place, bounds[1]), Block(tuple(out)), cx.span(op)))
     for result, cell in zip(op.results, cells, strict=True):
@@ -132,11 +128,7 @@ def run_while(op: Operation, cx: MlirTranslation, execute: Execute) -> None:
     if test:
         cx.fail(op, "E0864", "`scf.while` with statements in its condition", "compute what it needs once")
     with cx.inside() as out:
-        for argument, cell in zip(after.args, cells, strict=True):
-            _bind_cell(argument, cell, op, cx)
-        execute(after, cx)
-        if after.last_op is not None and cells:
-            _yield(after.last_op, cells, cx)
+        _iterate(after, after.args, cells, op, cx, execute)
     cx.out.append(While(condition, Block(tuple(out)), cx.span(op)))
     for result, cell in zip(op.results, cells, strict=True):
         _bind_cell(result, cell, op, cx)
@@ -153,14 +145,21 @@ def _run_loop(
     enter(op, cx)
     with cx.iterator(_iterator_name(iterator, cx), lower, upper) as name, cx.inside() as out:
         _bind_iterator(iterator, name, op, cx)
-        for argument, cell in zip(carried, cells, strict=True):
-            _bind_cell(argument, cell, op, cx)
-        execute(body, cx)
-        if body.last_op is not None and cells:
-            _yield(body.last_op, cells, cx)
+        _iterate(body, carried, cells, op, cx, execute)
     cx.out.append(For(name, lower, upper, step, Block(tuple(out)), span=cx.span(op)))
     for result, cell in zip(op.results, cells, strict=True):
         _bind_cell(result, cell, op, cx)
+
+
+def _iterate(
+    body: Body, carried: Sequence[SSAValue], cells: Sequence[str], op: Operation, cx: MlirTranslation, execute: Execute
+) -> None:  # fmt: skip
+    """One iteration, whose arguments are in cells and which leaves there what the next one is given."""
+    for argument, cell in zip(carried, cells, strict=True):
+        _bind_cell(argument, cell, op, cx)
+    execute(body, cx)
+    if body.last_op is not None and cells:
+        _yield(body.last_op, cells, cx)
 
 
 def _iterator_name(iterator: BlockArgument, cx: MlirTranslation) -> str:

@@ -44,6 +44,7 @@ from planish.frontend.mlir.types import MemrefType, scalar_type
 from planish.ir.expr import Cast, Var, index
 from planish.ir.nest import Array, Block, Kernel, Scalar
 from planish.ir.types import INDEX, Floats
+from planish.poly.canonical.coalesce_cells import coalesce_cells
 
 _STATEMENTS = CONTROL | STRUCTURED
 _ENDS = frozenset({"scf.yield", "scf.condition", "affine.yield", "linalg.yield", "scf.reduce", "func.return"})
@@ -111,7 +112,7 @@ def _read_function(op: func.FuncOp, module: Module, floats: Floats) -> Kernel:
             cx.values[value] = MlirScalar(Var(name, type))
     cx.arguments = frozenset(x.name for x in arrays)
     _execute(body, cx)
-    nest = Block((*cx.head, *cx.out))
+    nest = coalesce_cells(Block((*cx.head, *cx.out)))
     return Kernel(_names(op)[1], tuple(sizes.names), tuple(scalars), tuple(arrays), nest, span=module.span_of(op))
 
 

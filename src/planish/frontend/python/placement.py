@@ -19,9 +19,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import assert_never
 
-from planish.ir.expr import Expr, Load
 from planish.ir.nest import Alloc, Array, Assign, Barrier, Block, For, If, Launch, Let, Reduce, Stmt, While
-from planish.ir.traverse import expressions, loads, map_block, map_expr, map_exprs, walk
+from planish.ir.traverse import arrays_in, expressions, loads
+from planish.poly.canonical.privatise import rename_arrays
 
 
 def place_cell(name: str, cell: Array, block: Block, taken: set[str]) -> Block:
@@ -33,7 +33,7 @@ def place_cell(name: str, cell: Array, block: Block, taken: set[str]) -> Block:
     shift = 0
     for first, last in _lives(name, block.body):
         fresh = replace(cell, name=_fresh(cell.name, taken))
-        part = [_renamed(x, name, fresh.name) for x in block.body[first:last]]
+        part = [*rename_arrays(Block(block.body[first:last]), {name: fresh.name}).body]
         here = _settled(fresh, part, taken)
         out[first + shift : last + shift] = here
         shift += len(here) - (last - first)
@@ -53,7 +53,7 @@ def _settled(cell: Array, part: list[Stmt], taken: set[str]) -> list[Stmt]:
 
 
 def _inner(cell: Array, block: Block, taken: set[str]) -> Block:
-    if not any(_mentions(x, cell.name) for x in block.body):
+    if not any(cell.name in arrays_in(x) for x in block.body):
         return block
     taken.discard(cell.name)
     return place_cell(cell.name, cell, block, taken)
@@ -70,7 +70,7 @@ def _fresh(name: str, taken: set[str]) -> str:
 
 def _lives(name: str, body: tuple[Stmt, ...]) -> list[tuple[int, int]]:
     """Ranges of statements, each from where the cell is set anew to its last use."""
-    users = [n for n, stmt in enumerate(body) if _mentions(stmt, name)]
+    users = [n for n, stmt in enumerate(body) if name in arrays_in(stmt)]
     needed = False
     starts: list[int] = []
     for n in reversed(users):
@@ -138,29 +138,3 @@ def _block_reads_first(body: Iterable[Stmt], name: str) -> bool:
 def _reads(stmt: Stmt, name: str) -> bool:
     """Whether an expression that stands directly in the statement reads the cell."""
     return any(x.array == name for e in expressions(stmt) for x in loads(e))
-
-
-def _mentions(stmt: Stmt, name: str) -> bool:
-    for part in walk(stmt):
-        if isinstance(part, Assign | Reduce) and part.array == name:
-            return True
-        if _reads(part, name):
-            return True
-    return False
-
-
-def _renamed(stmt: Stmt, old: str, new: str) -> Stmt:
-    """The statement with one cell under another name."""
-    if old == new:
-        return stmt
-
-    def load(expr: Expr) -> Expr:
-        return replace(expr, array=new) if isinstance(expr, Load) and expr.array == old else expr
-
-    def fresh(part: Stmt) -> Stmt:
-        part = map_exprs(lambda e: map_expr(load, e), part)
-        if isinstance(part, Assign | Reduce) and part.array == old:
-            return replace(part, array=new)
-        return part
-
-    return map_block(fresh, Block((stmt,))).body[0]
