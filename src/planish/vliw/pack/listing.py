@@ -60,13 +60,15 @@ def schedule_block(
     *,
     pointers: Mapping[StreamRegister, BasePointer] | None = None,
     loops: bool = False,
+    filled: int = 0,
     lands: bool = False,
     ordered: bool = False,
     width: int = 0,
 ) -> Schedule:
     """A schedule of a block in order of its critical paths. Its last operation may be a jump, which takes effect
     where the block ends. `pointers` are those of `fold_steps`. `loops`: it jumps to the start of the block, so that the
-    next iteration follows at once; `lands`: all that is under way is done where the block ends; `ordered`: operations
+    next iteration follows at once; `filled`: so many packets are there already, with what is under way at 0 and later
+    in them; `lands`: all that is under way is done where the block ends; `ordered`: operations
     are issued in the order in which they stand, which takes the fewest registers. `width`: where the schedule is longer
     than its bound, a beam of so many is tried."""
     jumps = bool(nodes) and nodes[-1].kind == "branch"
@@ -76,12 +78,12 @@ def schedule_block(
     heights = longest_to_end(len(nodes), straight, lengths)
     earliest = [_earliest(x, flying) for x in nodes]
     placed = nodes[: len(nodes) - jumps]
-    least = max((x + y for x, y in zip(heights, earliest, strict=True)), default=0)
+    least = max((x + y for x, y in zip(heights, earliest, strict=True)), default=filled)
     if nodes:
         # All are issued in the block; units may be kept, and results land, behind its end.
         issued = [replace(x, busy=1, writes=()) for x in nodes]
-        least = max(least, resource_bound(machine, issued).interval)
-    ends = _Ends(edges, earliest, flying, jumps=jumps, loops=loops, lands=lands, least=least)
+        least = max(least, filled, resource_bound(machine, issued).interval)
+    ends = _Ends(edges, earliest, flying, jumps=jumps, loops=loops, lands=lands, least=least, filled=filled)
     table = _table_of(machine, flying)
     if ordered:
         return ends.schedule(table, nodes, _place_in_order(table, placed, straight, earliest))
@@ -103,11 +105,12 @@ class _Ends:
     loops: bool
     lands: bool
     least: int
+    filled: int
 
     def schedule(self, table: ReservationTable, nodes: Sequence[Effects], cycles: list[int]) -> Schedule:
         """The schedule of a block, all of whose operations but a jump at its end are in the table."""
         last = len(cycles)
-        length = max((x + 1 for x in cycles), default=0)
+        length = max([self.filled, *(x + 1 for x in cycles)])
         if self.lands:
             ends = [x + node.span for x, node in zip(cycles, nodes, strict=False)]
             length = max([length, *ends, *(x.cycle + x.effects.span for x in self.flying)])
@@ -126,9 +129,9 @@ class _Ends:
         return Schedule(tuple(cycles), tuple(units), length, self.least)
 
 
-def _earliest(node: Effects, flying: Sequence[Flying]) -> int:
+def _earliest(node: Effects, flying: Sequence[Flying], least: int = 0) -> int:
     needed = ((x.cycle, needed_delay(x.effects, node)) for x in flying)
-    return max([0, *(cycle + delay for cycle, delay in needed if delay is not None)])
+    return max([least, *(cycle + delay for cycle, delay in needed if delay is not None)])
 
 
 def _table_of(machine: VliwMachine, flying: Sequence[Flying]) -> ReservationTable:
@@ -211,10 +214,13 @@ def _finish(
     return units
 
 
-def gap_before(machine: VliwMachine, nodes: Sequence[Effects], schedule: Schedule, flying: Sequence[Flying]) -> int:
-    """How many empty packets must stand before a schedule that was made without regard to what is under way."""
-    gap = max((_earliest(x, flying) - cycle for x, cycle in zip(nodes, schedule.cycles, strict=True)), default=0)
-    gap = max(gap, 0)
+def gap_before(
+    machine: VliwMachine, nodes: Sequence[Effects], schedule: Schedule, flying: Sequence[Flying], least: int = 0
+) -> int:
+    """How many empty packets must stand before a schedule that was made without regard to what is under way; a negative
+    number, from `least` on, where it may begin in the packets before."""
+    placed = zip(nodes, schedule.cycles, strict=True)
+    gap = max([least, *(_earliest(x, flying, least + cycle) - cycle for x, cycle in placed)])
     while not _fits_behind(machine, nodes, schedule, flying, gap):
         gap += 1
     return gap

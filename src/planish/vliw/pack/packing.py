@@ -23,8 +23,9 @@ from planish.vliw.pack.bounds import recurrence_bound, resource_bound
 from planish.vliw.pack.control import Control, PassEnds
 from planish.vliw.pack.dependence import graph
 from planish.vliw.pack.effects import Described
+from planish.vliw.pack.emission import EmittedPackets
 from planish.vliw.pack.induction import fold_steps
-from planish.vliw.pack.listing import Flying, Schedule, gap_before, schedule_block
+from planish.vliw.pack.listing import Schedule, gap_before, schedule_block
 from planish.vliw.pack.loops.hardware_loops import HardwareLoops
 from planish.vliw.pack.loops.invariants import hoist
 from planish.vliw.pack.loops.parking import park
@@ -46,7 +47,7 @@ from planish.vliw.pack.passes import PacketPasses
 from planish.vliw.pack.plans import PackPlan, too_few
 from planish.vliw.pack.reports import BlockReport, LoopReport, Packed, PackMethod, PackOptions, spans_of
 from planish.vliw.pack.webs import Registers, live_at_head, live_before, name_values
-from planish.vliw.program import Guard, Instr, Issue, Item, Loop, Packet, PacketCode, StreamProgram, StreamRegister
+from planish.vliw.program import Guard, Instr, Issue, Item, Loop, PacketCode, StreamProgram, StreamRegister
 from planish.vliw.sequences import spelt_out
 
 _MOST_FLAT = 600
@@ -66,10 +67,10 @@ def pack(program: StreamProgram, machine: VliwMachine, options: PackOptions | No
     described, control = Described(machine), Control(machine)
     given, parked = replace(program, body=spelt_out(program.body, machine)), set[str]()
     while True:
-        builder = _Builder(machine, described, control, chosen, plan)
+        builder = _Builder(machine, described, control, chosen, plan, EmittedPackets(described, plan.overlaps))
         body = unroll_short(given.body, plan.unroll)
         builder.items(name_values(body, frozenset(), described), frozenset())
-        code = PacketCode(program.name, tuple(builder.packets), dict(builder.labels), program.parameters)
+        code = PacketCode(program.name, tuple(builder.out.packets), dict(builder.labels), program.parameters)
         try:
             return Packed(allocate(code, machine), tuple(builder.reports), tuple(builder.blocks), tuple(builder.passes))
         except TooFewRegisters as few:
@@ -99,9 +100,8 @@ class _Builder:
     control: Control
     options: PackOptions
     plan: PackPlan
-    packets: list[Packet] = field(default_factory=list)
+    out: EmittedPackets
     labels: dict[str, int] = field(default_factory=dict)
-    flying: list[Flying] = field(default_factory=list)
     reports: list[LoopReport] = field(default_factory=list)
     blocks: list[BlockReport] = field(default_factory=list)
     passes: list[PacketPasses] = field(default_factory=list)
@@ -165,21 +165,23 @@ class _Builder:
         if skipped and isinstance(loop.count, StreamRegister):
             block += self.control.jump_if_less(loop.count if hardware else counter, 1, behind, self.fresh)
         self.block(block)
-        before = list(self.flying)
+        before = list(self.out.flying)
         if loop.is_innermost:
             self.listed(loop, counter, PacketPasses(0, 0, loop.name, count=_known(loop)))
         else:
+            self.out.close()
             head = self.label(loop, "loop")
-            self.labels[head] = len(self.packets)
+            self.labels[head] = len(self.out.packets)
             self.items(
                 loop.body, wanted, () if hardware else self.control.count_down(counter, head, self.fresh), lands=True
             )
             if hardware is not None:
                 self.end_pass(self.hardware.issues(hardware, head, self.described))
-            self.passes.append(PacketPasses(self.labels[head], len(self.packets), loop.name, count=_known(loop)))
-        self.labels[behind] = len(self.packets)
+            self.passes.append(PacketPasses(self.labels[head], len(self.out.packets), loop.name, count=_known(loop)))
+        self.out.close()
+        self.labels[behind] = len(self.out.packets)
         if skipped:
-            self.join(before)
+            self.out.join(before)
 
     def pipelined(self, loop: Loop, block: list[Instr], wanted: Registers) -> bool:
         """A loop whose iterations overlap; False, and nothing is done, where that gains nothing."""
@@ -256,24 +258,26 @@ class _Builder:
             if short:
                 block += self.control.jump_if_less(counter, before + unroll, rest, self.fresh)
             self.block(block)
-            skipping, start = list(self.flying), len(self.packets)
+            skipping, start = list(self.out.flying), len(self.out.packets)
             self.rows(self.left(parts, leave), kernel, head)
-            leaving = list(self.flying)
-            self.labels[rest] = len(self.packets)
+            leaving = list(self.out.flying)
+            if short or not exact:
+                self.out.close()
+            self.labels[rest] = len(self.out.packets)
             inner = (self.labels[head], self.labels[head] + len(kernel))
             self.passes.append(PacketPasses(*inner, loop.name, "kernel", before, unroll))
-            self.passes += [PacketPasses(start, len(self.packets), loop.name, "around", before, unroll)] * short
+            self.passes += [PacketPasses(start, len(self.out.packets), loop.name, "around", before, unroll)] * short
             if short or not exact:
                 if short:
-                    self.flying = skipping if exact else [*skipping, *self.flying]
+                    self.out.flying = skipping if exact else [*skipping, *self.out.flying]
                     if loop.at_least < 1:
                         self.block(self.control.jump_if_less(counter, 1, behind, self.fresh))
-                        leaving = [*leaving, *self.flying]
-                    few = PacketPasses(self.labels[rest], len(self.packets), loop.name, "short", before, unroll)
+                        leaving = [*leaving, *self.out.flying]
+                    few = PacketPasses(self.labels[rest], len(self.out.packets), loop.name, "short", before, unroll)
                     self.passes.append(few)
                 self.listed(loop, counter, PacketPasses(0, 0, loop.name, "rest", before, unroll), report=False)
-                self.join(leaving)
-            self.labels[behind] = len(self.packets)
+                self.out.join(leaving)
+            self.labels[behind] = len(self.out.packets)
             return True
         return False
 
@@ -350,12 +354,14 @@ class _Builder:
         rows = [*parts.prologue, *kernel, *parts.epilogue]
         issued = [(self.described.effects(x.instr), i, x.unit) for i, row in enumerate(rows) for x in row]
         nodes, cycles, units = zip(*issued, strict=True)
-        self.idle(gap_before(self.machine, nodes, Schedule(cycles, units, len(rows)), self.flying))
+        # What stands before the loop is not in its kernel.
+        ahead = min(self.out.room, len(rows) if head is None else len(parts.prologue))
+        schedule = Schedule(cycles, units, len(rows))
+        first = len(self.out.packets) + gap_before(self.machine, nodes, schedule, self.out.flying, -ahead)
+        self.out.merge(rows, first)
         if head is not None:
-            self.labels[head] = len(self.packets) + len(parts.prologue)
-        self.packets += (tuple(x) for x in rows)
-        flown = (Flying(node, cycle - len(rows), unit) for node, cycle, unit in issued)
-        self.flying = [x for x in [*_later(self.flying, len(rows)), *flown] if x.cycle + x.effects.span > 0]
+            self.labels[head] = first + len(parts.prologue)
+            self.out.close(self.labels[head] + len(kernel))
 
     def counter(self, loop: Loop) -> StreamRegister:
         return self.fresh(
@@ -367,10 +373,6 @@ class _Builder:
         folded, pointers = fold_steps(instrs, self.control, self.described)
         nodes = [self.described.effects(x) for x in folded]
         return schedule_block(self.machine, nodes, pointers=pointers, loops=True)
-
-    def join(self, other: Sequence[Flying]) -> None:
-        """What was under way at another place may be so here too."""
-        self.flying += (replace(x, cycle=x.cycle) for x in other if x.cycle + x.effects.span > 0)
 
     def label(self, loop: Loop, part: str) -> str:
         """A label's name that no other has."""
@@ -397,27 +399,31 @@ class _Builder:
 
     def end_pass(self, ends: Sequence[Issue]) -> None:
         """Ends a pass of a hardware loop in the last packet; in one behind it where that one is not always run last."""
-        branches = any(self.machine.operation(x.instr.operation).branch for x in self.packets[-1])
-        if branches or len(self.packets) in self.labels.values():
-            self.idle(1)
-        self.packets[-1] = (*self.packets[-1], *ends)
+        branches = any(self.machine.operation(x.instr.operation).branch for x in self.out.packets[-1])
+        if branches or len(self.out.packets) in self.labels.values():
+            self.out.idle(1)
+        self.out.packets[-1] = (*self.out.packets[-1], *ends)
 
     def block(self, instrs: Sequence[Instr], lands: bool = False) -> None:
         if not instrs and not lands:
             return
         folded, pointers = fold_steps(instrs, self.control, self.described)
         nodes = [self.described.effects(x) for x in folded]
+        room = self.out.room
         schedule = schedule_block(
             self.machine,
             nodes,
-            self.flying,
+            [replace(x, cycle=x.cycle + room) for x in self.out.flying],
             pointers=pointers,
+            filled=room,
             lands=lands,
             ordered=self.plan.ordered,
             width=self.options.beam,
         )
-        self.blocks.append(BlockReport(len(self.packets), len(nodes), schedule.length, schedule.least))
-        self.emit(schedule, folded)
+        self.blocks.append(BlockReport(len(self.out.packets) - room, len(nodes), schedule.length, schedule.least))
+        self.out.emit(schedule, folded, room)
+        if nodes and nodes[-1].kind == "branch":
+            self.out.close()
 
     def listed(self, loop: Loop, counter: StreamRegister, passes: PacketPasses, report: bool = True) -> None:
         """An innermost loop whose iterations follow one another, with no more overlap than what is under way; `passes`:
@@ -432,38 +438,20 @@ class _Builder:
         schedule = schedule_block(
             self.machine, nodes, pointers=pointers, loops=True, ordered=self.plan.ordered, width=self.options.beam
         )
-        self.idle(gap_before(self.machine, nodes, schedule, self.flying))
-        self.labels[head] = len(self.packets)
-        self.emit(schedule, instrs, again=True)
+        self.out.close()
+        self.out.idle(gap_before(self.machine, nodes, schedule, self.out.flying))
+        self.out.close()
+        self.labels[head] = len(self.out.packets)
+        self.out.emit(schedule, instrs, again=True)
+        self.out.close()
         if hardware is not None:
             self.end_pass(self.hardware.issues(hardware, head, self.described))
-        self.passes.append(replace(passes, first=self.labels[head], end=len(self.packets)))
+        self.passes.append(replace(passes, first=self.labels[head], end=len(self.out.packets)))
         if report:
             recurrences = recurrence_bound(len(nodes), graph(nodes, True, (), pointers))
             bounds = (resource_bound(self.machine, nodes), recurrences)
             spans = spans_of(nodes, recurrences)
             self.reports.append(LoopReport(loop.name, "list", len(loop.body), schedule.length, *bounds, spans=spans))
-
-    def idle(self, cycles: int) -> None:
-        """Empty packets."""
-        self.packets += [()] * cycles
-        self.flying = _later(self.flying, cycles)
-
-    def emit(self, schedule: Schedule, instrs: Sequence[Instr], again: bool = False) -> None:
-        """A schedule's packets; `again`: the same have run before, and what they do may be under way as well."""
-        rows: list[list[Issue]] = [[] for _ in range(schedule.length)]
-        issued: list[Flying] = []
-        for instr, cycle, unit in zip(instrs, schedule.cycles, schedule.units, strict=True):
-            rows[cycle].append(Issue(instr, unit))
-            effects = self.described.effects(instr)
-            issued.append(Flying(effects, cycle - schedule.length, unit))
-            if again:
-                back = cycle - 2 * schedule.length
-                while back + effects.span > 0:
-                    issued.append(Flying(effects, back, unit))
-                    back -= schedule.length
-        self.packets += (tuple(x) for x in rows)
-        self.flying = [x for x in [*_later(self.flying, schedule.length), *issued] if x.cycle + x.effects.span > 0]
 
 
 def _instrs(loop: Loop) -> list[Instr]:
@@ -472,8 +460,3 @@ def _instrs(loop: Loop) -> list[Instr]:
 
 def _known(loop: Loop) -> int:
     return loop.count if isinstance(loop.count, int) else -1
-
-
-def _later(flying: Sequence[Flying], cycles: int) -> list[Flying]:
-    moved = (replace(x, cycle=x.cycle - cycles) for x in flying)
-    return [x for x in moved if x.cycle + x.effects.span > 0]

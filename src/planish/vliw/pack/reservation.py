@@ -78,6 +78,9 @@ class ReservationTable:
     def keep(self, effects: Effects, cycle: int, unit: str) -> None:
         """Enter what was issued before, and stays; more than one may have the same unit, as on paths that meet."""
         self._kept |= set(self._cells(unit, effects, cycle))
+        row = self._row(cycle)
+        for side, count in self._sides[unit]:
+            self._issued[side, row] = self._issued.get((side, row), 0) + count
         for key, count in self._ports_of(effects, cycle).items():
             self._ports[key] = self._ports.get(key, 0) + count
 
