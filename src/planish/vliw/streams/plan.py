@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from itertools import permutations
 
 from planish.core.diagnostic import PlanishError, Remark
-from planish.ir.expr import Compare, Expr, index
+from planish.ir.expr import Binary, Call, Compare, Expr, index
 from planish.ir.index.evaluate import evaluate
 from planish.ir.index.polynomial import constant, sub
 from planish.ir.index.simplify import simplify
@@ -52,13 +52,15 @@ PROBES = ((1, 1), (1, 2), (4, 1), (4, 2), (6, 4))
 """Those with which the forms of a nest are compared."""
 
 FORMS = 4
-"""So many forms are looked at closely."""
+"""So many forms are looked at closely at most: those that promise at most NEAR times what the best one does."""
+
+NEAR = 1.25
 
 SHORT = 81
 """Assignments up to which loops of few iterations are written out."""
 
-PARTS = (4, 8, 2, 3, 6)
-"""In so many parts sums are made, besides in one."""
+PARTS = (4, 8, 2)
+"""In so many parts sums are made, besides in one, and in as many as units add at a time, and twice as many."""
 
 MORE_VECTORS = (7, 5, 3)
 """Vectors of further tiles, for loops that have a multiple of them."""
@@ -234,7 +236,10 @@ def plan(
             probed.append((min(x.least for x in found), form))
         plain = search.draft(form, ())
         drafts += found + ([plain] if plain is not None else [])
-    for _, form in sorted(probed, key=lambda x: x[0])[: 0 if grid else FORMS]:
+    probed.sort(key=lambda x: x[0])
+    for least, form in probed[: 0 if grid else FORMS]:
+        if least > NEAR * probed[0][0]:
+            break
         drafts += _drafts(form, search, tuple(x for x in GRID if x not in PROBES))
     drafts.sort(key=lambda x: x.least)
     hopeless = bool(within and drafts and drafts[0].least >= within)
@@ -300,12 +305,26 @@ def _forms(kernel: Kernel, search: _Search) -> Iterator[_Form]:
         short = replace(program, kernel=promote(_unrolled(program.kernel)))
         forms = [program, short]
         if search.reassociate and form is named:
-            forms += [replace(x, kernel=split_sums(x.kernel, parts)) for x in (program, short) for parts in PARTS]
+            parts = _parts(search)
+            forms += [replace(x, kernel=split_sums(x.kernel, n)) for x in (program, short) for n in parts]
         forms += [replace(x, kernel=_carrying(x.kernel, search)) for x in (program, short)]
         for made in forms:
             if made.kernel not in seen:
                 seen.append(made.kernel)
                 yield _Form(made, legal)
+
+
+def _parts(search: _Search) -> tuple[int, ...]:
+    """In how many parts sums are made: with as many as there are units that add, none is idle."""
+    adding = (x for x in patterns_of(search.machine).patterns if x.lanes and _adds(x.value))
+    counts = {len(x.operation.units) for x in adding}
+    uneven = max((x for x in counts if x & (x - 1)), default=0)
+    return (*PARTS, uneven, 2 * uneven) if uneven else PARTS
+
+
+def _adds(value: Expr) -> bool:
+    """Whether a sum is the last thing that is done for a value."""
+    return isinstance(value, Binary) and value.op == "add" or isinstance(value, Call) and value.function == "fma"
 
 
 def _carrying(kernel: Kernel, search: _Search) -> Kernel:

@@ -306,4 +306,3 @@ def _check_room(kernel: Kernel, machine: VliwMachine) -> None:
         room = machine.memory(name).bytes if name in {x.name for x in machine.memories} else count
         if count > room:
             raise RefusedError(f"parts in {name} take {count} bytes, which has {room}", kernel.span)
-
