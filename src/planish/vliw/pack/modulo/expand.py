@@ -70,9 +70,10 @@ def expand(loop: Rolled, before: int, unroll: int) -> Parts:
     last = max(x + (begun - 1) * interval for x in loop.kernel.cycles)
     rows: list[list[Issue]] = [[] for _ in range(max(last + 1, begun * interval))]
     for iteration in range(begun):
+        names = _names(loop, iteration, begun)
         for i, cycle in enumerate(loop.kernel.cycles):
             at = cycle + iteration * interval
-            instr = _instance(loop, i, iteration, begun)
+            instr = rename(_addressed(loop, i, iteration, begun), names)
             rows[at].append(Issue(instr, loop.kernel.units[i]))
     start, end = before * interval, begun * interval
     while unroll == 0 and rows and not rows[-1]:
@@ -92,20 +93,28 @@ def is_addressable(machine: VliwMachine, parts: Parts) -> bool:
     return True
 
 
-def _instance(loop: Rolled, i: int, iteration: int, begun: int) -> Instr:
-    """An operation of an iteration, out of `begun`: over its registers, with what its pointers lack or are ahead."""
+def _names(loop: Rolled, iteration: int, begun: int) -> dict[StreamRegister, StreamRegister]:
+    """The registers of an iteration, out of `begun`."""
     turns = loop.rotation
     names = {x: turns.slot(x, count, iteration, begun) for x, count in loop.copies.items()}
     names |= {x: turns.slot(x, loop.copies.get(x, 1), iteration, begun) for x in turns.homes}
     for alias, (root, distance) in turns.reads.items():
         names[alias] = turns.slot(root, loop.copies.get(root, 1), iteration - distance, begun)
+    return names
+
+
+def _addressed(loop: Rolled, i: int, iteration: int, begun: int) -> Instr:
+    """An operation of an iteration, out of `begun`, with what its pointers lack or are ahead."""
     instr = loop.body[i]
+    bases = {x.base for x in instr.operands if isinstance(x, MemoryAddress)} & loop.pointers.keys()
+    if not bases:
+        return instr
     cycles, interval = loop.kernel.cycles, loop.kernel.interval
     lacking: dict[StreamRegister, int] = {}
-    for register, pointer in loop.pointers.items():
+    for register in bases:
+        pointer = loop.pointers[register]
         now = cycles[i] + iteration * interval
         landed = (now - pointer.latency - cycles[pointer.update]) // interval + 1
         wanted = iteration + (i > pointer.update)
         lacking[register] = (wanted - min(max(landed, 0), begun)) * pointer.step
-    instr = replace(instr, operands=tuple(shifted(x, lacking) for x in instr.operands))
-    return rename(instr, names)
+    return replace(instr, operands=tuple(shifted(x, lacking) for x in instr.operands))
