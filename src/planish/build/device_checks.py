@@ -36,15 +36,8 @@ from planish.run.devices.emulator import ORDERS, compile_emulated
 from planish.run.devices.nvcc import KernelUsage
 from planish.run.devices.opencl import OpenClDevice, compile_for_opencl
 from planish.run.devices.usage import usage_of
-from planish.run.sizes.call_sizes import (
-    KnownSizes,
-    check_cases,
-    instances_of,
-    make_case,
-    size_names,
-    sizes_near,
-    wanted_sizes,
-)
+from planish.run.sizes.call_sizes import check_cases, instances_of, make_case, size_names, sizes_near, wanted_sizes
+from planish.run.sizes.known_sizes import KnownSizes
 from planish.target.device import Device
 from planish.target.load import load_target
 

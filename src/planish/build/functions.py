@@ -31,8 +31,9 @@ from planish.run.calls.passing import signature_of, why_not
 from planish.run.calls.signature import CallCase, Signature
 from planish.run.oracle.interpreter_check import confirm_meaning
 from planish.run.sizes.branch_inputs import BranchFinder
-from planish.run.sizes.call_sizes import KnownSizes, check_cases
+from planish.run.sizes.call_sizes import check_cases
 from planish.run.sizes.exit_inputs import exit_cases, with_far_exits
+from planish.run.sizes.known_sizes import KnownSizes
 from planish.run.sizes.workloads import clock_cases, probe_cases, require_sizes
 from planish.run.toolchains.toolchain import missing_type
 from planish.run.workbench import DropIn, Workbench

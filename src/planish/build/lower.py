@@ -32,7 +32,7 @@ from planish.poly.isl.affine import NotAffineError
 from planish.poly.isl.op_budget import OverBudgetError
 from planish.run.calls.signature import CallCase
 from planish.run.size_condition import limit_candidate, limit_stages
-from planish.run.sizes.call_sizes import KnownSizes, find_known
+from planish.run.sizes.known_sizes import KnownSizes, find_known
 from planish.schedule.arguments import VERSION, NestChoice, Point
 from planish.schedule.auto.plan import Prepared, Version
 from planish.schedule.auto.tiling.description import tell_nothing_found

@@ -21,7 +21,7 @@ from planish.ir.nest import Kernel
 from planish.library.parallel.work_estimate import estimate
 from planish.library.signal.fft_stages.stage_kernels import StageVersion
 from planish.run.calls.signature import CallCase
-from planish.run.sizes.call_sizes import KnownSizes, find_known
+from planish.run.sizes.known_sizes import KnownSizes, find_known
 from planish.run.sizes.size_roles import find_roles
 from planish.schedule.auto.plan import Version
 

@@ -15,15 +15,8 @@ from planish.options import Options
 from planish.run.calls.loaded_library import draw
 from planish.run.calls.passing import signature_of, why_not
 from planish.run.calls.signature import CallCase, Parameter
-from planish.run.sizes.call_sizes import (
-    CHECK_BYTES,
-    LOOSE_SIZES,
-    KnownSizes,
-    bytes_of,
-    check_cases,
-    make_case,
-    wanted_sizes,
-)
+from planish.run.sizes.call_sizes import CHECK_BYTES, LOOSE_SIZES, bytes_of, check_cases, make_case, wanted_sizes
+from planish.run.sizes.known_sizes import KnownSizes
 from planish.run.sizes.workloads import CLOCK_ATTEMPTS, CLOCK_BYTES, clock_cases, probe_cases, require_sizes
 from planish.target.load import load_target
 from planish.target.machine import CacheLevel

@@ -89,6 +89,19 @@ def name_of(region: Region) -> str:
     return f"planish_{region.function}_{region.ordinal}"
 
 
+def passed_names(region: Region) -> dict[str, str]:
+    """What is passed for each parameter of a region's kernel, in C: of arrays, where they begin."""
+    names = dict(region.names)
+    arrays = {x.name: x for x in region.kernel.arrays}
+    moved = {x.array: emit_guard(x.before, names) for x in region.bases if x.before != index(0)}
+    for name, before in moved.items():
+        if len(arrays[name].shape) > 1:  # the pointer counts rows
+            names[name] = f"((char *){names[name]} - {arrays[name].type.size} * ({before}))"
+        else:
+            names[name] = f"({names[name]} - ({before}))"
+    return names
+
+
 def call_instead(
     region: Region, scop: Scop, name: str, text: str, source_text: str, fallible: bool, headers: tuple[str, ...] = (),
     callees: tuple[str, ...] = (), done: tuple[str, ...] = (), assumptions: tuple[Expr, ...] = (),
@@ -103,7 +116,7 @@ def call_instead(
     if region.goes_on:
         message = f"{region.function}: a loop that goes on as it is written is no call of a kernel"
         raise PlanishError(Diagnostic("E0717", message, region.span))
-    names = dict(region.names)
+    names = passed_names(region)
     guards = guards_of(region, scop, assumptions, settings) if guards is None else guards
     original = source_text[region.start : region.end] if original is None else original
     line_start = source_text.rfind("\n", 0, region.start) + 1
@@ -124,7 +137,7 @@ def guards_of(
 ) -> list[str]:
     """The conditions, in C, under which a region is what `scop` describes, `assumptions` hold, arrays do not overlap,
     and the processor has what the settings need. Raises NoExtentError."""
-    names = dict(region.names)
+    names = passed_names(region)
     guards = ["planish_able"] if settings.features else []
     asked = list(dict.fromkeys((*scop.kernel.assumptions, *assumptions)))
     counted = {x.apart for x in region.spaced}
@@ -207,7 +220,7 @@ def _arguments(region: Region, scop: Scop, names: Mapping[str, str]) -> list[str
     before = {a.name: a.shape for a in region.kernel.arrays}
     # Of what C has no name for, there are but the bits.
     nameless = {a.name for a in scop.kernel.arrays if a.type == BF16}
-    for name, text in region.names:
+    for name, text in names.items():
         shape = shapes.get(name, ())
         if name in _registers(region):
             out.append(f"&planish_{text.lstrip('&')}")
@@ -281,5 +294,5 @@ def _store(variable: str, kind: str, value: str) -> str:
 
 __all__ = [
     "NoExtentError", "Replacement", "byte_range", "call_instead", "compose", "name_of", "outer_counters", "overlapping",
-    "replace_region",
+    "passed_names", "replace_region",
 ]

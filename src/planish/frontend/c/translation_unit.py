@@ -164,6 +164,16 @@ class RecastArray:
     offset: int
 
 
+@dataclass(frozen=True, slots=True)
+class ArrayBase:
+    """Where the kernel's array `array` begins: so many elements `before` where its pointer points when the region
+    begins. Until then the function has moved this pointer by `moved` elements, over its parameters, as far as known."""
+
+    array: str
+    before: Expr
+    moved: Expr
+
+
 TILE = 16
 """Elements on each side of a tile of a `BitReversal`."""
 
@@ -251,7 +261,7 @@ class Region:
     and what that is called in C; `distances`: its sizes that are distances of addresses; `spaced`: arrays whose rows
     are found to be evenly spaced before the kernel is called; `recast`: those of elements that are declared as others;
     `exits`: it is a loop with early exits, whose kernel only tells whether any iteration leaves it; `packing`: one that
-    packs what it keeps.
+    packs what it keeps; `bases`: arrays that do not begin where their pointers pointed when the function was called.
     """
 
     function: str
@@ -281,6 +291,7 @@ class Region:
     packing: Compaction | None = None
     spaced: tuple[SpacedRows, ...] = ()
     recast: tuple[RecastArray, ...] = ()
+    bases: tuple[ArrayBase, ...] = ()
 
     @property
     def goes_on(self) -> bool:

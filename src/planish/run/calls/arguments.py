@@ -160,6 +160,8 @@ def _is_whole(name: str, function: CFunction, outside: str) -> bool:
 
 def _region_box(region: Region, array: str, function: CFunction, outside: str) -> Box | None:
     """What a region touches of an array, over the function's parameters; None where it is not known."""
+    if any(x.array == array for x in region.bases):
+        return None
     try:
         box = find_boxes(region.kernel)[array]
     except (NotAffineError, NoExtentError):

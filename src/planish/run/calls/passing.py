@@ -34,6 +34,8 @@ ROW = ".length"
 """What the name of the number ends with that says how many elements such a row has."""
 MEMORY_OF, COUNT_OF = ".memory", ".count"
 """What the names end with of the bytes that an array of structures has, and of how many there are."""
+BEFORE = ".before"
+"""What the name of the number ends with that says how many elements lie before where an array's address points."""
 MEMORY = 4096
 """Bytes of memory of which nothing is known; all of them are zero."""
 RECORDS = 64
@@ -77,6 +79,15 @@ def ends_in(function: CFunction) -> dict[str, PointerDistance]:
         if alike and x.last not in out and x.first not in out and all(x.last != y.first for y in out.values()):
             out[x.last] = x
     return out
+
+
+def entered_in(function: CFunction) -> frozenset[str]:
+    """The arrays into which a call passes an address: regions reach elements before it."""
+    ends = ends_in(function)
+    firsts = {x.first for x in ends.values()}
+    texts = {dict(x.names)[y.array] for x in function.regions for y in x.bases}
+    arrays = {x.name for x in leaves_of(function) if x.pointer and x.form is None}
+    return frozenset(texts & arrays - firsts - ends.keys())
 
 
 def spread_in(function: CFunction) -> frozenset[str]:
@@ -123,12 +134,15 @@ def signature_of(function: CFunction) -> Signature | None:
         return None
     own = {p.name for p in function.parameters if p.form is None}
     parameters: list[Parameter] = []
+    entered = entered_in(function)
     for p in (*leaves_of(function), *outcomes_of(function)):
         if p.type is not None:
             value = p.name in own and not p.pointer
             parameters.append(Parameter(p.name, p.type, "value" if value else "array"))
             if p.form == "rows":
                 parameters.append(Parameter(p.name + ROW, I64, "value"))
+            elif p.name in entered:
+                parameters.append(Parameter(p.name + BEFORE, I64, "value"))
             elif p.name.endswith(MEMORY_OF):
                 parameters.append(Parameter(p.name.removesuffix(MEMORY_OF) + COUNT_OF, I64, "value"))
     outcomes = frozenset(p.name for p in outcomes_of(function))
@@ -136,7 +150,7 @@ def signature_of(function: CFunction) -> Signature | None:
         function.name, tuple(parameters), function.result, completion=function.completion, outcomes=outcomes
     )
     plain = all(p.form is None for p in function.parameters) and function.returned is None and not ends_in(function)
-    if plain and not function.globals:
+    if plain and not function.globals and not entered:
         return signature
     return replace(signature, passing=_Maker(function, signature).make(plain))
 
@@ -154,6 +168,7 @@ class _Maker:
         self.function = function
         self.number = {p.name: i for i, p in enumerate(signature.parameters)}
         self.signature = signature
+        self.entered = entered_in(function)
         self.prelude: list[str] = []
         self.before: list[str] = []
         self.after: list[str] = []
@@ -186,6 +201,8 @@ class _Maker:
             base, distance = self.number[end.first], self.number[end.shown]
             return f"(({c_name(p.type or U8)} *)planish_a[{base}] + *(long *)planish_a[{distance}])"
         match p.form:
+            case None if p.name in self.entered:
+                return self._inside(p.name, p.type or U8)
             case None:
                 return self.signature.parameters[number].argument(number)
             case RecordParameter(spelling=spelling, pointer=pointer, cells=cells):
@@ -248,6 +265,11 @@ class _Maker:
         self.before.append(f"for (long planish_i = 0; planish_i < {last}; planish_i++) {row}[planish_i] = {value};")
         self.before.append(f"{known} = 1;")
 
+    def _inside(self, name: str, type: Type) -> str:
+        """An address in an array, so many elements behind its start."""
+        number, before = self.number[name], self.number[name + BEFORE]
+        return f"(void *)(({c_name(type)} *)planish_a[{number}] + *(long *)planish_a[{before}])"
+
     def _spread_out(self, name: str, held: str, address: str, record: RecordParameter) -> None:
         """Fill as many structures as there are, and read them again behind the call."""
         memory, count = self.number[name + MEMORY_OF], self.number[name + COUNT_OF]
@@ -301,6 +323,9 @@ class _Maker:
         number, size = self.number[name], _size(cell)
         if cell.rows:
             self._put_rows(text, name, cell)
+        elif cell.address and name in self.entered:
+            inside = self._inside(name, cell.type)
+            self.before.append(f"__builtin_memcpy((void *)&{text}, &(void *){{{inside}}}, sizeof(void *));")
         elif cell.address:
             pointer = f"__builtin_memcpy((void *)&{text}, &planish_a[{number}], sizeof planish_a[{number}]);"
             self.before.append(pointer)

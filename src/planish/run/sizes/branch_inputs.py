@@ -26,7 +26,8 @@ from planish.run.calls.passing import leaves_of
 from planish.run.calls.signature import CallCase, Signature
 from planish.run.oracle.comparison import survey
 from planish.run.oracle.nest_coverage import count_statement, with_counters
-from planish.run.sizes.call_sizes import KnownSizes, instances_of, make_case, usable_sizes
+from planish.run.sizes.call_sizes import instances_of, make_case, usable_sizes
+from planish.run.sizes.known_sizes import KnownSizes
 from planish.run.workbench import Workbench
 
 MOST_PROPOSED = 600

@@ -6,22 +6,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from math import prod
 
 import islpy as isl
 
-from planish.frontend.c.text.lexer import tokenize
-from planish.frontend.c.translation_unit import CFunction, CParameter, RecastArray, RecordParameter, Region
-from planish.ir.expr import Binary, Call, Expr, Load, Var
+from planish.frontend.c.translation_unit import CFunction, CParameter, RecordParameter
+from planish.ir.expr import Binary, Call, Load
 from planish.ir.index.overflow import limits, may_overflow
-from planish.ir.index.polynomial import place
 from planish.ir.nest import Block, Reduce
-from planish.ir.traverse import expressions, loads, may_fail, variables, walk, walk_expr
-from planish.ir.types import INDEX
+from planish.ir.traverse import expressions, loads, may_fail, walk, walk_expr
 from planish.library.loops.coalesce.coalesced import row_lengths
 from planish.poly.canonical.delinearise import delinearise
 from planish.poly.isl.affine import NotAffineError
@@ -37,10 +33,22 @@ from planish.poly.scop.extents import (
 )
 from planish.poly.scop.extraction import Scop
 from planish.poly.scop.factors import find_factors, with_factors
-from planish.run.calls.passing import COUNT_OF, MEMORY_OF, ROW, ROWS, leaves_of, outcomes_of, spread_cells, spread_in
+from planish.run.calls.passing import (
+    BEFORE,
+    COUNT_OF,
+    MEMORY_OF,
+    ROW,
+    ROWS,
+    entered_in,
+    leaves_of,
+    outcomes_of,
+    spread_cells,
+    spread_in,
+)
 from planish.run.calls.signature import CallCase
 from planish.run.sizes.gathered_elements import find_gathers, held_ranges
 from planish.run.sizes.guessed_extents import guess_extent, largest_constant
+from planish.run.sizes.known_sizes import KnownSizes, inner_sizes
 from planish.run.sizes.size_roles import Role, find_roles
 
 CHECK_SIZES = (0, 1, 2, 3, 5, 8, 13, 17, 31, 33, 63, 65, 127, 130, 259, 515)
@@ -72,7 +80,6 @@ SEEDS = 4
 """So many calls check a function that has no sizes."""
 STREWN, STREWN_CASES = 100, 3
 """The seeds, from the first, of so many calls in whose arrays the constants of the function are strewn."""
-_NO_WORD = re.compile(r"\W+")
 POWERS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
 """Integers that two is raised to the power of."""
 FEWEST_CALLS = 3
@@ -83,65 +90,6 @@ SHORT_ROWS, OF_SHORT_ROWS = (3, 9), 300
 """The columns of short rows, in calls that check, and what other sizes are then."""
 ODD_LOOSE = 7
 """The one check in which a size of an untouched part is no power of two: transforms may not come to an end with it."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class KnownSizes:
-    """What is known of a function's arguments: the sizes that a region's scop names, as the function's parameters.
-
-    `data`: parameters that the region only computes with. `alone`: nothing else in the function touches arrays, so
-    that they need reach no further than the regions do. `computed`: sizes that the function computes from others.
-    """
-
-    scop: Scop
-    sizes: Mapping[str, str]
-    arrays: Mapping[str, str]
-    data: frozenset[str] = frozenset()
-    alone: bool = False
-    computed: Mapping[str, Expr] = field(default_factory=dict)
-    recast: Mapping[str, RecastArray] = field(default_factory=dict)
-
-    def room(self, name: str, count: int) -> int:
-        """The elements, as they are declared, of the array of the function that has so many of one of the region's."""
-        size = self.scop.kernel.array(name).type.size
-        if self.arrays[name].endswith(MEMORY_OF):
-            return count * size
-        seen = self.recast.get(name)
-        return count if seen is None else -(-(count * size + seen.offset) // seen.size)
-
-
-def find_known(region: Region, scop: Scop, function: CFunction, text: str = "") -> KnownSizes:
-    """A region's sizes and arrays that are the function's own parameters, or in them; `text` is the file's, `scop` the
-    region's as it is scheduled."""
-    shown = {x.text: x.shown for x in region.distances}
-    shown |= {dict(region.names)[x.apart]: x.table + ROW for x in region.spaced}
-    names = {key: shown.get(text, text) for key, text in region.names}
-    own = {p.name for p in leaves_of(function)} | {p.name + ROW for p in leaves_of(function) if p.form == "rows"}
-    sizes = {s: names[s] for s in scop.kernel.sizes if names[s] in own}
-    arrays = {a.name: names[a.name] for a in scop.kernel.arrays if names[a.name] in own}
-    recast = {x.array: x for x in region.recast if x.text in own}
-    arrays |= {x: y.text for x, y in recast.items()}
-    arrays |= {x: text + MEMORY_OF for x, text in region.views.items() if text + MEMORY_OF in own}
-    data = frozenset(names[x.name] for x in scop.kernel.scalars)
-    known = {c: s for s, c in sizes.items()}
-    others = dict.fromkeys(v for _, x in region.computed for v in sorted(variables(x)) if v not in known)
-    # Members of structures have no names that sizes could have.
-    known |= {v: v if v.isidentifier() else f"{_NO_WORD.sub('_', v)}_given" for v in others}
-    computed = {s: place(x, {v: Var(known[v], INDEX) for v in variables(x)}) for s, x in region.computed}
-    sizes |= {known[v]: v for v in others}
-    alone = bool(text) and set(scop.kernel.sizes) <= sizes.keys() | computed.keys() and is_alone(function, text)
-    return KnownSizes(with_values(scop, computed), sizes, arrays, data, alone, computed, recast)
-
-
-def is_alone(function: CFunction, text: str) -> bool:
-    """Whether the function's arrays are named nowhere outside of its regions."""
-    at, outside = function.start, ""
-    for region in sorted(function.regions, key=lambda r: r.start):
-        outside += text[at : region.start] + " "
-        at = region.end
-    outside += text[at : function.end]
-    used = {token.text for token in tokenize(outside).tokens}
-    return not used & {p.name for p in function.parameters if p.pointer}
 
 
 def wanted_sizes(names: tuple[str, ...], value: int) -> dict[str, int]:
@@ -316,13 +264,7 @@ def _with_factors(known: KnownSizes, sizes: Mapping[str, int]) -> Scop:
 
 
 def instances_of(known: tuple[KnownSizes, ...], sizes: Mapping[str, int]) -> int:
-    return sum(count_instances(k.scop, _inner(k, sizes)) for k in known)
-
-
-def _inner(known: KnownSizes, sizes: Mapping[str, int]) -> dict[str, int]:
-    given = {s: sizes[c] for s, c in known.sizes.items() if c in sizes}
-    values = {s: evaluate_extent(x, given) for s, x in known.computed.items()}
-    return given | {s: v for s, v in values.items() if v is not None}
+    return sum(count_instances(k.scop, inner_sizes(k, sizes)) for k in known)
 
 
 def bytes_of(function: CFunction, case: CallCase) -> int:
@@ -341,23 +283,26 @@ def make_case(
     """
     fixed = dict(loose or {})
     alone = bool(known) and all(k.alone for k in known)
+    leaves = leaves_of(function)
+    most = {p.name: fixed.get(p.name, LOOSE_RANGE[1]) for p in leaves if _is_loose_integer(p, sizes)}
     reached: dict[str, int] = {}
+    before = dict.fromkeys(entered_in(function), 0)
     rows: dict[str, int] = {}
     unsure: set[str] = set()
     factorised = any(_divides(k.scop.kernel.body) for k in known)
     chosen: dict[str, tuple[int, int]] = {}
     for k in known:
-        counts = (reach_elements if alone else count_elements)(k.scop, _inner(k, sizes))
-        gathers = find_gathers(k.scop.kernel, _inner(k, sizes)).renamed(k.arrays)
+        counts = (reach_elements if alone else count_elements)(k.scop, inner_sizes(k, sizes))
+        gathers = find_gathers(k.scop.kernel, inner_sizes(k, sizes)).renamed(k.arrays)
         chosen |= gathers.ranges
         reached |= {x: max(reached.get(x, 0), count) for x, count in gathers.elements.items()}
         unsure |= {c for name, c in k.arrays.items() if name not in counts}
         for name, count in counts.items():
             if name in k.arrays:
-                reached[k.arrays[name]] = max(reached.get(k.arrays[name], 0), k.room(name, count))
+                array, first = k.arrays[name], k.first(name, {**most, **sizes})
+                reached[array] = max(reached.get(array, 0), first + k.room(name, count))
+                before |= {array: max(before[array], -first)} if array in before else {}
         rows |= _rows(k, sizes) if factorised else {}
-    leaves = leaves_of(function)
-    most = {p.name: fixed.get(p.name, LOOSE_RANGE[1]) for p in leaves if _is_loose_integer(p, sizes)}
     elements: dict[str, int] = {}
     shapes: dict[str, tuple[int, ...]] = {}
     own = {p.name for p in leaves}
@@ -385,6 +330,8 @@ def make_case(
             raised = integers | {x: 1 << integers[x] for x in powers_of(function, integers)}
             guessed = guess_extent([*raised.values(), largest_constant(function)], most_guess)
             elements[p.name] = max(reached.get(p.name, 0), guessed)
+    for array, count in before.items():
+        elements[array] += count
     records = _records(function, elements)
     elements |= {p.name: prod(_extents(p, {}) or (1,)) for p in outcomes_of(function)}
     ranges = {name: LOOSE_RANGE for name in most if name not in fixed}
@@ -399,7 +346,7 @@ def make_case(
     values: dict[str, int | float] = {
         p.name: v for p in leaves if (v := sizes.get(p.name, fixed.get(p.name))) is not None
     }
-    values |= records
+    values |= records | {array + BEFORE: count for array, count in before.items()}
     values |= {name + ROW: -length if seed % TURNED_OF == TURNED_AT else length for name, length in rowed.items()}
     square = {x: r for x, r in rows.items() if x not in shapes and _is_square(elements.get(x, 0), r)}
     return CallCase(values, elements, shapes, seed, ranges=ranges, rows=square)
@@ -450,7 +397,7 @@ def _rows(known: KnownSizes, sizes: Mapping[str, int]) -> dict[str, int]:
         kernel = delinearise(kernel, settled=True)
     for array in kernel.arrays:
         if len(array.shape) == 2 and array.shape[1] is not None and array.name in known.arrays:
-            row = evaluate_extent(array.shape[1], _inner(known, sizes))
+            row = evaluate_extent(array.shape[1], inner_sizes(known, sizes))
             out |= {known.arrays[array.name]: row} if row else {}
     return out
 

@@ -30,7 +30,8 @@ from planish.ir.types import BOOL, I32, U8, Type
 from planish.poly.early_exit.exit_test import ITERATION, ExitTest, find_exit_test
 from planish.run.calls.passing import leaves_of
 from planish.run.calls.signature import CallCase, Placement
-from planish.run.sizes.call_sizes import KnownSizes, make_case, usable_sizes
+from planish.run.sizes.call_sizes import make_case, usable_sizes
+from planish.run.sizes.known_sizes import KnownSizes
 
 SIZES, SEEDS = (130, 259, 700, 9000), 3
 """The sizes of calls in which few elements let an iteration leave, and so many calls of each."""

@@ -10,14 +10,8 @@ from dataclasses import replace
 
 from planish.frontend.c.translation_unit import CFunction
 from planish.run.calls.signature import CallCase
-from planish.run.sizes.call_sizes import (
-    CHECK_INSTANCES,
-    KnownSizes,
-    instances_of,
-    make_case,
-    size_names,
-    sizes_near,
-)
+from planish.run.sizes.call_sizes import CHECK_INSTANCES, instances_of, make_case, size_names, sizes_near
+from planish.run.sizes.known_sizes import KnownSizes
 
 UNEVEN_SIZES, UNEVEN_SEED = (128, 131, 259, 512), 200
 """What some sizes are where all others are small, and the first seed of such calls."""

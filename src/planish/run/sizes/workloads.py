@@ -17,7 +17,6 @@ from planish.frontend.c.translation_unit import CFunction
 from planish.run.calls.signature import CallCase
 from planish.run.sizes.call_sizes import (
     LARGEST_GUESS,
-    KnownSizes,
     bytes_of,
     instances_of,
     is_bounded,
@@ -33,6 +32,7 @@ from planish.run.sizes.call_sizes import (
 )
 from planish.run.sizes.caller_constants import find_calls
 from planish.run.sizes.guessed_extents import LARGEST_GIVEN
+from planish.run.sizes.known_sizes import KnownSizes
 from planish.run.sizes.size_roles import USUAL, Role
 from planish.target.machine import CacheLevel
 

@@ -13,6 +13,7 @@ from pycparser import c_ast
 
 from planish.core.diagnostic import Remark
 from planish.core.span import Source, Span
+from planish.frontend.c.analysis.array_bases import find_bases
 from planish.frontend.c.analysis.callees import Frames
 from planish.frontend.c.analysis.dead_out import is_scratch
 from planish.frontend.c.analysis.inlined_regions import calls_functions, why_not_affine
@@ -256,6 +257,7 @@ def _with_stages(loop: c_ast.For | c_ast.While, region: Region, s: Search) -> Re
     body = loop.stmt.block_items or [] if isinstance(loop.stmt, c_ast.Compound) else [loop.stmt]
     if (
         region.conditional_stores
+        or region.bases
         or region.start not in s.finished
         or any(id(x) not in s.items for x in body)
         or s.bound.jumps
@@ -395,7 +397,8 @@ def _finish(
     s.remarks += (x for x in finished.remarks if x not in s.remarks)
     (line, column), (end_line, end_column) = s.tokens.place(first.start), s.tokens.place(last.end)
     span = Span(s.source.name, line, column, end_line, end_column)
-    kernel = replace(finished.kernel, span=span)
+    kernel, bases = find_bases(finished, nodes[0], s.bound)
+    kernel = replace(kernel, span=span)
     by_key = s.bound.by_key()
     scratch = tuple(a.name for a in kernel.arrays if a.shape and is_scratch(by_key[a.name], nodes, live, s.bound))
     computed = tuple((key, value) for key, value in s.computed if key in kernel.sizes)
@@ -405,7 +408,7 @@ def _finish(
         guarded=finished.guarded,
         declared=declared_types(kernel, s.bound) + size_types(finished, s.bound), conditions=finished.conditions,
         held=finished.held, views=finished.views,
-        distances=distances_of(finished), spaced=finished.spaced, recast=finished.recast,
+        distances=distances_of(finished), spaced=finished.spaced, recast=finished.recast, bases=bases,
     )  # fmt: skip
 
 

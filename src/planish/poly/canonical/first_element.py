@@ -1,0 +1,125 @@
+"""Arrays begin at the first element that a kernel reaches: of `x[i - 3]`, three elements before where `x` points.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.ir.text.printer import print_kernel
+>>> lag = parse_kernel("kernel k(n; x: f32[?], y: f32[?]) { for i in 0 .. n { y[i] = x[i] - x[i - 3] } }")
+>>> moved, before = begin_at_first(lag)
+>>> print(print_kernel(moved).splitlines()[3].strip(), before["x"].value)
+y[i] = x[i + 3] - x[i] 3
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import reduce
+
+import islpy as isl
+
+from planish.ir.expr import Expr, Load, index
+from planish.ir.index.polynomial import add, mul, polynomial
+from planish.ir.nest import Array, Assign, Block, For, Kernel, Reduce, Stmt
+from planish.ir.traverse import expressions, map_block, map_expr, map_exprs, walk, walk_expr
+from planish.poly.canonical.delinearise import delinearise
+from planish.poly.isl.affine import NotAffineError
+from planish.poly.isl.expression import aff_expr
+from planish.poly.scop.extraction import Scop, extract_scop
+
+PARAM = isl.dim_type.param
+
+
+def begin_at_first(kernel: Kernel, pinned: frozenset[str] = frozenset()) -> tuple[Kernel, dict[str, Expr]]:
+    """The kernel whose arrays of unknown length begin where it reaches them first, and how many elements that is before
+    where they began; those are not told that begin there already, are `pinned`, or of which it is not known.
+
+    It is what holds for sizes from 1 on; where others reach elements before that, the kernel leaves its arrays.
+    """
+    arrays = [x for x in kernel.arrays if x.shape and x.shape[0] is None and x.name not in pinned]
+    asked = {x.name for x in arrays if _may_reach_before(x.name, kernel)}
+    if not asked:
+        return kernel, {}
+    try:
+        rows = delinearise(kernel)
+        scop = extract_scop(rows)
+    except NotAffineError:
+        return kernel, {}
+    before = {x.name: found for x in rows.arrays if x.name in asked and (found := _before(x, scop)) is not None}
+    if not before:
+        return kernel, {}
+    shapes = {x.name: x.shape for x in rows.arrays}
+    lengths = {name: _product(shapes[name][1:]) for name in before}
+    linear = {x.name for x in kernel.arrays if len(x.shape) == 1}
+    by = {x: mul(y, lengths[x]) if x in linear else y for x, y in before.items()}
+    return replace(kernel, body=_moved(kernel.body, by)), {x: mul(y, lengths[x]) for x, y in before.items()}
+
+
+def _may_reach_before(array: str, kernel: Kernel) -> bool:
+    """Whether subscripts of an array, or some loop, have a part with a minus."""
+    if any(isinstance(x, For) and _has_minus(x.lower) for x in walk(kernel.body)):
+        return True
+    return any(at and _has_minus(at[0]) for name, at in _accesses(kernel.body) if name == array)
+
+
+def _accesses(body: Block) -> list[tuple[str, tuple[Expr, ...]]]:
+    stores = [(x.array, x.index) for x in walk(body) if isinstance(x, Assign | Reduce)]
+    parts = (y for x in walk(body) for e in expressions(x) for y in walk_expr(e))
+    return stores + [(x.array, x.index) for x in parts if isinstance(x, Load)]
+
+
+def _has_minus(subscript: Expr) -> bool:
+    return any(x < 0 for x in polynomial(subscript).values())
+
+
+def _before(array: Array, scop: Scop) -> Expr | None:
+    """How many rows (elements, of an array without rows) before its start an array is reached; None where it is not, or
+    that is no one expression."""
+    if array.shape[0] is not None or any(x is None for x in array.shape[1:]):
+        return None
+    usual = _usual_sizes(scop)
+    reached: isl.Set | None = None
+    for access in (x for s in scop.statements for x in s.accesses if x.array == array.name):
+        if 0 in access.inexact:
+            return None
+        part = access.relation.range().intersect_params(usual)
+        reached = part if reached is None else reached.union(part)
+    if reached is None or reached.is_empty() or not reached.dim_has_lower_bound(isl.dim_type.set, 0):
+        return None
+    least = reached.dim_min(0)
+    if not least.pos_set().is_empty():
+        return None
+    pieces = least.coalesce().get_pieces()
+    if all(value.is_cst() for _, value in pieces):
+        most = max(-int(value.get_constant_val().to_python()) for _, value in pieces)
+        return index(most) if most else None
+    return aff_expr(pieces[0][1].neg(), ()) if len(pieces) == 1 else None
+
+
+def _usual_sizes(scop: Scop) -> isl.Set:
+    """The sizes that the kernel assumes, from 1 on."""
+    usual = scop.context
+    for i in range(usual.dim(PARAM)):
+        usual = usual.lower_bound_val(PARAM, i, isl.Val(1))
+    return usual
+
+
+def _product(extents: tuple[Expr | None, ...]) -> Expr:
+    return reduce(mul, (x for x in extents if x is not None), index(1))
+
+
+def _moved(body: Block, by: Mapping[str, Expr]) -> Block:
+    """The statements with the first subscripts of some arrays greater."""
+
+    def place(array: str, at: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        return (add(at[0], by[array]), *at[1:]) if array in by else at
+
+    def load(expr: Expr) -> Expr:
+        return replace(expr, index=place(expr.array, expr.index)) if isinstance(expr, Load) else expr
+
+    def statement(stmt: Stmt) -> Stmt:
+        stmt = map_exprs(lambda x: map_expr(load, x), stmt)
+        return replace(stmt, index=place(stmt.array, stmt.index)) if isinstance(stmt, Assign | Reduce) else stmt
+
+    return map_block(statement, body)
+
+
+__all__ = ["begin_at_first"]
