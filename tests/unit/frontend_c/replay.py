@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from planish.core.span import Source
+from planish.emit.dropin.replacement import passed_names
 from planish.frontend.c.reader import read_c
 from planish.frontend.c.translation_unit import CFile, CFunction, CParameter
 from planish.ir.checker import check_kernel
@@ -60,7 +61,7 @@ def replaced(file: CFile) -> str:
     text = file.source.text
     regions = [r for f in file.functions for r in f.regions]
     for number, region in sorted(enumerate(regions), key=lambda x: -x[1].start):
-        names = dict(region.names)
+        names = passed_names(region)
         kernel = region.kernel
         arguments = [f"(long[]){{{names[s]}}}" for s in kernel.sizes]
         arguments += [f"({_C_NAMES[str(s.type)]}[]){{{names[s.name]}}}" for s in kernel.scalars]

@@ -109,10 +109,11 @@ def test_a_number_that_is_chosen_is_a_number() -> None:
 
 @pytest.mark.parametrize("type", ["size_t", "unsigned long", "ptrdiff_t"])
 def test_offsets_of_addresses_go_around_with_these(type: str) -> None:
-    """An offset of 64 bits that seems to lie below zero leads back: nothing is assumed of it."""
+    """An offset of 64 bits that seems to lie below zero leads back: nothing is assumed of it, and the array begins
+    there."""
     body = f"for ({type} i = 1; i < n; i++) b[i] = a[i * n - n] + *(a + (n + i - 2 * n)) + a[i - n + n];"
     file = read(body, f"{type} n, double *restrict a, double *restrict b")
-    assert {"i * n - n", "i - n", "i"} == set(subscripts(file))
+    assert {"i * n", "i", "i + n"} == set(subscripts(file))
     assert assumed(file) <= {"n >= 0", "2 * n >= 0"}
 
 

@@ -29,6 +29,14 @@ def test_rows_before_are_whole_rows() -> None:
     assert before("h; x: f64[?, 40], y: f64[?, 40]", body) == {"x": "40"}
 
 
+def test_conditions_on_iterators_keep_what_is_read_inside() -> None:
+    chosen = "select(i > 0, x[i - 1], 0.0:f32)"
+    assert before("n; x: f32[?], y: f32[?]", f"for i in 0 .. n {{ y[i] = {chosen} }}") == {}
+    assert before("n; x: f32[?], y: f32[?]", f"for i in 0 .. n {{ y[i] = {chosen} + x[i - 2] }}") == {"x": "2"}
+    data = "select(y[i] > 0.0:f32, x[i - 1], 0.0:f32)"
+    assert before("n; x: f32[?], y: f32[?]", f"for i in 0 .. n {{ y[i] = {data} }}") == {"x": "1"}
+
+
 def test_loops_from_below_zero() -> None:
     assert before("r; w: f32[?], s: f32[1]", "for k in 0 - r .. r + 1 { s[0] += w[k] }") == {"w": "r"}
 

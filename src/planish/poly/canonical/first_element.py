@@ -10,20 +10,21 @@ y[i] = x[i + 3] - x[i] 3
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import reduce
 
 import islpy as isl
 
-from planish.ir.expr import Expr, Load, index
+from planish.ir.expr import Binary, Expr, Load, Select, index, type_of
 from planish.ir.index.polynomial import add, mul, polynomial
 from planish.ir.nest import Array, Assign, Block, For, Kernel, Reduce, Stmt
-from planish.ir.traverse import expressions, map_block, map_expr, map_exprs, walk, walk_expr
+from planish.ir.traverse import children, expressions, map_block, map_expr, map_exprs, walk, walk_expr
+from planish.ir.types import BOOL
 from planish.poly.canonical.delinearise import delinearise
-from planish.poly.isl.affine import NotAffineError
+from planish.poly.isl.affine import NotAffineError, condition_set
 from planish.poly.isl.expression import aff_expr
-from planish.poly.scop.extraction import Scop, extract_scop
+from planish.poly.scop.extraction import Access, Scop, Statement, extract_scop
 
 PARAM = isl.dim_type.param
 
@@ -77,10 +78,10 @@ def _before(array: Array, scop: Scop) -> Expr | None:
         return None
     usual = _usual_sizes(scop)
     reached: isl.Set | None = None
-    for access in (x for s in scop.statements for x in s.accesses if x.array == array.name):
+    for access, instances in (x for s in scop.statements for x in _instances(s, array.name)):
         if 0 in access.inexact:
             return None
-        part = access.relation.range().intersect_params(usual)
+        part = access.relation.intersect_domain(instances).range().intersect_params(usual)
         reached = part if reached is None else reached.union(part)
     if reached is None or reached.is_empty() or not reached.dim_has_lower_bound(isl.dim_type.set, 0):
         return None
@@ -91,7 +92,44 @@ def _before(array: Array, scop: Scop) -> Expr | None:
     if all(value.is_cst() for _, value in pieces):
         most = max(-int(value.get_constant_val().to_python()) for _, value in pieces)
         return index(most) if most else None
-    return aff_expr(pieces[0][1].neg(), ()) if len(pieces) == 1 else None
+    # Rows whose number depends on sizes are what linear subscripts seem to be with strides of other loops.
+    return aff_expr(pieces[0][1].neg(), ()) if len(pieces) == 1 and len(array.shape) == 1 else None
+
+
+def _instances(statement: Statement, array: str) -> Iterator[tuple[Access, isl.Set]]:
+    """The accesses of an array, and the instances that make them: under conditions on iterators and sizes, some."""
+    accesses = [x for x in statement.accesses if x.array == array]
+    yield from ((x, statement.domain) for x in accesses if x.write)
+    parts = [(statement.stmt.value, statement.domain), *((x.value, statement.domain) for x in statement.lets)]
+    for load, instances in (y for value, domain in parts for y in _evaluated(value, domain)):
+        yield from ((x, instances) for x in accesses if not x.write and load.array == array and x.index == load.index)
+
+
+def _evaluated(expr: Expr, instances: isl.Set) -> Iterator[tuple[Load, isl.Set]]:
+    """The loads in an expression that is evaluated in some instances, and the instances that make them."""
+    match expr:
+        case Select(condition=condition, then=then, otherwise=otherwise):
+            yield from _evaluated(condition, instances)
+            chosen, others = _split(condition, instances)
+            yield from _evaluated(then, chosen)
+            yield from _evaluated(otherwise, others)
+        case Binary(op="and" | "or" as op, left=left, right=right) if type_of(expr) == BOOL:
+            yield from _evaluated(left, instances)
+            yield from _evaluated(right, _split(left, instances)[op == "or"])
+        case _:
+            if isinstance(expr, Load):
+                yield expr, instances
+            for part in children(expr):
+                yield from _evaluated(part, instances)
+
+
+def _split(condition: Expr, instances: isl.Set) -> tuple[isl.Set, isl.Set]:
+    """The instances in which a condition may hold, and those in which it may not."""
+    try:
+        holds = condition_set(condition, instances.get_space())
+    except NotAffineError:
+        return instances, instances
+    return instances.intersect(holds), instances.subtract(holds)
 
 
 def _usual_sizes(scop: Scop) -> isl.Set:
