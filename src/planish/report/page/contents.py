@@ -177,7 +177,7 @@ def _gather(function: CFunction, own: FunctionAccount, making: _Making) -> Funct
     return FunctionPage(
         own, state, describe_outcome(own), find_hindrance(plans, refused, making.source),
         _checked(own, making.account.floats), tuple((k, lines[k - 1]) for k in range(span.line, last + 1)),
-        passages, assembly, missing, tuple(_trees(p, own) for p in plans), waits, tuple(free),
+        passages, assembly, missing, tuple(_trees(p, own, making.source.name) for p in plans), waits, tuple(free),
         tuple(_candidates(own, plans)), draw_roofline(function, plans, own, making.roofs, making.text),
     )  # fmt: skip
 
@@ -234,7 +234,7 @@ def _passages(function: CFunction, plans: Sequence[RegionPlan], making: _Making)
             found = link_repeated(whole, passage.lines, passage.first)
             links = {k: tuple(x + first - 1 for x in v) for k, v in found.items()}
         elif kernel is not None:
-            statements: list[SourceStatement] = statements_of(kernel)
+            statements: list[SourceStatement] = statements_of(kernel, making.source.name)
             links = link_generated(passage.lines, statements, passage.first)
         listed = tuple((k, x, links.get(k, ())) for k, x in enumerate(passage.lines, passage.first))
         out.append(ListedPassage(passage.name, listed, kernel is not None or passage.name == function.name))
@@ -250,11 +250,11 @@ def _assembly(passages: Sequence[ListedPassage], making: _Making) -> tuple[tuple
     return found, "" if found else "no code is left of it: it is static, and part of what calls it"
 
 
-def _trees(plan: RegionPlan, own: FunctionAccount) -> NestTrees:
+def _trees(plan: RegionPlan, own: FunctionAccount, file: str) -> NestTrees:
     line = plan.region.span.line if plan.region.span is not None else 0
     chosen = plan.choose(own.version) if own.replaced else None
-    after = draw_tree(chosen.kernel) if isinstance(chosen, Version) else ()
-    return NestTrees(line, draw_tree(plan.region.kernel), after, chosen.name if chosen is not None else "")
+    after = draw_tree(chosen.kernel, file) if isinstance(chosen, Version) else ()
+    return NestTrees(line, draw_tree(plan.region.kernel, file), after, chosen.name if chosen is not None else "")
 
 
 def _candidates(own: FunctionAccount, plans: Sequence[RegionPlan]) -> list[CandidateRow]:

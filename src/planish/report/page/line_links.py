@@ -35,24 +35,24 @@ class SourceStatement:
     read: frozenset[str]
 
 
-def statements_of(kernel: Kernel) -> list[SourceStatement]:
-    """The statements of a kernel as it was read, whose places are known."""
-    return [x for stmt in kernel.body.body for x in _statements(stmt, ())]
+def statements_of(kernel: Kernel, file: str) -> list[SourceStatement]:
+    """The statements of a kernel as it was read, whose places in a file are known."""
+    return [x for stmt in kernel.body.body for x in _statements(stmt, (), file)]
 
 
-def _statements(stmt: Stmt, loops: tuple[int, ...]) -> list[SourceStatement]:
+def _statements(stmt: Stmt, loops: tuple[int, ...], file: str) -> list[SourceStatement]:
     match stmt:
         case Block(body=body):
-            return [x for inner in body for x in _statements(inner, loops)]
+            return [x for inner in body for x in _statements(inner, loops, file)]
         case For(body=body, span=span):
-            around = loops if span is None else (*loops, span.line)
-            return _statements(body, around)
+            around = loops if span is None or span.file != file else (*loops, span.line)
+            return _statements(body, around, file)
         case If(then=then, otherwise=otherwise):
-            return [*_statements(then, loops), *_statements(otherwise, loops)]
-        case Assign(array=name, span=Span() as span) | Reduce(array=name, span=Span() as span):
+            return [*_statements(then, loops, file), *_statements(otherwise, loops, file)]
+        case Assign(array=name, span=Span() as span) | Reduce(array=name, span=Span() as span) if span.file == file:
             lines = tuple(range(span.line, span.end_line + 1))
             return [SourceStatement(lines, loops, name, _names(stmt))]
-        case Let(var=name, span=Span() as span):
+        case Let(var=name, span=Span() as span) if span.file == file:
             return [SourceStatement((span.line,), loops, name, _names(stmt))]
         case _:
             return []

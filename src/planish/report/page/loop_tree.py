@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import assert_never
 
 from planish.ir.expr import Expr
@@ -39,18 +40,21 @@ _SIGNS: dict[ReduceOp, str] = {
 _TYPES = re.compile(r"(?<=[\w.]):(?:bf|[fiu])\d+\b")
 MOST_ENTRIES = 120
 """Of a tree that is shown; a kernel of the library may have thousands."""
+MOST_ALIKE, FEW_ALIKE = 6, 4
+"""Statements in a row that are shown, and how many are where there are more."""
 
 
 @dataclass(frozen=True, slots=True)
 class TreeEntry:
-    """A loop, condition or statement: its text, the words that are known of it, the line of the source (0: none), and
-    what is in it."""
+    """A loop, condition or statement: its text, the words that are known of it, the line (0: none) and the file that it
+    comes from, and what is in it."""
 
     text: str
     kind: str
     marks: tuple[str, ...] = ()
     line: int = 0
     inner: tuple[TreeEntry, ...] = ()
+    file: str = ""
 
     @property
     def count(self) -> int:
@@ -58,9 +62,10 @@ class TreeEntry:
         return 1 + sum(x.count for x in self.inner)
 
 
-def draw_tree(kernel: Kernel) -> tuple[TreeEntry, ...]:
-    """The entries of a kernel's body, as many as are worth reading."""
-    return _cut(tuple(_entries(kernel.body)), [MOST_ENTRIES])
+def draw_tree(kernel: Kernel, file: str = "") -> tuple[TreeEntry, ...]:
+    """The entries of a kernel's body, as many as are worth reading; with lines of that file alone, where one is named:
+    parts may come from another one, or from a kernel of the library."""
+    return _cut(_shortened(tuple(_entries(kernel.body)), file), [MOST_ENTRIES])
 
 
 def print_tree(entries: Sequence[TreeEntry], indent: str = "") -> str:
@@ -72,6 +77,22 @@ def print_tree(entries: Sequence[TreeEntry], indent: str = "") -> str:
     return "\n".join(lines)
 
 
+def _shortened(entries: tuple[TreeEntry, ...], file: str) -> tuple[TreeEntry, ...]:
+    """The entries with the first few of statements in a row: those that unrolling made are alike.
+
+    >>> row = tuple(TreeEntry(f"x[{k}] = 0", "statement") for k in range(9))
+    >>> [x.text for x in _shortened(row, "")][-2:]
+    ['x[3] = 0', '… 5 more statements']
+    """
+    out: list[TreeEntry] = []
+    for plain, run in groupby(entries, lambda x: x.kind == "statement"):
+        listed = [replace(x, line=x.line if file in ("", x.file) else 0, inner=_shortened(x.inner, file)) for x in run]
+        if plain and len(listed) > MOST_ALIKE:
+            listed[FEW_ALIKE:] = [TreeEntry(f"… {len(listed) - FEW_ALIKE} more statements", "more")]
+        out += listed
+    return tuple(out)
+
+
 def _cut(entries: tuple[TreeEntry, ...], left: list[int]) -> tuple[TreeEntry, ...]:
     """The first entries, in the order of the text."""
     out: list[TreeEntry] = []
@@ -81,13 +102,14 @@ def _cut(entries: tuple[TreeEntry, ...], left: list[int]) -> tuple[TreeEntry, ..
             out.append(TreeEntry(f"… {rest} more", "more"))
             break
         left[0] -= 1
-        out.append(TreeEntry(x.text, x.kind, x.marks, x.line, _cut(x.inner, left)))
+        out.append(replace(x, inner=_cut(x.inner, left)))
     return tuple(out)
 
 
 def _entries(block: Block) -> Iterator[TreeEntry]:
     for stmt in block.body:
-        yield from _entry(stmt)
+        span = None if isinstance(stmt, Block) else stmt.span
+        yield from (x if span is None or x.file else replace(x, file=span.file) for x in _entry(stmt))
 
 
 def _entry(stmt: Stmt) -> Iterator[TreeEntry]:
