@@ -5,14 +5,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import difflib
 import json
 import secrets
+import signal
 import socket
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import uvicorn
@@ -25,8 +28,8 @@ from starlette.types import ASGIApp
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.explorer.folder import MOST_TEXT, SharedFolder
 from planish.explorer.guard import RequestGuard
+from planish.service.failures import describe_error
 from planish.service.pool import RequestError, WorkerPool
-from planish.service.requests import describe_error
 
 ASSETS = Path(__file__).with_name("assets")
 HOST = "127.0.0.1"
@@ -168,22 +171,35 @@ def _told(handler: Handler) -> Handler:
     return telling
 
 
-def make_app(folder: Path, token: str, hosts: frozenset[str], workers: int) -> ASGIApp:
+def make_app(explorer: Explorer, token: str, hosts: frozenset[str]) -> ASGIApp:
     """The application; it answers those alone who have the token."""
-    explorer = Explorer(SharedFolder(folder), workers)
-
-    @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        yield
-        await explorer.pool.close()
-
     routes = [
         Route("/", _told(explorer.page)), Route("/api/files", _told(explorer.files)),
         Route("/api/script", _told(explorer.script), methods=["POST"]),
         Route("/api/do/{what}", _told(explorer.work), methods=["POST"]),
         Route("/api/compare", _told(explorer.compare)), Route("/report/{number}", _told(explorer.report)),
     ]  # fmt: skip
-    return RequestGuard(Starlette(routes=routes, lifespan=lifespan), token, hosts)
+    return RequestGuard(Starlette(routes=routes), token, hosts)
+
+
+class _Server(uvicorn.Server):
+    """A server that ends in silence when it is asked to: uvicorn's own raises the signal once more."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """While it runs, signals ask for its end."""
+        loop, asking = asyncio.get_running_loop(), (signal.SIGINT, signal.SIGTERM)
+        for number in asking:
+            loop.add_signal_handler(number, self.handle_exit, number, None)
+        try:
+            yield
+        finally:
+            for number in asking:
+                loop.remove_signal_handler(number)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Ends at once: what is under way would take longer than the user waits."""
+        self.should_exit = self.force_exit = True
 
 
 def serve(folder: Path, port: int, workers: int, tell: Callable[[str], None]) -> None:
@@ -194,9 +210,11 @@ def serve(folder: Path, port: int, workers: int, tell: Callable[[str], None]) ->
     listening.listen(256)
     number, token = listening.getsockname()[1], secrets.token_urlsafe(24)
     hosts = frozenset({f"{HOST}:{number}", f"localhost:{number}"})
-    app = make_app(folder, token, hosts, workers)
-    config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=2, ws="none"
-    )  # fmt: skip
+    explorer = Explorer(SharedFolder(folder), workers)
+    app = make_app(explorer, token, hosts)
+    config = uvicorn.Config(app, log_level="error", access_log=False, server_header=False, ws="none", lifespan="off")
     tell(f"http://{HOST}:{number}/?token={token}")
-    uvicorn.Server(config).run(sockets=[listening])
+    try:
+        _Server(config).run(sockets=[listening])
+    finally:
+        explorer.pool.kill()

@@ -75,14 +75,19 @@ class _Worker:
         result: dict[str, Any] = told["result"]
         return result
 
+    def kill(self) -> Process | None:
+        """Kills the process with all that it started, and gives it."""
+        process, self.process = self.process, None
+        if process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        return process
+
     async def end(self) -> None:
         """Ends the process with all that it started."""
-        process, self.process = self.process, None
-        if process is None:
-            return
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
+        process = self.kill()
+        if process is not None:
+            await process.wait()
 
 
 class WorkerPool:
@@ -106,6 +111,11 @@ class WorkerPool:
         """Ends all workers."""
         for worker in self._all:
             await worker.end()
+
+    def kill(self) -> None:
+        """Kills all workers, where nothing can be waited for any more."""
+        for worker in self._all:
+            worker.kill()
 
 
 def _failure(code: str, message: str) -> RequestError:

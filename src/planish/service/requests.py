@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from planish.core.cache import Cache
-from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.options import Options
 from planish.report.account import FileAccount
@@ -19,6 +19,7 @@ from planish.report.page.contents import FilePage, describe_outcome, gather_file
 from planish.report.page.rendering import render_page
 from planish.report.store import build_cached
 from planish.service.analysis import analyse
+from planish.service.failures import describe_error
 from planish.service.stepping import explore_steps
 from planish.service.wishes import read_wishes, refuse
 from planish.tuning.choices import with_known_choices
@@ -39,13 +40,6 @@ def answer(request: Mapping[str, Any]) -> Answer:
         return {"result": made(Source(name, text), read_wishes(request.get("options") or {}), request)}
     except PlanishError as error:
         return {"error": describe_error(error.diagnostic, error.source)}
-
-
-def describe_error(problem: Diagnostic, source: Source | None = None) -> dict[str, Any]:
-    """A diagnostic as JSON; `text` is how a terminal shows it."""
-    line = problem.span.line if problem.span is not None else None
-    return {"code": problem.code, "message": problem.message, "line": line, "help": problem.advice,
-            "text": problem.render(source)}  # fmt: skip
 
 
 def _analyse(source: Source, options: Options, request: Mapping[str, Any]) -> Answer:

@@ -70,12 +70,12 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     (base / "secret.c").write_text("int secret;")
     (folder / "link.c").symlink_to(base / "secret.c")
     command = [sys.executable, "-m", "planish", "explore", str(folder), "--no-open", "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         address = urlsplit(json.loads(process.stdout.readline())["address"])
         yield Served(address.netloc, parse_qs(address.query)["token"][0], folder)
         process.send_signal(signal.SIGINT)
-        process.wait(30)
+        assert process.wait(30) == 0 and process.stderr is not None and process.stderr.read() == ""
 
 
 def test_only_the_page_itself_is_answered(served: Served) -> None:
