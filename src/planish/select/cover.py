@@ -463,8 +463,11 @@ class Cover:
         detail = instruction.entry, tuple(sorted(instruction.fixed.items()))
         return self._made("call", demand.bits, detail, args, cost)
 
-    def cost(self, values: Collection[Value]) -> float:
-        """What some values cost together. Of pairs half, while one half alone is asked for."""
+    def cost(self, values: Collection[Value], instead: Mapping[Value, Value] | None = None) -> float:
+        """What some values cost together, those that are `instead` of others as much as these. Of pairs half, while one
+        half alone is asked for."""
+        for new, old in (instead or {}).items():
+            self._costs[new] = self._costs[old]
         halves = {x.detail for x in values if x.kind == "part"}
         share = 1.0 if not self.pairs or len(halves) == 2 else 0.5
         return fsum(self._costs[x] * (share if x.kind == "call" and x.bits == self.pairs else 1.0) for x in values)

@@ -32,12 +32,13 @@ from planish.isa.select.lane_values import NoCover
 from planish.isa.shipped import extension
 from planish.select.body import LaneBody, Output
 from planish.select.c_text import DIALECTS, Store, write_statements
-from planish.select.cover import Cover, Solution
+from planish.select.cover import Cover
 from planish.select.demand import Demand, Lane
 from planish.select.factored.lane_functions import usable
+from planish.select.forms.masked_comparisons import fold_masks
 from planish.select.gathers import Gatherer
 from planish.select.lane_table import LaneTable
-from planish.select.program import Value
+from planish.select.program import Value, in_order
 from planish.select.proof import Proof
 from planish.select.strip import Strip, read_strip
 from planish.target.machine import Target
@@ -161,7 +162,8 @@ def cover_strip(strip: Strip, registers: VectorExtension) -> tuple[tuple[Store, 
 def _covered(strip: Strip, registers: VectorExtension) -> tuple[tuple[Store, ...], float]:
     body = strip.body
     cover, proof = cover_for(body, registers), Proof(body, registers.isa)
-    stores: list[Store] = []
+    made: list[Store] = []
+    wanted_lanes: list[tuple[Sequence[Lane], Sequence[Lane], int]] = []
     values: set[Value] = set()
     for side in channels_of(body.outputs):
         row, offset, width = side[0].row, side[0].offset, side[0].width
@@ -178,25 +180,30 @@ def _covered(strip: Strip, registers: VectorExtension) -> tuple[tuple[Store, ...
                 bound = " before the search ended at its bound" if cover.is_cut_off else ""
                 raise NoCover(f"no instructions of {registers.isa} were found for `{row}`{bound}")
             guard = side[0].guard
-            if guard is not None:
-                found = _masked(cover, proof, found, width, [(guard, first + at) for at in range(count)])
-            wrong = proof.wrong_lane(found.value, wanted, width)
-            if wrong is not None:
-                raise NoCover(f"the instructions for `{row}` are not proven at iteration {wanted[wrong][1]}")
-            stores.append((found.value, row, offset + width * first))
+            guards = [(guard, first + at) for at in range(count)] if guard is not None else []
+            if guards:
+                found = cover.stored_where(found, width, guards)
+                if found is None:
+                    raise NoCover("no instructions were found for where something is stored")
+            made.append((found.value, row, offset + width * first))
+            wanted_lanes.append((wanted, guards, width))
             values |= found.values
-    return tuple(stores), cover.cost(values)
+    folded = fold_masks([x for x, _, _ in made], cover.program, registers.isa)
+    for (_, row, _), value, lanes in zip(made, folded.roots, wanted_lanes, strict=True):
+        _prove(proof, row, value, *lanes)
+    before, after = (set(in_order(x)) for x in ([x for x, _, _ in made], folded.roots))
+    cost = cover.cost((values - (before - after)) | (after - before), folded.instead)
+    return tuple((x, row, at) for x, (_, row, at) in zip(folded.roots, made, strict=True)), cost
 
 
-def _masked(cover: Cover, proof: Proof, found: Solution, width: int, guards: Sequence[Lane]) -> Solution:
-    """A register that is stored where a condition holds; NoCover where there are no instructions, or no proof."""
-    made = cover.stored_where(found, width, guards)
-    if made is None:
-        raise NoCover("no instructions were found for where something is stored")
-    wrong = proof.wrong_lane(made.value.args[1], guards, 1)
-    if wrong is not None:
+def _prove(
+    proof: Proof, row: str, value: Value, wanted: Sequence[Lane], guards: Sequence[Lane], width: int
+) -> None:  # fmt: skip
+    """NoCover where it is not proven what is stored, or where."""
+    if guards and (wrong := proof.wrong_lane(value.args[1], guards, 1)) is not None:
         raise NoCover(f"where something is stored is not proven at iteration {guards[wrong][1]}")
-    return made
+    if (wrong := proof.wrong_lane(value, wanted, width)) is not None:
+        raise NoCover(f"the instructions for `{row}` are not proven at iteration {wanted[wrong][1]}")
 
 
 def cover_for(body: LaneBody, registers: VectorExtension) -> Cover:
