@@ -294,7 +294,7 @@ def reduced(
 
     `cells`: C's names of the sums, `var` of the iterator.
     """
-    lanes = count_lanes(sums, by, count_loads(loop))
+    lanes = count_lanes(sums, by, *_loaded(loop))
     return _call_of(loop, bounds, sums, cells, var, lanes), lanes
 
 
@@ -319,10 +319,11 @@ def _call_of(
     return MacroCall(head, tuple(cells))
 
 
-def count_loads(loop: For) -> int:
-    """How many elements an iteration loads that are not those of all others."""
+def _loaded(loop: For) -> tuple[int, int]:
+    """How many elements an iteration loads that are not those of all others, and the bytes of the narrowest one."""
     loads = {x for s in walk(loop.body) for e in expressions(s) for x in walk_expr(e) if isinstance(x, Load)}
-    return sum(loop.var in variables(x) for x in loads)
+    sizes = [type_of(x).size for x in loads if loop.var in variables(x)]
+    return len(sizes), min(sizes, default=8)
 
 
 def needs_low_bits(loop: For) -> bool:

@@ -120,18 +120,26 @@ class Partial:
         return f"{self.cell} = {_joined(op, type, self.cell, total) if op in _FIRST else total};"
 
 
-def count_lanes(sums: Sequence[LaneSum], by: Accumulators = ACCUMULATORS, loads: int = 1) -> tuple[int, int]:
-    """How many partial sums each sum has, and how many of them are a register, where a term has so many loads.
+def count_lanes(
+    sums: Sequence[LaneSum], by: Accumulators = ACCUMULATORS, loads: int = 1, narrowest: int = 8
+) -> tuple[int, int]:  # fmt: skip
+    """How many partial sums each sum has, and how many of them are a register, where a term has so many loads, the
+    `narrowest` of so many bytes.
 
-    A lone sum has all accumulators, two or three have half of them each, and many sums one register each.
+    A lone sum has all accumulators, and as many lanes as a register has of what is loaded: gcc 12 makes lanes of no
+    fewer where a condition asks of bytes. Two or three sums have half of the accumulators each, many one register each.
 
-    >>> from planish.ir.types import F32
+    >>> from planish.ir.types import F32, F64
     >>> sums = [LaneSum("add", x, F32) for x in "abcd"]
     >>> [count_lanes(sums[:n], Accumulators(8, 64)) for n in (1, 2, 4)]
     [(128, 16), (64, 16), (16, 16)]
+    >>> [count_lanes([LaneSum("add", "s", F64)], Accumulators(8, 64), 2, size) for size in (8, 1)]
+    [(32, 8), (64, 8)]
     """
     few = max(by.bytes // max(x.type.size for x in sums), _COUNTS[0])
-    registers = 1 if len(sums) >= _MANY else by.busy(loads) if len(sums) == 1 else max(by.registers // 2, 1)
+    if len(sums) == 1:
+        return min(max(few * by.busy(loads), by.bytes // narrowest), _COUNTS[-1]), few
+    registers = 1 if len(sums) >= _MANY else max(by.registers // 2, 1)
     return min(few * registers, _COUNTS[-1]), few
 
 
