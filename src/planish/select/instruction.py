@@ -189,8 +189,8 @@ def _covered(strip: Strip, registers: VectorExtension) -> tuple[tuple[Store, ...
             wanted_lanes.append((wanted, guards, width))
             values |= found.values
     folded = fold_masks([x for x, _, _ in made], cover.program, registers.isa)
-    for (_, row, _), value, lanes in zip(made, folded.roots, wanted_lanes, strict=True):
-        _prove(proof, row, value, *lanes)
+    for (_, row, _), value, asked in zip(made, folded.roots, wanted_lanes, strict=True):
+        _prove(proof, row, value, *asked)
     before, after = (set(in_order(x)) for x in ([x for x, _, _ in made], folded.roots))
     cost = cover.cost((values - (before - after)) | (after - before), folded.instead)
     return tuple((x, row, at) for x, (_, row, at) in zip(folded.roots, made, strict=True)), cost
