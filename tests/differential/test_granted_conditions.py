@@ -21,8 +21,6 @@ struct options { int debug; double scale; };
 static int verbose;
 """
 TAKEN = {
-    "traced": "void traced(int n, double *restrict y, const double *restrict x, int debug)"
-    "{ for (int i = 0; i < n; i++) { y[i] = 2 * x[i]; if (debug) note(i); } }",
     "limited": "int limited(int n, int most, short *restrict y, const short *restrict x)"
     "{ int bad = 0; for (int i = 0; i < n; i++) { if (i >= most) { note(i); bad = 1; } y[i] = x[i] + 3; }"
     "return bad; }",
@@ -48,8 +46,6 @@ TAKEN = {
     "clipped": "int clipped(int n, double *restrict y, const double *restrict x, double most) { int k = 0;"
     "for (int i = 0; i < n; i++) { y[i] = x[i] / 2;"
     "if (x[i] > most) { k++; note(i); y[i] = 0; for (int j = 0; j < 3; j++) note(j); } } return k; }",
-    "valid": "long valid(int n, const int *x) { long s = 0; for (int i = 0; i < n; i++)"
-    "{ if (x[i] < 0) { verbose++; note(x[i]); s -= 99; continue; } s += x[i]; } return s + verbose; }",
     "centred": "struct net { int n; float *mean; }; static int centre(const struct net *w, float *x, int k, int *error)"
     "{ static const float eps = 0.25f; static const int more = 3; if (w->mean == NULL) { note(k); return -1; }"
     "if (error != NULL) *error = k; x[k] = (x[k] - w->mean[k]) * eps; return more; }"
@@ -88,7 +84,6 @@ int main(void) {
     struct options quiet = { 0, 1 }, loud = { 3, 1 };
     for (int n = 0; n < 200; n += n < 36 ? 1 : 59) {
         for (int k = 0; k < 2; k++) {
-            fill(); traced(n, y, x, k); tell("traced", 0);
             fill(); tell("limited", limited(n, n - k, (short *)y, (short *)x));
             fill(); tell("optional", optional(n, (float *)x, k ? 0 : (float *)y, &quiet));
             fill(); tell("optional", optional(n, (float *)x, (float *)y, k ? &loud : &quiet));
@@ -99,7 +94,6 @@ int main(void) {
         }
         for (int k = 0; k < 190; k += 17) {
             fill(); x[k] = 50; x[k * 3 / 2] = 60; tell("clipped", clipped(n, y, x, 45 + n % 2 * 9));
-            fill(); ((int *)x)[k] = -k; ((int *)x)[k / 2] = -3; tell("valid", valid(n, (int *)x));
         }
         for (int k = 0; k < 2; k++) {
             struct net net = { n, k ? 0 : (float *)x };

@@ -64,7 +64,6 @@ def test_a_narrow_bit_field_is_an_int() -> None:
         "void f(int n, float *a, volatile point p) { for (int i = 0; i < n; i++) a[i] = p.x; }",
         "typedef volatile point vp; void f(int n, float *a, vp p) { for (int i = 0; i < n; i++) a[i] = p.x; }",
         "typedef struct { volatile int x; } v; void f(int n, int *a, v p) { for (int i = 0; i < n; i++) a[i] = p.x; }",
-        "void f(int n, float *a) { for (int i = 0; i < n; i++) { point p = {1, 2}; a[i] = p.x; } }",
         "void f(int n, float *a, box b) { for (int i = 0; i < n; i++) a[i] = b.any.f; }",
         "void f(float *a, box b) { for (int i = 0; i < b.flag; i++) a[i] = 1; }",
     ],
