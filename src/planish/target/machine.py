@@ -115,7 +115,3 @@ class Target:
     def flops_per_cycle(self, type: Type) -> int:
         """The floating operations of a type that one core can start in a cycle."""
         return self.lanes(type) * self.fma_units * (2 if self.fma else 1)
-
-    def peak_gflops(self, type: Type) -> float:
-        """10^9 floating operations per second on one core; 0 where the frequency is unknown."""
-        return self.flops_per_cycle(type) * self.frequency_ghz

@@ -58,11 +58,6 @@ def c_element(kind: str) -> str:
     return f"{'b' if found[1] == 'bfloat' else ''}f{found[2]}"
 
 
-def c_signed(kind: str) -> bool:
-    """Whether a value's elements have a sign."""
-    return kind.startswith(("int", "const int"))
-
-
 def read_operands(instruction: str) -> tuple[NeonShape, ...]:
     """The operands of an instruction; Unreadable where they have a form that is not known."""
     _, _, text = instruction.partition(" ")

@@ -17,7 +17,7 @@ from planish.isa.semantics import bit_parts, build
 from planish.isa.semantics.floats import FORMATS
 from planish.isa.semantics.galois import CIPHERS, crc, field_product
 from planish.isa.semantics.node import FLOAT_BITS, Node, const, node
-from planish.isa.vendors.symbolic_state import Element, RealNumber, SymbolicValue, Unreadable
+from planish.isa.vendors.symbolic_state import RealNumber, SymbolicValue, Unreadable
 from planish.isa.vendors.x86.operators import (
     Operand,
     Rounding,
@@ -272,14 +272,6 @@ def _is_infinite(arguments: tuple[Operand, ...], rounding: Rounding) -> Symbolic
 def _minus(arguments: tuple[Operand, ...], _: Rounding) -> SymbolicValue:
     (x,) = _values(arguments)
     return negate_float(x) if x.is_float else SymbolicValue(build.negate(x.node))
-
-
-def _as_elements(kind: str) -> Callable[[tuple[Operand, ...], Rounding], SymbolicValue]:
-    def apply(arguments: tuple[Operand, ...], _: Rounding) -> SymbolicValue:
-        (x,) = _values(arguments)
-        return SymbolicValue(x.node, x.width, x.kind, Element(kind, FLOAT_BITS[kind]))
-
-    return apply
 
 
 _PLAIN: dict[str, Callable[[tuple[Operand, ...], Rounding], SymbolicValue]] = {
