@@ -32,7 +32,7 @@ from collections.abc import Callable, Sequence
 from planish.frontend.python.expressions import condition_of, index_of
 from planish.frontend.python.signs import is_positive, positive_where
 from planish.frontend.python.state import PythonTranslation
-from planish.ir.expr import Binary, Compare, Expr, Load
+from planish.ir.expr import Binary, Compare, Const, Expr, Load
 from planish.ir.index.simplify import simplify
 from planish.ir.nest import Assign, Block, While
 from planish.ir.traverse import loads
@@ -48,6 +48,10 @@ def run_while(node: ast.While, cx: PythonTranslation, execute: Execute) -> None:
     changed = assigned_in(node.body)
     forget(changed, cx)
     condition = condition_of(node.test, cx)
+    if isinstance(condition, Const):
+        if condition.value:
+            cx.fail(node, "E0310", "a loop that never ends has no place in a kernel", "say how long it goes on")
+        return
     known = cx.positive
     cx.positive = (known - changed) | {x for x in positive_where(node.test) if _starts_with(node.body, x)}
     assigned = set(cx.assigned)
