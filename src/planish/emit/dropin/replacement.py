@@ -29,7 +29,7 @@ from planish.emit.dropin.patched_file import Patch, alias_guard, assemble, emit_
 from planish.emit.dropin.row_spacing import FUNCTION, declare_spacing, row_ends, spacing_guard
 from planish.emit.idioms.conditional_stores import store_changes
 from planish.frontend.c.text.lexer import tokenize
-from planish.frontend.c.translation_unit import Region, Update
+from planish.frontend.c.translation_unit import Region, RowLoop, Update
 from planish.ir.expr import Binary, Compare, Const, Expr, index
 from planish.ir.nest import Array, Kernel
 from planish.ir.traverse import variables
@@ -118,7 +118,8 @@ def call_instead(
         raise PlanishError(Diagnostic("E0717", message, region.span))
     names = passed_names(region)
     guards = guards_of(region, scop, assumptions, settings) if guards is None else guards
-    original = source_text[region.start : region.end] if original is None else original
+    part = region if region.rows is None else region.rows
+    original = source_text[part.start : part.end] if original is None else original
     line_start = source_text.rfind("\n", 0, region.start) + 1
     indent = source_text[line_start : region.start]
     indent = indent if not indent.strip() else ""
@@ -128,8 +129,16 @@ def call_instead(
     call = guarded_call(original, indent, name, _arguments(region, scop, names), guards, after, fallible, region.alone)
     call = _with_spacing(region, _with_copies(region, call, indent), names, indent)
     callees = (*callees, *([FUNCTION] if region.spaced else []))
-    patch = Patch(region.start, region.end, call)
+    text_of = call if region.rows is None else _in_rows(region, region.rows, call, source_text)
+    patch = Patch(region.start, region.end, text_of)
     return Replacement(text, patch, tuple(guards), headers, callees, done, settings)
+
+
+def _in_rows(region: Region, rows: RowLoop, call: str, source_text: str) -> str:
+    """Two loops over rows, of which one calls what stands for a part of it and one is as it is written."""
+    before, behind = source_text[region.start : rows.start], source_text[rows.end : region.end]
+    as_written = source_text[region.start : region.end]
+    return f"{{ if ({rows.condition}) {{\n{before}{call}{behind}\n}} else {{\n{as_written}\n}} }}"
 
 
 def guards_of(
@@ -138,10 +147,13 @@ def guards_of(
     """The conditions, in C, under which a region is what `scop` describes, `assumptions` hold, arrays do not overlap,
     and the processor has what the settings need. Raises NoExtentError."""
     names = passed_names(region)
-    guards = ["planish_able"] if settings.features else []
+    able = ["planish_able"] if settings.features else []
     asked = list(dict.fromkeys((*scop.kernel.assumptions, *assumptions)))
     counted = {x.apart for x in region.spaced}
-    guards += [emit_guard(a, names) for a in asked if not variables(a) & counted]
+    guards = [emit_guard(a, names) for a in asked if not variables(a) & counted]
+    # What is read from memory, such as where a row of a sparse matrix begins, is another one in each call.
+    from_memory = any(not names.get(x, x).isidentifier() for a in asked for x in variables(a))
+    guards = [*guards, *able] if from_memory else [*able, *guards]
     guards += [f"({x})" for x in region.conditions]
     guards += _spacing_guards(region, scop, names)
     guards += [emit_guard(a, names) for a in asked if variables(a) & counted]
@@ -223,7 +235,7 @@ def _arguments(region: Region, scop: Scop, names: Mapping[str, str]) -> list[str
     for name, text in names.items():
         shape = shapes.get(name, ())
         if name in _registers(region):
-            out.append(f"&planish_{text.lstrip('&')}")
+            out.append(f"&{_copy(text.lstrip('&'))}")
         elif len(shape) > 1 or shape != before.get(name, ()) or name in nameless:
             out.append(f"(void *){text}")
         else:
@@ -251,14 +263,19 @@ def _registers(region: Region) -> frozenset[str]:
     return frozenset(name for name, text in region.names if text.lstrip("&") in region.registers)
 
 
+def _copy(variable: str) -> str:
+    """The name of a variable's copy, which no macro of a drop-in has."""
+    return f"planish_of_{variable}"
+
+
 def _with_copies(region: Region, call: str, indent: str) -> str:
     """The call inside a block that copies `register` variables in and out."""
     if not region.registers:
         return call
     passed, declared = dict(region.names), dict(region.declared)
     types = {passed[a.name].lstrip("&"): declared_type(a, declared) for a in region.kernel.arrays}
-    opening = "".join(f"{indent}{types[v]} planish_{v} = {v};\n" for v in region.registers)
-    closing = "".join(f"\n{indent}  {v} = planish_{v};" for v in region.registers)
+    opening = "".join(f"{indent}{types[v]} {_copy(v)} = {v};\n" for v in region.registers)
+    closing = "".join(f"\n{indent}  {v} = {_copy(v)};" for v in region.registers)
     head, brace, tail = call.partition("} else {")
     if brace:
         return f"{{\n{opening}{indent}{head.rstrip()}{closing}\n{indent}{brace}{tail}\n{indent}}}"

@@ -240,6 +240,16 @@ class Compaction:
 
 
 @dataclass(frozen=True, slots=True)
+class RowLoop:
+    """That a region is a loop over rows, of which the kernel is the part `text[start:end]`: only where the `condition`
+    holds, in C, is that worth a call in each row."""
+
+    condition: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class Region:
     """Consecutive statements of one compound statement, or the one that is a body without braces, that are a kernel.
 
@@ -261,7 +271,9 @@ class Region:
     and what that is called in C; `distances`: its sizes that are distances of addresses; `spaced`: arrays whose rows
     are found to be evenly spaced before the kernel is called; `recast`: those of elements that are declared as others;
     `exits`: it is a loop with early exits, whose kernel only tells whether any iteration leaves it; `packing`: one that
-    packs what it keeps; `bases`: arrays that do not begin where their pointers pointed when the function was called.
+    packs what it keeps; `bases`: arrays that do not begin where their pointers pointed when the function was called;
+    `in_rows`: it is only worth a call in rows that are long on average, and whether they are is asked in front of the
+    loop over all, of which the kernel is a part, `rows`.
     """
 
     function: str
@@ -289,6 +301,8 @@ class Region:
     distances: tuple[PointerDistance, ...] = ()
     exits: EarlyExit | None = None
     packing: Compaction | None = None
+    in_rows: bool = False
+    rows: RowLoop | None = None
     spaced: tuple[SpacedRows, ...] = ()
     recast: tuple[RecastArray, ...] = ()
     bases: tuple[ArrayBase, ...] = ()

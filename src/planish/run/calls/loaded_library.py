@@ -61,6 +61,8 @@ def draw(signature: Signature, case: CallCase, distribution: Distribution) -> Dr
             arrays[parameter.name] = source.array(parameter.type, count, shape, bounds, row)
             if case.pool and bounds is None:
                 source.strew(arrays[parameter.name], parameter.type, case.pool)
+            if parameter.name in case.rising and bounds is not None:
+                source.rise(arrays[parameter.name], *bounds)
             if parameter.name in case.calm:
                 source.calm(arrays[parameter.name], parameter.type, case.calm[parameter.name])
         elif parameter.name in case.values:

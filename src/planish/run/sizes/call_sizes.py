@@ -46,7 +46,7 @@ from planish.run.calls.passing import (
     spread_in,
 )
 from planish.run.calls.signature import CallCase
-from planish.run.sizes.gathered_elements import find_gathers, held_ranges
+from planish.run.sizes.gathered_elements import asks_for_many, find_gathers, held_ranges
 from planish.run.sizes.guessed_extents import guess_extent, largest_constant
 from planish.run.sizes.known_sizes import KnownSizes, inner_sizes
 from planish.run.sizes.size_roles import Role, find_roles
@@ -66,6 +66,9 @@ LOOSE_RANGE = (1, 7)
 """The bounds of integers of which nothing is known."""
 INDEX_RANGE = (0, 7)
 """The bounds of integers in variables of the file, and behind pointers in structures."""
+LONG_RANGE, LONG_OF = (0, 1024), 2
+"""The bounds of such integers in every so manieth call, where regions ask for many iterations between two of them:
+these rise."""
 LARGEST_GUESS = 1 << 20
 """The most elements of an array of which nothing is known, where the user did not give the sizes."""
 DISTANCES, DISTANCES_OF = (0, 100), 4
@@ -337,7 +340,9 @@ def make_case(
     ranges = {name: LOOSE_RANGE for name in most if name not in fixed}
     # What is not told apart from an index has to be one.
     ranges |= {p.name: INDEX_RANGE for p in leaves if not p.text and p.pointer and p.type is not None and p.type.is_int}
-    ranges |= {x: y for x, y in held_ranges(function, INDEX_RANGE).items() if x in own}
+    rises = seed % LONG_OF > 0 and any(asks_for_many(x) for x in function.regions)
+    held = {x: y for x, y in held_ranges(function, LONG_RANGE if rises else INDEX_RANGE).items() if x in own}
+    ranges |= held
     ranges |= {p.name: (0, 0) for p in leaves if p.form == "memory"} | chosen
     if seed % DISTANCES_OF != 0:
         ranges |= dict.fromkeys(_distances(function), DISTANCES)
@@ -349,7 +354,8 @@ def make_case(
     values |= records | {array + BEFORE: count for array, count in before.items()}
     values |= {name + ROW: -length if seed % TURNED_OF == TURNED_AT else length for name, length in rowed.items()}
     square = {x: r for x, r in rows.items() if x not in shapes and _is_square(elements.get(x, 0), r)}
-    return CallCase(values, elements, shapes, seed, ranges=ranges, rows=square)
+    rising = frozenset(held if rises else ())
+    return CallCase(values, elements, shapes, seed, ranges=ranges, rows=square, rising=rising)
 
 
 def _records(function: CFunction, elements: dict[str, int]) -> dict[str, int]:

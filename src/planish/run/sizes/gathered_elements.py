@@ -14,17 +14,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
-from planish.frontend.c.translation_unit import CFunction
-from planish.ir.expr import Cast, Const, Expr, Var
+from planish.frontend.c.translation_unit import CFunction, Region
+from planish.ir.expr import Cast, Compare, Const, Expr, Var
 from planish.ir.index.evaluate import evaluate
-from planish.ir.index.polynomial import Monomial, build, polynomial
+from planish.ir.index.polynomial import Monomial, build, names, polynomial
 from planish.ir.nest import Kernel
 from planish.ir.traverse import expressions, loads, walk
 from planish.poly.scop.subscript_range import data_range
 
 FEWEST, MOST = 16, 4096
 """The bounds of how many elements data choose among."""
-
+FAR = 8
+"""Integers that are drawn for arrays are no further apart, unless that is asked for."""
 
 _ELEMENT = re.compile(r"(?=.*\[|\(\*)\(?\*?\s*([A-Za-z_]\w*(?:(?:->|\.)\w+)*)")
 
@@ -67,6 +68,13 @@ def held_ranges(function: CFunction, usual: tuple[int, int]) -> dict[str, tuple[
     """The `usual` bounds of the integers in arrays whose elements are sizes of regions, such as `w[i]` and `*n`."""
     texts = [dict(x.names)[size] for x in function.regions for size in x.kernel.sizes]
     return {found[1]: usual for x in texts if (found := _ELEMENT.match(x)) is not None}
+
+
+def asks_for_many(region: Region) -> bool:
+    """Whether a region is only worth a call where integers in arrays are far apart, as in long rows of a matrix."""
+    held = {size for size, text in region.names if _ELEMENT.match(text) is not None}
+    asked = [x for x in region.kernel.assumptions if isinstance(x, Compare) and names(x.left) & held]
+    return any(polynomial(x.left).get((), 0) <= -FAR for x in asked if x.op == "ge")
 
 
 def _is_anything(atom: Expr) -> bool:

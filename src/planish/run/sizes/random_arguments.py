@@ -71,6 +71,12 @@ class Inputs:
             places, chosen = places[fits], chosen[fits].astype(np.int64)
         stored[places] = to_memory(chosen, type)
 
+    def rise(self, stored: npt.NDArray[Any], low: int, high: int) -> None:
+        """Makes each integer up to a sixth of the bounds' distance more than the one before, but not more than
+        `high`."""
+        steps = self._random.integers(0, max(1, (high - low) // 6), stored.size, endpoint=True)
+        stored[:] = np.minimum(low + np.cumsum(steps), high).astype(stored.dtype)
+
     def calm(self, stored: npt.NDArray[Any], type: Type, numbers: tuple[int | float, ...]) -> None:
         """Makes all elements the first of some numbers, but for up to three, which are others of these or stay."""
         kept = stored.copy()

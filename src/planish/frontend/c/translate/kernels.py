@@ -61,6 +61,7 @@ class FinishedKernel:
     advances: tuple[tuple[str, Expr], ...] = ()
     spaced: tuple[SpacedRows, ...] = ()
     recast: tuple[RecastArray, ...] = ()
+    in_rows: bool = False
 
 
 def finish(
@@ -136,6 +137,7 @@ def finish(
         kernel, names, updates, registers, quotients, variables, remarks, conditional_stores,
         tuple(sorted(set(cx.guarded) & stored)), conditions, held, views,
         tuple((symbol.name, amount) for symbol, amount in cx.advances), spaced, _recast(arrays, by_key),
+        cx.in_rows,
     )  # fmt: skip
 
 
@@ -306,17 +308,16 @@ def _check_hidden_writes(
 
 def _ask_long_rows(body: Block, touched: set[str], cx: CTranslation, nodes: list[c_ast.Node]) -> None:
     """Ask for many iterations where a call gains nothing in few: of the one loop over a row whose address is read from
-    memory, and of sums over elements that data choose, anywhere. Raises Refused where how many of these there are is
-    read from memory, as in the rows of a sparse matrix: asking in each row takes longer than lanes save."""
+    memory, of one that looks for the place of an extremum, and of sums over elements that data choose, anywhere. Where
+    how many of these there are is read from memory, as in the rows of a sparse matrix, asking in each row takes longer
+    than lanes save in short ones."""
     asks = cx.lengthy or any(is_row(s) and s.key in touched for s in cx.used)
     for loop in (x for x in body.body if isinstance(x, For) and asks):
         if not any(isinstance(x, For) for x in walk(loop.body)):
             cx.assume(sub(sub(loop.upper, loop.lower), index(LONG)))
     read = {s.key: s for s in cx.used if s.through}
     for least in long_rows(body) if cx.loose else ():
-        if names(least) & read.keys():
-            message = "sums of elements that data choose, in rows that may be short, which lanes do not make faster"
-            raise Refused("scop-data", message, nodes[0])
+        cx.in_rows = cx.lengthy = cx.lengthy or bool(names(least) & read.keys())
         cx.assume(least)
 
 

@@ -19,6 +19,7 @@ from planish.frontend.c.analysis.dead_out import is_scratch
 from planish.frontend.c.analysis.inlined_regions import calls_functions, why_not_affine
 from planish.frontend.c.analysis.liveness import Live
 from planish.frontend.c.analysis.pointer_facts import pointer_facts
+from planish.frontend.c.analysis.row_loops import in_long_rows
 from planish.frontend.c.analysis.scope import BoundNames, Symbol, computed_from_data, written
 from planish.frontend.c.analysis.statement_runs import LOOPS, behind_last, first_inside, has_loop, segments
 from planish.frontend.c.analysis.steady_reads import steady_addresses, steady_reads
@@ -197,6 +198,8 @@ def _refuse(node: c_ast.Node, refusal: Refused, s: Search, before: list[c_ast.No
         search(node, s)
         if isinstance(node, c_ast.For | c_ast.While) and len(s.found) == known + 1:
             s.found[known] = _with_stages(node, s.found[known], s)
+        s.found[known:], refused = in_long_rows(node, s.found[known:], s.items.get(id(node)), s.tokens)
+        s.remarks += refused
 
 
 def _left_early(node: c_ast.For | c_ast.While, before: list[c_ast.Node], s: Search) -> Region | Refused | None:
@@ -409,6 +412,7 @@ def _finish(
         declared=declared_types(kernel, s.bound) + size_types(finished, s.bound), conditions=finished.conditions,
         held=finished.held, views=finished.views,
         distances=distances_of(finished), spaced=finished.spaced, recast=finished.recast, bases=bases,
+        in_rows=finished.in_rows,
     )  # fmt: skip
 
 

@@ -169,7 +169,7 @@ class CTranslation:
     addresses behind which something is read for certain, where the loops are `entered`, and `doubtful`: those behind
     which that may depend on conditions; `layouts`: conditions in C of where members
     lie; `before`: so many of the innermost loops need not be entered for this place;
-    `lengthy`: there is a loop that only many iterations make faster;
+    `lengthy`: there is a loop that only many iterations make faster; `in_rows`: how many is read from memory;
     `calls`: the calls that are being inlined, by the ids of their nodes and names; `whole`: the call that is a
     statement, or the whole of what is assigned; `advances`: what each iteration of the loop that was read last adds to
     variables.
@@ -218,6 +218,7 @@ class CTranslation:
     holds: bool = False
     guarded: dict[str, c_ast.Node] = field(default_factory=dict)
     lengthy: bool = False
+    in_rows: bool = False
     dry: int = 0
     counter: int = 0
     conditions: int = 0

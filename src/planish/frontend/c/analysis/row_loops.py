@@ -1,0 +1,106 @@
+"""Loops over the rows of a sparse matrix, whose elements lie from `start[i]` to `start[i + 1]`: how long rows are.
+
+>>> from pycparser.c_parser import CParser
+>>> text = "void f() { for (int i = 0; i < rows; i++) for (int k = start[i]; k < start[i + 1]; k++) s += v[k]; }"
+>>> loop = CParser().parse(text).ext[0].body.block_items[0]
+>>> long_on_average(loop, ("start[i]", "start[i + 1]"))
+'0 < rows && (ptrdiff_t)start[rows] - (ptrdiff_t)start[0] >= 64 * ((ptrdiff_t)rows - (ptrdiff_t)0)'
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pycparser import c_ast
+from pycparser.c_generator import CGenerator
+
+from planish.core.diagnostic import Remark
+from planish.frontend.c.text.extent import Item, balanced_conditionals
+from planish.frontend.c.text.lexer import Tokens
+from planish.frontend.c.translation_unit import Region, RowLoop
+from planish.frontend.c.types.constants import walk_tree
+
+LONG = 64
+"""From so many elements on, the sum over a row is made in lanes."""
+_PARTS = (c_ast.ID, c_ast.Constant, c_ast.BinaryOp)
+_JUMPS = (c_ast.Break, c_ast.Return, c_ast.Goto, c_ast.Label, c_ast.Continue)
+
+
+def in_long_rows(
+    loop: c_ast.Node, found: Sequence[Region], item: Item | None, tokens: Tokens
+) -> tuple[list[Region], list[Remark]]:
+    """The regions that were found in a loop; of those that short rows make slower, the only one with the question how
+    long they are, and remarks on others. `item`: the text of the loop."""
+    kept: list[Region] = []
+    refused: list[Remark] = []
+    whole = item is not None and balanced_conditionals(tokens, item.start, item.end) and len(found) == 1
+    for region in found:
+        condition = long_on_average(loop, [text for _, text in region.names]) if region.in_rows and whole else None
+        if not region.in_rows or region.rows is not None:
+            kept.append(region)
+        elif condition is not None and item is not None:
+            rows = RowLoop(condition, region.start, region.end)
+            kept.append(replace(region, start=item.start, end=item.end, rows=rows, alone=True))
+        else:
+            message = "sums of elements that data choose, in rows that may be short, which lanes do not make faster"
+            refused.append(Remark("scop-data", "refused", f"the loop stays as written: {message}", region.span))
+    return kept, refused
+
+
+def long_on_average(loop: c_ast.Node, bounds: Sequence[str]) -> str | None:
+    """The condition, in C, under which the rows that a loop goes through are long on average; `bounds`: where they
+    begin and end, in C. None where it is another loop. The loop reads all that the condition does, if it is run."""
+    if not isinstance(loop, c_ast.For) or any(_is_single(x) for x in walk_tree(loop.stmt)):
+        return None
+    first, name = _first(loop.init)
+    match loop.cond:
+        case c_ast.BinaryOp(op="<", left=c_ast.ID(name=compared), right=last) if compared == name:
+            pass
+        case _:
+            return None
+    if first is None or not _is_plain(first) or not _is_plain(last) or not _steps_by_one(loop.next, name):
+        return None
+    for text in bounds:
+        found = re.fullmatch(rf"([A-Za-z_]\w*)\[{name}\]", text)
+        if found is None or f"{found[1]}[{name} + 1]" not in bounds:
+            continue
+        begin, end = _text(first), _text(last)
+        low, high = (x if x.isalnum() else f"({x})" for x in (begin, end))
+        elements = f"(ptrdiff_t){found[1]}[{end}] - (ptrdiff_t){found[1]}[{begin}]"
+        return f"{low} < {high} && {elements} >= {LONG} * ((ptrdiff_t){high} - (ptrdiff_t){low})"
+    return None
+
+
+def _is_single(node: c_ast.Node) -> bool:
+    """Whether there may not be two of what is written."""
+    return isinstance(node, _JUMPS) or (isinstance(node, c_ast.Decl) and "static" in (node.storage or ()))
+
+
+def _first(init: c_ast.Node | None) -> tuple[c_ast.Node | None, str]:
+    match init:
+        case c_ast.DeclList(decls=[c_ast.Decl(name=name, init=value)]):
+            return value, str(name)
+        case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=name), rvalue=value):
+            return value, str(name)
+        case _:
+            return None, ""
+
+
+def _is_plain(node: c_ast.Node) -> bool:
+    return all(isinstance(x, _PARTS) for x in walk_tree(node))
+
+
+def _steps_by_one(step: c_ast.Node | None, name: str) -> bool:
+    match step:
+        case c_ast.UnaryOp(op="++" | "p++", expr=c_ast.ID(name=stepped)):
+            return bool(stepped == name)
+        case c_ast.Assignment(op="+=", lvalue=c_ast.ID(name=stepped), rvalue=c_ast.Constant(value="1")):
+            return bool(stepped == name)
+        case _:
+            return False
+
+
+def _text(node: c_ast.Node) -> str:
+    return str(CGenerator().visit(node))
