@@ -235,8 +235,8 @@ def _options(
 
 
 def _read(source: str | os.PathLike[str]) -> Source:
-    """The text and its name: a string with a line break or a brace is a text, everything else is a path."""
-    if isinstance(source, str) and ("\n" in source or "{" in source):
+    """The text and its name: a string with a line break or a brace, or with nothing in it, is a text, else a path."""
+    if isinstance(source, str) and (not source.strip() or "\n" in source or "{" in source):
         return Source("<text>.py" if is_python(source) else "<text>.c", source)
     return read_input(os.fspath(source)).source
 

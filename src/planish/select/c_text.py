@@ -265,8 +265,11 @@ class _Writer:
         if len(lanes) == 1 and isinstance(lanes[0], Node):
             return self.term(lanes[0], modulo=True)
         wide = "uint64_t" if width * len(lanes) > 32 else "uint32_t"
+        if width == 1 and len({*lanes}) == 1 and isinstance(lanes[0], Node):
+            return f"({wide})-{self.term(lanes[0])}"
         given = [(at, x) for at, x in enumerate(lanes) if isinstance(x, Node) and x.constant != 0]
-        return " | ".join(f"({wide})(uint{width}_t){self.term(x)} << {at * width}" for at, x in given)
+        narrow = f"(uint{width}_t)" if width in (8, 16, 32) else f"{(1 << width) - 1} & "
+        return " | ".join(f"({wide})({narrow}{self.term(x)}) << {at * width}" for at, x in given)
 
     def scalar(self, x: Value) -> str:
         width, lanes = x.detail

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from tests.property.listings.exits import FACTOR, random_exit
 from tests.property.listings.memory import (
+    random_absent,
     random_affine,
     random_complex_type,
     random_extreme,
@@ -265,11 +266,12 @@ def _window(rng: random.Random, t: str) -> str:
 _FLAT = [("y", 4 * L + 7, True), ("x", 4 * L + 7, True), ("z", L + 1, True)]
 
 _BYTES = ("unsigned char", "uint8_t")
-_VIEWED = ("affine", "complexes", "exit", "members", "records", "rows")
+_VIEWED = ("absent", "affine", "complexes", "exit", "members", "records", "rows")
 """What points into arrays."""
 _MANY = FACTOR * L + 9
 
 IDIOMS: dict[str, Shape] = {
+    "absent": Shape("n", [("y", 3 * L, True), ("x", L, False), ("z", 1, True)], random_absent),
     "affine": Shape(
         "n", [("x", L, False), ("y", L, False), ("z", L, True)], random_affine, "alpha", result=True,
     ),

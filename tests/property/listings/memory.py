@@ -1,5 +1,5 @@
-"""Loops over what memory is made of: rows through pointers, members of structures, views by casts, complex numbers,
-assignments and commas inside expressions, gathers, extrema by the library's functions.
+"""Loops over what memory is made of: rows through pointers, arrays that are not there, members of structures, views by
+casts, complex numbers, assignments and commas inside expressions, gathers, extrema by the library's functions.
 
 A text `BEFORE \\f BODY` has helpers in front of the function; `@` is its name.
 
@@ -38,6 +38,25 @@ def random_rows(rng: random.Random, t: str) -> str:
         f"for (int i = 0; i < n; i++) {{\nrows[i] = y + {spaced};\nothers[i] = {other};\n}}\n"
         "x[0] = @_rows(n, m, rows, others, x, x + 70);"
     )
+
+
+def random_absent(rng: random.Random, t: str) -> str:
+    """Arrays that are there only where a condition holds, which it never does."""
+    condition = rng.choice(("has", "use[i]", "use[i] && has", "use[i] > 200", "has && x[i] > 0"))
+    other = rng.choice(("x[i]", "0", "x[i] + y[i]"))
+    taken = rng.choice(("w[i]", "w[i] * x[i]", "x[i] + w[0]", "w[n - 1 - i] - w[i]", "w[2 * i]"))
+    inner = rng.choice((
+        f"s += {condition} ? {taken} : {other};", f"y[i] = {condition} ? {taken} : {other};",
+        f"if ({condition}) y[i] = {taken};\nelse s += x[i];", f"if ({condition}) s += {taken};",
+        f"{t} v = {other};\nif ({condition}) v = {taken};\ny[i] = v;", f"if ({condition}) continue;\ny[i] += x[i];",
+        f"{t} v = {condition} ? {taken} : {other};\nif (v > s) s = v;",
+        f"s = s + ({condition} ? {taken} : {other});\ny[i] = s;",
+        f"if ({condition} && w[i] == x[i]) break;\ns += x[i];",
+        f"for (int j = 0; j < 3; j++) y[3 * i + j] += {condition} ? w[j] : x[i];",
+    ))  # fmt: skip
+    given = f"int n, {t} *y, const {t} *x, const {t} *w, const unsigned char *use, int has"
+    before = f"{t} @_absent({given})\n{{\n{t} s = 0;\nfor (int i = 0; i < n; i++) {{\n{inner}\n}}\nreturn s;\n}}\n"
+    return f"{before}\fstatic const unsigned char use[80];\nz[0] = @_absent(n, y, x, NULL, use, 0);"
 
 
 def random_members(rng: random.Random, t: str) -> str:

@@ -167,7 +167,10 @@ def test_definitions_and_folders_reach_the_preprocessor(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("source", "code"),
-    [("nowhere.c", "E0101"), (".", "E0102"), ("void f(int n { }", "E0201"), ("void f(void) { }", "E0105")],
+    [
+        ("nowhere.c", "E0101"), (".", "E0102"), ("void f(int n { }", "E0201"), ("void f(void) { }", "E0105"),
+        ("", "E0203"),
+    ],  # fmt: skip
 )
 def test_bad_input_has_a_diagnostic(source: str, code: str) -> None:
     with pytest.raises(planish.PlanishError) as caught:
