@@ -26,11 +26,17 @@ LATER = HEAD + "for i in 0 .. n { l[i] = x[i] } for i in 0 .. n { y[i] = l[i] } 
 EARLIER = HEAD + "for i in 0 .. n { l[i] = x[i] if i > 0 { y[i] = l[i - 1] } } }"
 JOINED = HEAD + "for i in 0 .. n { if i > 0 { l[i] = x[i - 1] } else { l[i] = 0.0 } y[i] = l[i] } }"
 OVERWRITTEN = HEAD + "for i in 0 .. n { l[i] = x[i] for j in 0 .. i { l[j] = 1.0 } y[i] = l[i] } }"
+UPDATED = HEAD + """
+  for i in 0 .. n { l[i] = x[i] l[i] *= l[i] + 2.0 if n > 2 { l[i] += x[i] y[i] = l[i] } else { y[i] = l[i] } }
+}"""
+UPDATED_BY_CHANCE = HEAD + "for i in 0 .. n { l[i] = x[i] if i > 2 { l[i] += x[i] } y[i] = l[i] } }"
+UPDATED_LATER = HEAD + "for i in 0 .. n { l[i] = x[i] } for i in 0 .. n { l[i] += 1.0 y[i] = l[i] } }"
 
 
 @pytest.mark.parametrize(
     ("text", "left"),
-    [(BRANCHES, 0), (OUTSIDE, 0), (LATER, 1), (EARLIER, 1), (JOINED, 1), (OVERWRITTEN, 1)],
+    [(BRANCHES, 0), (OUTSIDE, 0), (LATER, 1), (EARLIER, 1), (JOINED, 1), (OVERWRITTEN, 1), (UPDATED, 0),
+     (UPDATED_BY_CHANCE, 1), (UPDATED_LATER, 1)],
 )
 def test_values_are_passed_on_within_an_iteration(text: str, left: int) -> None:
     kernel = parse_kernel(text)

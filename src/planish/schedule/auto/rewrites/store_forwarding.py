@@ -1,7 +1,7 @@
 """Store forwarding: what a local array passes between statements of one iteration becomes a name for a value.
 
 A scalar that is set in several ways is an array with a cell for each iteration while loops are put in order; where each
-value is used before the iteration ends, wherever it was set, nothing of that array need be in memory.
+value is used before the iteration ends, wherever it was set or updated, nothing of that array need be in memory.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.ir.text.printer import print_stmt
@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 
 from planish.ir.expr import Expr, Load, Var, type_of
 from planish.ir.nest import Alloc, Assign, Block, For, Kernel, Let, Reduce, Stmt
+from planish.ir.passes.update_idioms import combined
 from planish.ir.traverse import (
     blocks_of,
     expressions,
@@ -54,14 +55,14 @@ class _Names:
 def pass_values(kernel: Kernel, kept: Collection[str] = ()) -> Kernel:
     """The kernel without those of the arrays that it allocates at its top of which all values are used where they are
     made; others may lie beside them, and those that are `kept` stay."""
-    reduced = {x.array for x in walk(kernel.body) if isinstance(x, Reduce)}
     own = [x.array for x in kernel.body.body if isinstance(x, Alloc)]
-    arrays = {x.name for x in own if x.shape and x.memory == "dram" and not x.values} - reduced - {*kept}
+    arrays = {x.name for x in own if x.shape and x.memory == "dram" and not x.values} - {*kept}
     if not arrays:
         return kernel
     # An array of which something is left to load stays as it is, and so do the stores to it.
     tried = _pass(kernel.body, {}, arrays, _Names({*used_names(kernel)}))
-    gone = arrays - {x.array for stmt in walk(tried) for e in expressions(stmt) for x in loads(e)}
+    left = {x.array for stmt in walk(tried) for e in expressions(stmt) for x in loads(e)}
+    gone = arrays - left - {x.array for x in walk(tried) if isinstance(x, Reduce)}
     if not gone:
         return kernel
     body = _pass(kernel.body, {}, gone, _Names({*used_names(kernel)}))
@@ -81,6 +82,8 @@ def _passed(stmt: Stmt, known: dict[Cell, Var], arrays: set[str], names: _Names)
     """The same of one statement; `known` is brought up to what cells hold behind it."""
     if known and not blocks_of(stmt):
         stmt = map_exprs(lambda x: map_expr(lambda y: _told(y, known), x), stmt)
+    if isinstance(stmt, Reduce) and stmt.array in arrays and (old := known.get((stmt.array, stmt.index))) is not None:
+        stmt = Assign(stmt.array, stmt.index, combined(stmt.op, old, stmt.value), stmt.span)
     if isinstance(stmt, Assign) and stmt.array in arrays:
         _forget(known, stmt)
         var = names.fresh(stmt.array)
