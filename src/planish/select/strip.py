@@ -48,9 +48,12 @@ class Strip:
     scalars: Mapping[str, Expr]
 
 
-def read_strip(loop: For, arrays: Mapping[str, Array], conditional: Container[str] = ()) -> Strip:
+def read_strip(
+    loop: For, arrays: Mapping[str, Array], conditional: Container[str] = (), covered: bool = True
+) -> Strip:
     """The strip of a loop over a constant number of lanes from 0; NoCover where it is none. `conditional`: arrays to
-    which nothing but what is chosen instead of an element's own value is stored."""
+    which nothing but what is chosen instead of an element's own value is stored. `covered`: loads are made for it, so
+    that it is asked under which conditions lanes read."""
     if loop.lower != Const(0, INDEX) or not isinstance(loop.upper, Const) or loop.step != 1:
         raise NoCover("it does not run over a constant number of lanes from 0")
     reader = _Operands(loop.var, int(loop.upper.value), arrays)
@@ -65,7 +68,8 @@ def read_strip(loop: For, arrays: Mapping[str, Array], conditional: Container[st
     rows = {name: (text, reader.least[name]) for text, name in reader.rows.items()}
     values = {name: text for text, name in reader.names.items()}
     guarded = frozenset(name for name, kind in reader.kinds.items() if kind.name in conditional)
-    body = _body_of(kernel, plain, guarded, {row: kind.name for row, kind in reader.kinds.items()})
+    called = {row: kind.name for row, kind in reader.kinds.items()} if covered else {}
+    body = _body_of(kernel, plain, guarded, called)
     return Strip(kernel, body, rows, values, reader.places, reader.given)
 
 
@@ -303,7 +307,7 @@ def _body_of(kernel: Kernel, loop: For, guarded: Container[str], called: Mapping
     definition = Definition((*operands, *scalars), None, (LaneLoop(loop.var, lanes, tuple(puts)),))
     body = read_body(definition, {x.name: x.type.bits for x in kernel.arrays})
     made = [replace(x, value=value, guard=guard) for x, (value, guard) in zip(body.outputs, stores, strict=True)]
-    read = {x.array: y for x, y in reads.conditions().items() if x.array in arrays}
+    read = {x.array: y for x, y in reads.conditions().items() if x.array in called}
     where = {row: plainly(bounded(reader.truth(x, counters))) for row, x in read.items()}
     for row in where:
         _check_own(row, called[row], loop)

@@ -1,4 +1,4 @@
-// taken: masked counted chosen picked either first_rows
+// taken: masked counted chosen picked either first_rows differences
 /* What is read under a condition on data need not exist where it does not hold. */
 #include <stddef.h>
 #include <stdint.h>
@@ -47,6 +47,21 @@ void first_rows(const unsigned char *flags, const int *values, int *sums, int n,
         sums[j] = s;
     }
 }
+uint64_t differences(const uint8_t *a, const uint8_t *b, const uint8_t *mask, size_t stride, size_t width, size_t height)
+{
+    uint64_t total = 0;
+    for (size_t y = 0; y < height; y++) {
+        uint32_t row = 0;
+        for (size_t x = 0; x < width; x++)
+            if (mask[x] > 3) {
+                int d = a[x] - b[x];
+                row += d < 0 ? -d : d;
+            }
+        total += row;
+        a += stride, b += stride, mask += stride;
+    }
+    return total;
+}
 
 #ifdef MAIN
 #include <stdio.h>
@@ -55,7 +70,7 @@ void first_rows(const unsigned char *flags, const int *values, int *sums, int n,
 int main(void)
 {
     enum { N = 1000 };
-    static uint8_t mask[N], bytes[N];
+    static uint8_t mask[N], bytes[N], image[9 * 610], rows[9 * 610];
     static int kind[N], sums[N];
     static float y[N], out[N];
     static short w[N];
@@ -68,6 +83,9 @@ int main(void)
     double c = either(w, nothing, N);
     first_rows(mask, nothing, sums, 100, 10);
     printf("%u %d %g %d %g %d\n", a, b, out[N - 1], bytes[N - 1], c, sums[9]);
+    printf("%lu\n", (unsigned long)differences(nothing, nothing, image, 610, 601, 9));
+    for (int i = 0; i < 9 * 610; i++) image[i] = (uint8_t)(i * i), rows[i] = (uint8_t)(i % 7);
+    printf("%lu\n", (unsigned long)differences(image, rows, rows, 610, 601, 9));
     memset(mask, 200, N);
     for (int i = 0; i < N; i++) kind[i] = 1;
     chosen(kind, y, nothing, out, N);

@@ -26,13 +26,16 @@ from planish.run.calls.passing import leaves_of
 from planish.run.calls.signature import CallCase, Signature
 from planish.run.oracle.comparison import survey
 from planish.run.oracle.nest_coverage import count_statement, with_counters
-from planish.run.sizes.call_sizes import instances_of, make_case, usable_sizes
+from planish.run.sizes.call_sizes import instances_of, make_case, size_names, usable_sizes
 from planish.run.sizes.known_sizes import KnownSizes
+from planish.run.sizes.uneven_sizes import uneven_cases
 from planish.run.workbench import Workbench
 
 MOST_PROPOSED = 600
 MOST_TAKEN = 6
 """Calls that are proposed, and those of them that are taken for each nest."""
+LONG_SIZES, MOST_LONG = (601, 1030), 4
+"""What one size is in calls where all others are small, and of how many sizes there are such calls."""
 STREWN_OF = 3
 """Of so many calls one has the function's constants strewn in its arrays."""
 _PATIENCE = 0.5
@@ -54,7 +57,8 @@ class BranchFinder:
         self._seen: tuple[tuple[CallCase, int], ...] | None = None
 
     def find(self, bench: Workbench, starts: Sequence[int]) -> tuple[CallCase, ...]:
-        """Calls of the original that come to nests which begin at these offsets, some for each."""
+        """Calls of the original that come to nests which begin at these offsets, some for each, and calls in which one
+        size is large."""
         regions = sorted(self.function.regions, key=lambda x: x.start)
         bits = [n for n, x in enumerate(regions) if x.start in starts]
         if self._seen is None:
@@ -65,7 +69,10 @@ class BranchFinder:
             # From all over the search, because the first ones are much alike.
             step = max(1, len(hits) // MOST_TAKEN)
             out |= {n: self._seen[n][0] for n in hits[::step][:MOST_TAKEN]}
-        return tuple(out[n] for n in sorted(out))
+        # New code may ask for long rows.
+        sizes = size_names(self.known)[:MOST_LONG]
+        long = [y for x in sizes for y in uneven_cases(self.function, self.known, {x}, LONG_SIZES)]
+        return (*(out[n] for n in sorted(out)), *long)
 
     def _search(self, bench: Workbench) -> tuple[tuple[CallCase, int], ...]:
         cases = tuple(islice(propose(self.function, self.known), MOST_PROPOSED))

@@ -172,14 +172,14 @@ class _Selection:
             raise NoCover("what is added up does not fit the cell of a row")
         return most
 
-    def read(self, update: Accumulator) -> Strip:
+    def read(self, update: Accumulator, covered: bool = True) -> Strip:
         """The strip that updates the first accumulators."""
         loop = update.strip(self.found, self.found.loop.lower, 0)
-        return read_strip(loop, {**self.arrays, update.array.name: update.array})
+        return read_strip(loop, {**self.arrays, update.array.name: update.array}, covered=covered)
 
     def summed(self, update: Accumulator, strip: Strip, found: GroupedSum) -> Selected:
         """The instruction that adds the terms of a strip to accumulators."""
-        whole = self.read(update)
+        whole = self.read(update, covered=False)
         (output,) = whole.body.outputs
         renaming = find_renaming(strip, whole)
         renaming = replace(renaming, rows={**renaming.rows, ACCUMULATOR: (output.row, 0)})

@@ -21,10 +21,11 @@ from planish.core.cache import Cache, key
 from planish.core.diagnostic import Remark
 from planish.core.fingerprint import stamp_program
 from planish.core.pickles import read_pickle, write_pickle
+from planish.ir.conditional_accesses import read_always
 from planish.ir.expr import Compare, Const, Expr, index
 from planish.ir.index.polynomial import sub
 from planish.ir.index.simplify import simplify
-from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, Stmt
+from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, Let, Reduce, Stmt
 from planish.ir.passes.vector_loops import longest
 from planish.ir.text.printer import print_kernel, print_stmt
 from planish.ir.traverse import (
@@ -93,6 +94,8 @@ are not counted (measured with gcc 12 and clang 19: conversions to three channel
 _WIDEST, _NARROW = 32, 16
 """The widest integers that strips are made of, and the narrowest that one of them has to have: wider ones gain nothing
 by other instructions than a C compiler takes."""
+_LONG = 8
+"""So many strips has a row at least whose last lanes are no strip."""
 _REFUSED = b"refused: "
 _Found = TypeVar("_Found")
 _PLACES = ("planish.ir.", "planish.isa.", "planish.core.", "planish.select.", "planish.library.loops.vector_strips.")
@@ -295,6 +298,8 @@ def _version(
     name = NAME if most == 1 else f"{NAME}, {most} rows"
     catalogue = Catalogue().with_instructions(x.instruction for x in strips.known.values())
     asked = (*kernel.assumptions, *_enough(kernel, max(x.lanes for x in nests)))
+    reductions = [x for x in nests if isinstance(x.nest, AccumulatedLoop) and id(x.nest.stmt) in covered]
+    asked = (*asked, *(y for x in reductions for y in _long_rows(kernel, x.nest.stmt, x.lanes)))
     made = replace(kernel, body=contract(body), assumptions=asked)
     return Version(name, prepared.scop.schedule, made, tuple(remarks), 0.0, catalogue)
 
@@ -307,6 +312,17 @@ def _enough(kernel: Kernel, lanes: int) -> Iterator[Expr]:
         few = simplify(Compare("ge", sub(loops[0].upper, loops[0].lower), index(lanes)))
         if not isinstance(few, Const) and not loads(few):
             yield few
+
+
+def _long_rows(kernel: Kernel, row: For, lanes: int) -> Iterator[Expr]:
+    """That rows have as many strips as what is left of them costs, where it reads under conditions, so that it is no
+    strip on copies: it is left to the compiler, and one iteration takes about as long as an eighth of a strip."""
+    values = [x.value for x in walk(row.body) if isinstance(x, Let | Assign | Reduce)]
+    conditional = any(x not in set(read_always(y)) for y in values for x in loads(y))
+    if conditional and row not in kernel.body.body:
+        count = sub(row.upper, row.lower)
+        if variables(count) <= {*kernel.sizes}:
+            yield simplify(Compare("ge", count, index(_LONG * lanes)))
 
 
 def accumulated(loop: AccumulatedLoop, strips: StripSelection, body: Block, counted: bool = False) -> Block:
