@@ -46,6 +46,10 @@ PLACES = {
     "last_most_at": ("double", "int at = n - 1; for (int i = n - 2; i >= 0; i--) if (x[at] < x[i]) at = i; return at;"),
     "largest_at": ("double", "int k = 0; for (int i = 0; i < n; i++) if (fabs(x[i]) > fabs(x[k])) k = i; return k;"),
     "strided_at": ("int16_t", "int i = 0, k = n; while (i < n) { if (x[2 * i] >= x[2 * k]) k = i; i++; } return k;"),
+    "counted_down_at": (
+        "int32_t", "int at = 0, i = 0; while (n-- > 0) { if (x[i] >= x[at]) at = i; i++; } return at;"
+    ),
+    "stepped_first_at": ("float", "int at = 0, i = 0; while (++i < n) if (x[i] >= x[at]) at = i; return at;"),
     "place_of_it": (
         "uint8_t", "long at = n ? x[0] : 0, i; for (i = 3; i < n; ++i) { if (y[i] < y[at]) { at = i; } } return at;"
     ),

@@ -47,6 +47,7 @@ STAYS = {
     "bounded": "int k = 0; for (int i = 0; i < n && k < limit; i++) if (x[i]) out[k++] = x[i]; return k;",
     "handed_on": "int k = 0, p = 0; for (int i = 0; i < n; i++) { if (x[i] > p) out[k++] = p; p = x[i]; } return k;",
     "sums": "int k = 0; for (int i = 0; i < n; i++) if (x[i]) { out[k++] = x[i]; other[0] += 1; } return k;",
+    "left_behind": "int k = 0; for (int i = 0; i < n; i++) if (x[i]) { out[k] = x[i]; if (x[i] > 9) k++; } return k;",
     "twice": "int k = 0; for (int i = 0; i < n; i++) { if (x[i]) out[k++] = 1; if (y[i]) out[k++] = 2; } return k;",
 }
 

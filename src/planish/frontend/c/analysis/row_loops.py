@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from pycparser import c_ast
@@ -25,6 +25,7 @@ from planish.frontend.c.types.constants import walk_tree
 LONG = 64
 """From so many elements on, the sum over a row is made in lanes."""
 _PARTS = (c_ast.ID, c_ast.Constant, c_ast.BinaryOp)
+_BRANCHES = (c_ast.If, c_ast.Switch, c_ast.TernaryOp, c_ast.While, c_ast.DoWhile)
 _JUMPS = (c_ast.Break, c_ast.Return, c_ast.Goto, c_ast.Label, c_ast.Continue)
 
 
@@ -62,15 +63,34 @@ def long_on_average(loop: c_ast.Node, bounds: Sequence[str]) -> str | None:
             return None
     if first is None or not _is_plain(first) or not _is_plain(last) or not _steps_by_one(loop.next, name):
         return None
+    if any(isinstance(x, _BRANCHES) and any(isinstance(y, c_ast.For) for y in walk_tree(x)) for x in walk_tree(loop)):
+        return None  # the last row may be one of which it is not asked where it ends
+    kept = {name, *(x.name for x in walk_tree(last) if isinstance(x, c_ast.ID))}
+    if kept & {*_set_in(loop.stmt)}:
+        return None
     for text in bounds:
         found = re.fullmatch(rf"([A-Za-z_]\w*)\[{name}\]", text)
         if found is None or f"{found[1]}[{name} + 1]" not in bounds:
+            continue
+        if found[1] in _set_in(loop.stmt):
             continue
         begin, end = _text(first), _text(last)
         low, high = (x if x.isalnum() else f"({x})" for x in (begin, end))
         elements = f"(ptrdiff_t){found[1]}[{end}] - (ptrdiff_t){found[1]}[{begin}]"
         return f"{low} < {high} && {elements} >= {LONG} * ((ptrdiff_t){high} - (ptrdiff_t){low})"
     return None
+
+
+def _set_in(node: c_ast.Node) -> Iterator[str]:
+    """The variables that are set, or whose address is taken, in a part of a program."""
+    for x in walk_tree(node):
+        match x:
+            case c_ast.Assignment(lvalue=c_ast.ID(name=name)):
+                yield str(name)
+            case c_ast.UnaryOp(op="++" | "--" | "p++" | "p--" | "&", expr=c_ast.ID(name=name)):
+                yield str(name)
+            case _:
+                pass
 
 
 def _is_single(node: c_ast.Node) -> bool:

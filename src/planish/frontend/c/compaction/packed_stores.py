@@ -49,10 +49,12 @@ class StoredCell:
 
 @dataclass(slots=True)
 class CountedStores:
-    """What an iteration stores where it sets the cell `keeps`, and then advances the `counter` by one."""
+    """What an iteration stores where it sets the cell `keeps`, and then advances the `counter` by one: all of it in one
+    `branch`, since what is stored where the counter stays would have to be stored as well."""
 
     counter: Symbol
     keeps: Symbol
+    branch: int
     stores: list[StoredCell] = field(default_factory=list)
 
 
@@ -71,7 +73,7 @@ def with_cells(loop: Loop, bound: BoundNames) -> tuple[Loop, tuple[CountedStores
         return None
     rewriting = _Rewriting(loop, counters, bound)
     try:
-        stmt = rewriting.keep(c_ast.Compound(rewriting.items(items_of(body), {}, False), loop.stmt.coord))
+        stmt = rewriting.keep(c_ast.Compound(rewriting.items(items_of(body), {}, 0), loop.stmt.coord))
     except _NoPacking:
         return None
     used = {bound.symbol(x) for part in (stmt, loop.cond, getattr(loop, "next", None)) for x in _names(part)}
@@ -116,41 +118,46 @@ class _Rewriting:
     def __init__(self, loop: Loop, counters: list[Symbol], bound: BoundNames) -> None:
         self.bound, self.counters, self.loop = bound, counters, loop
         self.packs: dict[Symbol, CountedStores] = {}
-        self.values = 0
+        self.values = self.branches = 0
 
     def keep(self, node: c_ast.Node) -> c_ast.Node:
         """A new node, whose identity stays its own."""
         self.bound.kept.append(node)
         return node
 
-    def items(self, items: list[c_ast.Node], ahead: dict[Symbol, int], inside: bool) -> list[c_ast.Node]:
-        """Statements of an iteration; `ahead`: how far counters are advanced already; `inside` of a condition."""
+    def items(self, items: list[c_ast.Node], ahead: dict[Symbol, int], branch: int) -> list[c_ast.Node]:
+        """Statements of an iteration; `ahead`: how far counters are advanced already; `branch`: the number of the one
+        that they are in, 0 where they are run always."""
         out: list[c_ast.Node] = []
         for item in items:
             match item:
                 case c_ast.If(cond=cond, iftrue=then, iffalse=otherwise):
-                    sides = [
-                        None if x is None else self.keep(c_ast.Compound(self.items(items_of(x), dict(ahead), True)))
-                        for x in (then, otherwise)
-                    ]  # fmt: skip
+                    sides = [self.side(x, ahead) for x in (then, otherwise)]
                     out.append(self.keep(c_ast.If(cond, sides[0], sides[1], item.coord)))
                 case c_ast.Compound(block_items=inner):
-                    out.append(self.keep(c_ast.Compound(self.items(inner or [], ahead, inside), item.coord)))
+                    out.append(self.keep(c_ast.Compound(self.items(inner or [], ahead, branch), item.coord)))
                 case c_ast.Assignment(op="=", lvalue=c_ast.ArrayRef() | c_ast.UnaryOp(op="*") as place, rvalue=value):
-                    out += self.store(place, value, ahead, inside)
+                    out += self.store(place, value, ahead, branch)
                 case _ if (symbol := self.bound.symbol(_stepped(item))) in self.counters and symbol is not None:
-                    out += self.advance(symbol, ahead, inside)
+                    out += self.advance(symbol, ahead, branch)
                 case _:
                     out.append(item)
         return out
 
-    def advance(self, counter: Symbol, ahead: dict[Symbol, int], inside: bool) -> list[c_ast.Node]:
-        if not inside or ahead.get(counter):
+    def side(self, node: c_ast.Node | None, ahead: dict[Symbol, int]) -> c_ast.Node | None:
+        """One side of a condition, which is a branch of its own."""
+        if node is None:
+            return None
+        self.branches += 1
+        return self.keep(c_ast.Compound(self.items(items_of(node), dict(ahead), self.branches)))
+
+    def advance(self, counter: Symbol, ahead: dict[Symbol, int], branch: int) -> list[c_ast.Node]:
+        if not branch or ahead.get(counter):
             raise _NoPacking
         ahead[counter] = 1
-        return [self.assign(self.pack(counter).keeps, c_ast.Constant("int", "1"))]
+        return [self.assign(self.pack(counter, branch).keeps, c_ast.Constant("int", "1"))]
 
-    def store(self, place: c_ast.Node, value: c_ast.Node, ahead: dict[Symbol, int], inside: bool) -> list[c_ast.Node]:
+    def store(self, place: c_ast.Node, value: c_ast.Node, ahead: dict[Symbol, int], branch: int) -> list[c_ast.Node]:
         """What stands for a store; several of one iteration go to places of their own, which is asked later."""
         match place:
             case c_ast.ArrayRef(name=c_ast.ID() as base, subscript=at):
@@ -161,7 +168,7 @@ class _Rewriting:
                 raise _NoPacking
         step = at.op if isinstance(at, c_ast.UnaryOp) and at.op in ("++", "p++") else ""
         counter = self.bound.symbol(at.expr if step else at)
-        if counter is None or counter not in self.counters or not inside:
+        if counter is None or counter not in self.counters or not branch:
             raise _NoPacking
         offset = ahead.get(counter, 0) + (step == "++")
         target = counter if base is None else self.bound.symbol(base)
@@ -172,9 +179,9 @@ class _Rewriting:
         self.values += 1
         cell = Symbol(name, name, element, "local")
         address = " + ".join([*([base.name] if base is not None else []), counter.name, *(["1"] if offset else [])])
-        self.pack(counter).stores.append(StoredCell(address, cell, element))
+        self.pack(counter, branch).stores.append(StoredCell(address, cell, element))
         made = [self.assign(cell, value)]
-        return [*made, *self.advance(counter, ahead, inside)] if step else made
+        return [*made, *self.advance(counter, ahead, branch)] if step else made
 
     def _element(self, target: Symbol, base: bool) -> CScalar | None:
         """The type of the elements behind a variable that stays as it is, or is the counter."""
@@ -190,12 +197,14 @@ class _Rewriting:
         known = isinstance(ctype, CScalar) and (ctype.type.is_int or ctype.type.kind == "float")
         return ctype if known and isinstance(ctype, CScalar) and not moved else None
 
-    def pack(self, counter: Symbol) -> CountedStores:
+    def pack(self, counter: Symbol, branch: int) -> CountedStores:
         name = f"{KEEPS}{len(self.packs)}"
         known = self.packs.get(counter)
         if known is None:
-            known = CountedStores(counter, Symbol(name, name, CScalar(I32, "int", "int"), "local"))
+            known = CountedStores(counter, Symbol(name, name, CScalar(I32, "int", "int"), "local"), branch)
             self.packs[counter] = known
+        if known.branch != branch:
+            raise _NoPacking
         return known
 
     def assign(self, symbol: Symbol, value: c_ast.Node) -> c_ast.Node:

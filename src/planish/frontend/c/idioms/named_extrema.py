@@ -56,6 +56,8 @@ def find_named(loop: Loop, bound: BoundNames) -> tuple[NamedElement, ...]:
     """What a loop compares by places that it changes; nothing where it stores to memory, or does anything else with
     one of these places."""
     changed = [*settings(loop, bound)]
+    if _without_steps(loop.cond, bound) is None:
+        return ()
     if any(isinstance(x, c_ast.FuncCall) for x in walk_tree(loop)) and not _calls_are_pure(loop):
         return ()
     stores = [x.lvalue for x in walk_tree(loop.stmt) if isinstance(x, c_ast.Assignment)]
@@ -119,6 +121,28 @@ def _is_plain(node: c_ast.Node) -> bool:
     )
 
 
+def _without_steps(condition: c_ast.Node, bound: BoundNames) -> c_ast.Node | None:
+    """What is asked before a loop's first iteration, without the effects of asking, `n > 0` for `n-- > 0`: the loop
+    itself asks it again. None where it has others."""
+    steps = [x for x in walk_tree(condition) if isinstance(x, c_ast.UnaryOp) and x.op in _STEPS]
+    named = [bound.symbol(x) for x in walk_tree(condition) if isinstance(x, c_ast.ID)]
+    if any(isinstance(x, c_ast.Assignment) for x in walk_tree(condition)):
+        return None
+    if any(not isinstance(x.expr, c_ast.ID) or x.op == "&" or named.count(bound.symbol(x.expr)) > 1 for x in steps):
+        return None
+
+    def asked(node: c_ast.Node) -> c_ast.Node:
+        match node:
+            case c_ast.UnaryOp(op="p++" | "p--", expr=variable):
+                return variable
+            case c_ast.UnaryOp(op="++" | "--" as op, expr=variable):
+                return c_ast.BinaryOp(op[0], variable, c_ast.Constant("int", "1", node.coord), node.coord)
+            case _:
+                return _with_children(node, asked)
+
+    return asked(condition)
+
+
 def _text(node: c_ast.Node) -> str:
     return str(CGenerator().visit(node))
 
@@ -161,7 +185,9 @@ def with_values(loop: Loop, body: c_ast.Node, cx: CTranslation, execute: Execute
         cx.local.add(symbol)
         start_cell(symbol, type, None, loop, cx)
         first = _assignment(symbol, found.element, cx)
-        execute(_keep(c_ast.If(loop.cond, first, None, loop.coord), cx), cx)
+        entered = _without_steps(loop.cond, cx.bound)
+        assert entered is not None
+        execute(_keep(c_ast.If(_keep(entered, cx), first, None, loop.coord), cx), cx)
         body = _named_body(body, found, symbol, cx)
     return body
 

@@ -9,7 +9,7 @@ What else a macro names stays as it is, so that compilers read it under their ow
 >>> text = "#define ALL(k) for (i = 0; i < k; i++) a[i] = N; last(#k);\\nvoid f(void) {\\n  ALL(\\n3)\\n}\\n"
 >>> (found,) = hiding_invocations(tokenize(text), frozenset({2, 3, 4, 5}))
 >>> write_out(text, [found])[0].split("\\n")[2:]
-['  for ( i = 0 ; i < 3 ; i ++ ) a [ i ] = N ; last ( "3" ) ;', '', '}', '']
+['  for (i = 0; i < 3; i++) a[i] = N; last("3");', '', '}', '']
 """
 
 from __future__ import annotations
@@ -161,46 +161,55 @@ def _invoked(
 def _written(tokens: Sequence[CToken], known: Mapping[str, _Definition], left: int) -> str:
     """The text of tokens, with the macros among them that hide loops written out."""
     out: list[str] = []
-    at = 0
+    at = behind = 0
     while at < len(tokens):
         definition = known.get(tokens[at].text)
         if definition is not None and definition.groups is not None and _hides(tokens[at].text, known, frozenset()):
             found = _invoked(tokens, at, definition, known, left)
             if found is not None:
-                out.append(found.text)
+                out.append(f" {found.text} ")
                 at = next((n for n in range(at, len(tokens)) if tokens[n].start >= found.end), len(tokens))
+                behind = found.end
                 continue
-        out.append(tokens[at].text)
+        out.append(_gap(tokens[at], behind) + tokens[at].text)
+        behind = tokens[at].end
         at += 1
-    return " ".join(out)
+    return "".join(out).strip()
+
+
+def _gap(token: CToken, behind: int) -> str:
+    """What lies between a token and the one that ends at `behind`: what is made a string has one space, or none."""
+    return " " if token.start > behind else ""
 
 
 def _arguments(tokens: Iterable[CToken]) -> list[str]:
     out: list[list[str]] = [[]]
-    depth = 0
+    depth = behind = 0
     for token in tokens:
         depth += (token.text == "(") - (token.text == ")")
         if token.text == "," and depth == 0:
             out.append([])
         else:
-            out[-1].append(token.text)
-    return [" ".join(x) for x in out]
+            out[-1].append(_gap(token, behind) + token.text)
+        behind = token.end
+    return ["".join(x).strip() for x in out]
 
 
 def _substitute(body: Sequence[CToken], arguments: Mapping[str, str]) -> str | None:
     """The text of a macro with arguments in the place of its parameters; None where that is not sure."""
     out: list[str] = []
     joined = False
-    at = 0
+    at = behind = 0
     while at < len(body):
-        text = body[at].text
+        text, gap = body[at].text, _gap(body[at], behind)
+        behind = body[at].end
         if text == "#" and at + 1 < len(body) and body[at + 1].text == "#":
-            joined, at = True, at + 2
+            joined, behind, at = True, body[at + 1].end, at + 2
             continue
         if text == "#" and arguments and at + 1 < len(body):
             if body[at + 1].text not in arguments:
                 return None
-            text, at = _as_string(arguments[body[at + 1].text]), at + 1
+            text, behind, at = _as_string(arguments[body[at + 1].text]), body[at + 1].end, at + 1
         else:
             text = arguments.get(text, text)
         if joined and (not out or not out[-1] or not text):
@@ -208,9 +217,16 @@ def _substitute(body: Sequence[CToken], arguments: Mapping[str, str]) -> str | N
         if joined:
             out[-1] += text
         else:
-            out.append(text)
+            # What an argument ends with is no part of the next token.
+            out.append((gap or " " * (out[-1:] != [] and _glues(out[-1], text))) + text if text else "")
         joined, at = False, at + 1
-    return None if joined else " ".join(x for x in out if x)
+    return None if joined else "".join(out).strip()
+
+
+def _glues(left: str, right: str) -> bool:
+    """Whether two texts side by side may be other tokens than each for itself."""
+    ends = left[-1:] + right[:1]
+    return len(tokenize(ends).tokens) < 2 or bool(re.fullmatch(r"[\w.$\"'][\w.$\"']|[-+*/%&|^=<>!#:.]{2}", ends))
 
 
 def _as_string(text: str) -> str:
