@@ -93,3 +93,10 @@ def test_arguments_are_the_strings_that_they_were() -> None:
     tokens = tokenize(define + "SHOW(x[i]+1  * /* of */ y, -2)\n")
     (found,) = hiding_invocations(tokens, frozenset({1, 2}))
     assert found.text == 'for (i = 0; i < -2; i++) LOG(x[i]+1 * y, - -2); puts("x[i]+1 * y")'
+
+
+def test_what_is_made_a_string_is_not_written_out() -> None:
+    define = "#define TEXT(e) #e\n#define ALL for (i = 0; i < n; i++)\n#define SAY(e) ALL { e; puts(TEXT(ALL  b)); }\n"
+    tokens = tokenize(define + "puts(TEXT(ALL a)); SAY(f())\n")
+    (found,) = hiding_invocations(tokens, frozenset(range(1, 5)))
+    assert "".join(found.text.split()) == "for(i=0;i<n;i++){f();puts(TEXT(ALLb));}"

@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from planish.frontend.c.text.extent import UnreadableText, active_tokens, balanced
 from planish.frontend.c.text.lexer import CToken, Directive, Tokens, tokenize
@@ -66,6 +67,8 @@ def hiding_invocations(tokens: Tokens, active: frozenset[int]) -> list[Invocatio
             found = _invoked(kept, place[event.start], definition, known, _DEEPEST)
             if found is not None and _hides(event.text, known, frozenset()) and len(found.text) <= _LONGEST:
                 out.append(found)
+                done = found.end
+            elif found is not None and _spells(definition):
                 done = found.end
     return out
 
@@ -124,6 +127,11 @@ def _sure(name: str, known: Mapping[str, _Definition], groups: Sequence[int]) ->
     return found
 
 
+def _spells(definition: _Definition) -> bool:
+    """Whether a macro makes strings or names of its arguments, in which other macros stay as they are."""
+    return definition.parameters is not None and any(x.text == "#" for x in definition.body)
+
+
 def _hides(name: str, known: Mapping[str, _Definition], seen: frozenset[str]) -> bool:
     """Whether a macro stands for loops, but for `do { … } while (0)`."""
     if name not in known or name in seen:
@@ -164,10 +172,13 @@ def _written(tokens: Sequence[CToken], known: Mapping[str, _Definition], left: i
     at = behind = 0
     while at < len(tokens):
         definition = known.get(tokens[at].text)
-        if definition is not None and definition.groups is not None and _hides(tokens[at].text, known, frozenset()):
-            found = _invoked(tokens, at, definition, known, left)
+        sure = definition if definition is not None and definition.groups is not None else None
+        hides = _hides(tokens[at].text, known, frozenset())
+        if sure is not None and (hides or _spells(sure)):
+            found = _invoked(tokens, at, sure, known, left)
             if found is not None:
-                out.append(f" {found.text} ")
+                as_it_is = "".join(_gap(x, y.end) + x.text for y, x in pairwise(tokens[at:]) if x.end <= found.end)
+                out.append(f" {found.text} " if hides else _gap(tokens[at], behind) + tokens[at].text + as_it_is)
                 at = next((n for n in range(at, len(tokens)) if tokens[n].start >= found.end), len(tokens))
                 behind = found.end
                 continue
