@@ -34,16 +34,23 @@ class SharedFolder:
     root: Path
 
     def names(self) -> list[str]:
-        """The C files and scripts, relative to the folder; hidden ones are left out, and what lies too deep."""
+        """The C files and scripts, relative to the folder; left out are hidden ones, what lies too deep, links that
+        lead elsewhere, and names that are not UTF-8."""
         out = []
         for folder, inner, names in os.walk(self.root):
             inner[:] = sorted(x for x in inner if not x.startswith(".") and x != "planish-out")
             place = Path(folder).relative_to(self.root)
             inner[:] = inner if len(place.parts) < 4 else []
-            out += [str(place / x) for x in sorted(names) if x.endswith(SOURCES + SCRIPTS) and not x.startswith(".")]
+            out += [name for x in sorted(names) if self._has(name := str(place / x))]
             if len(out) >= MOST_FILES:
                 break
         return out[:MOST_FILES]
+
+    def _has(self, name: str) -> bool:
+        try:
+            return self.path(name).is_file()
+        except PlanishError:
+            return False
 
     def path(self, name: str, endings: tuple[str, ...] = SOURCES + SCRIPTS) -> Path:
         """The place of a file; PlanishError E0132 for one that is not in the folder, also by a link, or of another
@@ -52,7 +59,14 @@ class SharedFolder:
         if "\0" in name or not name.endswith(endings):
             raise wrong
         root = self.root.resolve()
-        found = (root / name).resolve()
+        try:
+            name.encode()
+            found = (root / name).resolve()
+            found.lstat()
+        except FileNotFoundError:
+            pass
+        except (OSError, RuntimeError, ValueError):  # too long, a file for a folder, links in a ring, no UTF-8
+            raise wrong from None
         if not found.is_relative_to(root) or Path(name).is_absolute() or ".." in Path(name).parts:
             raise wrong
         if any(x.startswith(".") for x in Path(name).parts):
@@ -66,14 +80,23 @@ class SharedFolder:
             raise PlanishError(Diagnostic("E0132", f"there is no file `{name}`"))
         if path.stat().st_size > MOST_TEXT:
             raise PlanishError(Diagnostic("E0133", f"`{name}` has more than {MOST_TEXT >> 10} KiB"))
-        return path.read_text("utf-8", "replace")
+        try:
+            return path.read_text("utf-8", "replace")
+        except OSError as error:
+            raise PlanishError(Diagnostic("E0132", f"`{name}` cannot be read: {error.strerror}")) from error
 
     def write(self, name: str, text: str) -> None:
         """Writes a script; PlanishError E0132 for anything else. Sources are the user's editor's to write."""
         path = self.path(name, SCRIPTS)
-        if path.is_symlink() or not path.parent.is_dir():
-            raise PlanishError(Diagnostic("E0132", f"`{name}` cannot be written"))
-        handle, part = tempfile.mkstemp(prefix=".planish-", dir=path.parent)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(part, path)
+        part = ""
+        try:
+            handle, part = tempfile.mkstemp(prefix=".planish-", dir=path.parent)
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+            os.replace(part, path)
+            part = ""
+        except OSError as error:
+            raise PlanishError(Diagnostic("E0132", f"`{name}` cannot be written: {error.strerror}")) from error
+        finally:
+            if part:
+                os.unlink(part)

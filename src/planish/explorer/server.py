@@ -82,7 +82,7 @@ class Explorer:
 
     def build(self, number: str) -> dict[str, Any]:
         """A build that is kept; PlanishError E0132."""
-        found = self.kept.get(int(number)) if number.isascii() and number.isdigit() else None
+        found = next((made for n, made in self.kept.items() if str(n) == number), None)
         if found is None:
             raise PlanishError(Diagnostic("E0132", "there is no such build any more", help="build it again"))
         return found
@@ -115,7 +115,9 @@ class Explorer:
         if what not in SECONDS:
             raise PlanishError(Diagnostic("E0132", "there is no such request"))
         data = await _body(request)
-        if not isinstance(data.get("text"), str) or len(data["text"].encode()) > MOST_TEXT:
+        if not isinstance(data.get("text"), str):
+            raise PlanishError(Diagnostic("E0128", "a request has a `name` and a `text`"))
+        if len(data["text"].encode()) > MOST_TEXT:
             raise PlanishError(Diagnostic("E0133", f"a text has at most {MOST_TEXT >> 10} KiB"))
         if not isinstance(wishes := data.get("options") or {}, dict) or wishes.keys() - WISHES:
             raise PlanishError(Diagnostic("E0128", f"the options are: {', '.join(sorted(WISHES))}"))
@@ -146,10 +148,11 @@ async def _body(request: Request) -> dict[str, Any]:
     """The JSON of a request; PlanishError E0128, E0133."""
     try:
         data = json.loads(await request.body())
+        json.dumps(data, ensure_ascii=False).encode()  # halves of surrogate pairs can be written nowhere
     except ClientDisconnect:
         raise PlanishError(Diagnostic("E0133", "a request is too large")) from None
     except (ValueError, RecursionError) as error:
-        raise PlanishError(Diagnostic("E0128", f"this is no JSON: {error}")) from error
+        raise PlanishError(Diagnostic("E0128", f"this is no JSON in UTF-8: {error}")) from error
     if not isinstance(data, dict):
         raise PlanishError(Diagnostic("E0128", "a request is an object of JSON"))
     return data

@@ -16,6 +16,7 @@ from planish.ir.types import Floats
 from planish.options import Options
 
 MOST_THREADS = 1024
+MOST_SIZE = 10**12
 _KNOWN = {
     "target": str, "functions": list, "threads": int, "fp": str, "measure": bool, "sizes": dict, "defines": list,
     "include_dirs": list, "compiler": str, "script": str,
@@ -35,8 +36,8 @@ def read_wishes(data: Mapping[str, Any]) -> Options:
         if not all(isinstance(x, str) for x in values):
             raise refuse(f"the option `{name}` must be a list of texts")
     sizes = data.get("sizes", {})
-    if not all(isinstance(x, int) and not isinstance(x, bool) and x >= 0 for x in sizes.values()):
-        raise refuse("the option `sizes` must have a number for each name")
+    if not all(isinstance(x, int) and not isinstance(x, bool) and 0 <= x < MOST_SIZE for x in sizes.values()):
+        raise refuse("the option `sizes` must have a number of at most 12 digits for each name")
     if not 1 <= (threads := data.get("threads", 1)) <= MOST_THREADS:
         raise refuse(f"the option `threads` must be from 1 to {MOST_THREADS}")
     floats = next((x for x in get_args(Floats) if x == data.get("fp", "reassociate")), None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -69,6 +70,9 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     (folder / "big.c").write_text("/* */" * 100_000)
     (base / "secret.c").write_text("int secret;")
     (folder / "link.c").symlink_to(base / "secret.c")
+    (folder / "ring.c").symlink_to("ring.c")
+    (folder / "taken.sched").mkdir()
+    Path(os.fsdecode(os.fsencode(folder) + b"/\xe9.c")).touch()
     command = [sys.executable, "-m", "planish", "explore", str(folder), "--no-open", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -93,16 +97,19 @@ def test_only_the_page_itself_is_answered(served: Served) -> None:
 
 
 def test_nothing_outside_of_the_folder_is_read_or_written(served: Served) -> None:
-    assert served.ask("/api/files")[1]["files"] == ["a.c", "big.c", "link.c", "sub/b.c"]
+    assert served.ask("/api/files")[1]["files"] == ["a.c", "big.c", "sub/b.c"]
     assert served.ask("/api/files?name=sub/b.c")[1]["text"] == TEXT
     outside = "../secret.c", "sub/../../secret.c", "link.c", "/etc/passwd", "%2e%2e/secret.c", "a.txt", ".x.c", "a%00.c"
+    outside += ("ring.c", "ring.c/x.c", "a" * 300 + ".c")
     for name in outside:
         status, answer, _ = served.ask(f"/api/files?name={name}")
         assert (status, answer["error"]["code"]) == (404, "E0132"), name
         assert served.ask("/api/do/analyse", {"name": unquote(name), "text": TEXT})[0] == 404, name
-    for name in ("../x.sched", "a.c", "/tmp/x.sched", "none/x.sched"):
+    unwritable = "../x.sched", "a.c", "/tmp/x.sched", "none/x.sched", "taken.sched", "a.c/x.sched", "a" * 252 + ".sched"
+    for name in unwritable:
         assert served.ask("/api/script", {"name": name, "text": "x"})[0] == 404, name
     assert (served.folder / "a.c").read_text() == TEXT
+    assert not list(served.folder.glob(".planish-*"))
     for options in ({"compiler": "/bin/sh"}, {"include_dirs": ["/"]}, {"target": "/etc/x.toml"}):
         assert served.ask("/api/do/analyse", {"name": "a.c", "text": TEXT, "options": options})[0] in (404, 422)
 
@@ -111,9 +118,11 @@ def test_what_is_too_large_or_no_request_is_refused(served: Served) -> None:
     assert served.ask("/api/files?name=big.c")[1]["error"]["code"] == "E0133"
     assert served.ask("/api/do/analyse", {"name": "a.c", "text": "x" * 300_000})[1]["error"]["code"] == "E0133"
     assert served.ask("/api/do/analyse", {"name": "a.c", "text": "x" * 900_000})[0] == 413
-    for body in (b"{", b"[]", b"[" * 100_000, b'{"name": 3, "text": 4}'):
+    for body in (b"{", b"[]", b"[" * 100_000, b'{"name": 3, "text": 4}', rb'{"name": "a.c", "text": "\ud800"}'):
         status, answer, _ = served.ask("/api/do/analyse", body)
         assert status in (404, 413, 422) and "error" in answer
+    assert served.ask("/report/" + "9" * 5000)[0] == 404
+    assert served.do("analyse", options={"sizes": {"n": 10**40}})["error"]["code"] == "E0128"
     assert served.ask("/api/do/delete", {"name": "a.c", "text": TEXT})[0] == 404
 
 
