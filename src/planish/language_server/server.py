@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -43,7 +42,7 @@ class PlanishServer(LanguageServer):
     def request(self, uri: str, what: str) -> dict[str, Any]:
         """A request on the text of a file as it stands in the editor."""
         path = to_fs_path(uri) or uri
-        text = self.workspace.get_text_document(uri).source
+        text = self.workspace.get_text_document(uri).source.encode("utf-8", "replace").decode()  # no half pairs
         return {"do": what, "name": path, "text": text, "options": self.wishes}
 
     def look_soon(self, uri: str, pause: float = PAUSE) -> None:
@@ -64,8 +63,9 @@ class PlanishServer(LanguageServer):
         self.known[uri] = found
         diagnostics = diagnostics_of(found)
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, diagnostics, version))
-        with contextlib.suppress(Exception):  # editors need not know this request
-            await self.workspace_code_lens_refresh_async(None)
+        workspace = self.client_capabilities.workspace
+        if workspace and workspace.code_lens and workspace.code_lens.refresh_support:
+            self.workspace_code_lens_refresh(None)  # not awaited: a change would cancel it, and its answer find nobody
 
     def say(self, text: str, severity: str = "information") -> None:
         """Tells the user something."""
@@ -138,8 +138,8 @@ def make_server() -> PlanishServer:
 async def _build(server: PlanishServer, uri: str) -> list[str]:
     """Builds a file, writes its drop-in, and says what became of each function; the files that were written."""
     try:
-        made = await server.pool.ask(server.request(uri, "build"), BUILD_PATIENCE)
         folder = _folder_of(uri)
+        made = await server.pool.ask(server.request(uri, "build"), BUILD_PATIENCE)
         written = [_write(folder / name, text, MADE_BY) for name, text in made["files"].items()]
     except RequestError as error:
         server.say(str(error.fields["text"]), "error")
@@ -156,21 +156,29 @@ async def _build(server: PlanishServer, uri: str) -> list[str]:
 async def _report(server: PlanishServer, uri: str) -> str:
     """Writes the page of a file, and asks the editor to open it; its path."""
     try:
+        place = _folder_of(uri) / f"{Path(to_fs_path(uri) or uri).stem}.html"
         made = await server.pool.ask(server.request(uri, "report"), BUILD_PATIENCE)
-        path = _write(_folder_of(uri) / f"{Path(to_fs_path(uri) or 'page').stem}.html", made["page"], "<!doctype html>")
+        path = _write(place, made["page"], "<!doctype html>")
     except RequestError as error:
         server.say(str(error.fields["text"]), "error")
         return ""
     except OSError as error:
         server.say(f"the page cannot be written: {error.strerror or error}", "error")
         return ""
-    with contextlib.suppress(Exception):  # editors need not know this request
-        await server.window_show_document_async(lsp.ShowDocumentParams(Path(path).as_uri(), external=True))
+    window = server.client_capabilities.window
+    if window and window.show_document and window.show_document.support:
+        server.window_show_document(lsp.ShowDocumentParams(Path(path).as_uri(), external=True))
+    else:
+        server.say(f"Wrote {path}")
     return path
 
 
 def _folder_of(uri: str) -> Path:
-    return Path(to_fs_path(uri) or ".").resolve().parent / FOLDER
+    """Where what is made of a file goes; OSError for a text that is in no file."""
+    path = to_fs_path(uri)
+    if not path:
+        raise OSError("the text is in no file yet; save it first")
+    return Path(path).resolve().parent / FOLDER
 
 
 def _write(path: Path, text: str, mark: str) -> str:

@@ -82,7 +82,8 @@ class Editor:
 def editor() -> Iterator[Editor]:
     found = Editor()
     found.send("initialize", {
-        "processId": os.getpid(), "rootUri": None, "capabilities": {},
+        "processId": os.getpid(), "rootUri": None,
+        "capabilities": {"workspace": {"codeLens": {"refreshSupport": True}}},
         "initializationOptions": {"measure": False, "target": "native", "sizes": {}},
     })  # fmt: skip
     found.send("initialized", {}, wants=False)
@@ -123,6 +124,17 @@ def test_an_editor_is_served(editor: Editor, tmp_path: Path) -> None:
     assert told["diagnostics"][0]["severity"] == 1 and told["diagnostics"][0]["code"].startswith("E02")
     editor.send("textDocument/didClose", {"textDocument": document}, wants=False)
     assert editor.hear("textDocument/publishDiagnostics")["diagnostics"] == []
+
+
+def test_a_text_in_no_file_is_looked_at_and_not_built(editor: Editor) -> None:
+    uri = "untitled:Untitled-1"
+    opened = {"uri": uri, "languageId": "c", "version": 1, "text": "/* \ud800 */" + TEXT}
+    editor.send("textDocument/didOpen", {"textDocument": opened}, wants=False)
+    (problem,) = editor.hear("textDocument/publishDiagnostics")["diagnostics"]
+    assert problem["code"] == "scop-data"
+    for command, empty in (("planish.build", []), ("planish.report", "")):
+        assert editor.send("workspace/executeCommand", {"command": command, "arguments": [uri, ""]}) == empty
+        assert "save it first" in editor.hear("window/showMessage")["message"]
 
 
 def test_the_extension_has_the_options_of_the_server() -> None:
