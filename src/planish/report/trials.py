@@ -45,9 +45,12 @@ def trials_table(trials: Sequence[TuningTrial]) -> Table:
 
 def describe_value(trial: TuningTrial) -> str:
     """What was measured, with its unit."""
-    if trial.value is None:
-        return "-"
-    return format_seconds(trial.value) if trial.metric == "seconds" else f"{trial.value:g} {trial.metric}"
+    return "-" if trial.value is None else format_value(trial.value, trial.metric)
+
+
+def format_value(value: float, metric: str) -> str:
+    """A value of a metric, with its unit."""
+    return format_seconds(value) if metric == "seconds" else f"{value:g} {metric}"
 
 
 def describe_score(trial: TuningTrial) -> str:

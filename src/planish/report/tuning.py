@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from planish.report.tables import format_ratio
-from planish.report.trials import SHORT, describe_score, describe_value
+from planish.report.trials import SHORT, describe_score, describe_value, format_value
 from planish.schedule.arguments import TuningArgument
 from planish.tuning.session import TunedResult, TuningWishes
 from planish.tuning.spaces.search_space import SearchSpace
@@ -58,7 +58,7 @@ def describe_front(front: Sequence[TuningTrial], feedback: Sequence[str]) -> Ite
         shares = ", ".join(
             f"{format_ratio(1 / r) if r else '-'} {name}" for name, r in zip(feedback, x.ratios, strict=False)
         )
-        values = ", ".join((describe_value(x), *(f"{own:g} {metric}" for metric, own, _ in x.more)))
+        values = ", ".join((describe_value(x), *(format_value(own, metric) for metric, own, _ in x.more)))
         yield f"    {shares} ({values}): {x.point}"
 
 

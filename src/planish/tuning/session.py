@@ -131,5 +131,6 @@ def _tune(
         evaluate = measure(nest, job, script)
     except PlanishError as error:
         return TunedResult(nest, space, None, script, error)
-    tuner = Tuner(task, space, evaluate, store, nest.label, wishes.seed, wishes.fresh, tell, clock)
+    things = len(wishes.feedback)
+    tuner = Tuner(task, space, evaluate, store, nest.label, wishes.seed, wishes.fresh, tell, clock, things=things)
     return TunedResult(nest, space, tuner.run(make_search(wishes.search, space, wishes.seed), wishes.budget), script)

@@ -94,7 +94,7 @@ Stage = Literal["default", "search", "confirm", "done"]
 class Tuner:
     """Tunes one task: says which point is next and hears what came of it. `clock` says the seconds that have gone by,
     `now` the time of day, for tests. `tell` hears what is being done. What is known of the store's trials counts unless
-    `fresh`.
+    `fresh`, but no trial that is compared by fewer `things` than are asked for now.
 
     Up to `ahead` points are asked for before what came of the first of them is heard. The search hears of points in
     their order, and of the one `ahead` places before each that it suggests: which points it suggests depends on the
@@ -112,6 +112,7 @@ class Tuner:
     now: Callable[[], str] = lambda: datetime.now(UTC).isoformat(timespec="seconds")
     session: str = field(default_factory=lambda: uuid.uuid4().hex)
     ahead: int = 1
+    things: int = 1
     known: dict[Point, float] = field(default_factory=dict)
     made: int = 0
     _search: TuningSearch | None = None
@@ -125,6 +126,7 @@ class Tuner:
     _confirmed: int = 0
     _needed: int = -1
     _default: TuningTrial | None = None
+    _lacking: set[Point] = field(default_factory=set)
 
     def run(self, search: TuningSearch, budget: TuningBudget) -> TuningResult:
         """Goes on until the budget is spent, the search is at its end, or the user interrupts; the best trial is one of
@@ -144,7 +146,11 @@ class Tuner:
         """Tells the search what the store knows of the space. A trial whose process died says nothing of its point."""
         self._search, self._budget, self._began = search, budget, self.clock()
         for trial in () if self.fresh else self.store.trials(self.task):
-            if trial.outcome != "died" and self.space.complete(trial.point.as_dict()) == trial.point:
+            if trial.outcome == "died" or self.space.complete(trial.point.as_dict()) != trial.point:
+                continue
+            if trial.outcome == "ok" and len(trial.ratios) < self.things:
+                self._lacking.add(trial.point)
+            else:
                 self.known[trial.point] = trial.merit
                 search.hear(trial.point, trial.merit)
 
@@ -251,7 +257,8 @@ class Tuner:
             self._confirmed += 1
             best = self.store.best(self.task)
             tried = 2 if best is None else self.store.count(self.task, best.point)
-            if best is not None and best.point != self.space.default and tried < 2:
+            lacks = best is not None and best.point in self._lacking.difference(self.known)
+            if best is not None and best.point != self.space.default and (tried < 2 or lacks):
                 return self._request(best.point, inf)
         self._stage = "done"
         return None

@@ -13,6 +13,7 @@ import pytest
 from planish.cli import main
 from planish.core.cache import key
 from planish.core.diagnostic import PlanishError
+from planish.report.tuning import describe_front
 from planish.schedule.arguments import Point, TuningArgument, TuningArguments
 from planish.tuning.measurement import Measurement
 from planish.tuning.pareto import find_front
@@ -103,6 +104,25 @@ def test_searches_hear_the_mean_of_all_that_counts(tmp_path: Path) -> None:
     result = tuner.run(Heard(SPACE), TuningBudget(trials=5))
     assert heard == pytest.approx({1: 1.0, 2: 2.0, 4: 0.4**0.5})
     assert result.best is not None and result.best.point.get("rows") == 2, "what decides is the first"
+
+
+def test_points_whose_size_alone_is_known_are_measured_again(tmp_path: Path) -> None:
+    def evaluate(more: bool) -> Any:
+        def measured(point: Point, best: float) -> Measurement:
+            rows = float(point.get("rows") or 0)
+            return Measurement("ok", 8 / rows, 8.0, more=(("seconds", rows, 1.0),) if more else (), code=str(rows))
+
+        return measured
+
+    store = TrialStore(tmp_path / "s")
+    first = Tuner(TASK, SPACE, evaluate(False), store)
+    first.run(ExhaustiveSearch(SPACE), TuningBudget(trials=5))
+    second = Tuner(TASK, SPACE, evaluate(True), store, things=2)
+    result = second.run(ExhaustiveSearch(SPACE), TuningBudget(trials=1))
+    front = find_front(store.trials(TASK))
+    assert result.best is not None and result.best.point == front[0].point, "the best is on the front"
+    assert [x.ratios for x in front] == [(0.25, 4.0), (1.0, 1.0)]
+    assert list(describe_front(front, ("size", "time")))[1].startswith("    4.00x size, 0.25x time (2 s, 4 s)")
 
 
 def test_a_nest_is_tuned_for_the_size_of_its_code(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

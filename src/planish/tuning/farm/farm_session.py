@@ -121,7 +121,7 @@ class _FarmSession:
         space = nest.find_space() if script is None else script.space
         tuner = Tuner(
             task, space, _elsewhere, self.batch, nest.label, wishes.seed, wishes.fresh, self.tell, self.farm.now,
-            ahead=self.asked.ahead,
+            ahead=self.asked.ahead, things=len(wishes.feedback),
         )  # fmt: skip
         budget = TuningBudget() if self.asked.all is not None else wishes.budget
         tuner.begin(make_search(wishes.search, space, wishes.seed), budget)
