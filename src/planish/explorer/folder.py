@@ -8,7 +8,7 @@
 >>> files.read("../a.c")
 Traceback (most recent call last):
 planish.core.diagnostic.PlanishError: error[E0132]: `../a.c` is no file of the folder
-  = help: open the address that `planish explore` prints
+  = help: name a C file or a script (.sched) inside of the folder
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from planish.core.diagnostic import Diagnostic, PlanishError
 MOST_FILES = 500
 MOST_TEXT = 256 << 10
 """Bytes of a file that is shown, or of a text that is sent."""
+ADVICE = "name a C file or a script (.sched) inside of the folder"
 SOURCES, SCRIPTS = (".c",), (".sched",)
 """What is read; scripts are written, too."""
 
@@ -55,7 +56,7 @@ class SharedFolder:
     def path(self, name: str, endings: tuple[str, ...] = SOURCES + SCRIPTS) -> Path:
         """The place of a file; PlanishError E0132 for one that is not in the folder, also by a link, or of another
         kind."""
-        wrong = PlanishError(Diagnostic("E0132", f"`{name[:200]}` is no file of the folder"))
+        wrong = PlanishError(Diagnostic("E0132", f"`{name[:200]}` is no file of the folder", help=ADVICE))
         if "\0" in name or not name.endswith(endings):
             raise wrong
         root = self.root.resolve()
@@ -77,13 +78,14 @@ class SharedFolder:
         """The text of a file; PlanishError E0132, E0133."""
         path = self.path(name)
         if not path.is_file():
-            raise PlanishError(Diagnostic("E0132", f"there is no file `{name}`"))
+            raise PlanishError(Diagnostic("E0132", f"there is no file `{name}`", help=ADVICE))
         if path.stat().st_size > MOST_TEXT:
             raise PlanishError(Diagnostic("E0133", f"`{name}` has more than {MOST_TEXT >> 10} KiB"))
         try:
             return path.read_text("utf-8", "replace")
         except OSError as error:
-            raise PlanishError(Diagnostic("E0132", f"`{name}` cannot be read: {error.strerror}")) from error
+            message = f"`{name}` cannot be read: {error.strerror}"
+            raise PlanishError(Diagnostic("E0132", message, help="check the permissions")) from error
 
     def write(self, name: str, text: str) -> None:
         """Writes a script; PlanishError E0132 for anything else. Sources are the user's editor's to write."""
@@ -96,7 +98,8 @@ class SharedFolder:
             os.replace(part, path)
             part = ""
         except OSError as error:
-            raise PlanishError(Diagnostic("E0132", f"`{name}` cannot be written: {error.strerror}")) from error
+            message = f"`{name}` cannot be written: {error.strerror}"
+            raise PlanishError(Diagnostic("E0132", message, help="check the folder and its permissions")) from error
         finally:
             if part:
                 os.unlink(part)

@@ -145,6 +145,24 @@ def test_a_folder_shares_one_budget(
         yield from ()
 
     monkeypatch.setattr("planish.cli.tuning.tune.tune_units", tune_units)
+    (folder / "src" / "shut.c").write_text(ADD)
+    (folder / "src" / "wrong.c").write_text("int f(int n, {\n")
+    read = Path.open
+
+    def refuse(path: Path, *more: Any, **named: Any) -> Any:
+        if path.name == "shut.c":
+            raise PermissionError(13, "Permission denied")
+        return read(path, *more, **named)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "open", refuse)
+        assert main(["tune", "src", "--list"]) == 1
+        told = capsys.readouterr()
+        assert told.out == listed and "wrong.c:1:14" in told.err and "cannot read src/shut.c" in told.err
+        assert main(["tune", "src", "--budget", "7"]) == 1 and len(asked[0][0]) == 4
+    for name in ("shut.c", "wrong.c"):
+        (folder / "src" / name).unlink()
+    asked.clear()
     (folder / "perf.txt").write_text("add 0.9\n")
     assert main(["tune", "src", "--budget", "7", "--profile", "perf.txt"]) == 0
     assert main(["tune", "src/add.c", "--budget", "7"]) == 0

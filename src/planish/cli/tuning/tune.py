@@ -192,14 +192,18 @@ def tune(
 
 
 def _list(project: Sequence[ProjectFile], options: Options, script: Source | None) -> int:
-    for file in project:
+    units, code = _read_units(project, options)
+    for unit in units:
         try:
-            for label, space in list_spaces(read_input(file.name).source, file.options(options), script):
+            for label, space in list_spaces(unit.source, unit.options, script):
                 print("\n".join(describe_space(label, space)))
         except PlanishError as error:
-            if not file.found or error.diagnostic.code not in SILENT:
+            if not any(x.found for x in project):
                 raise
-    return OK
+            if error.diagnostic.code not in SILENT:
+                tell(error)
+                code = USER_ERROR
+    return code
 
 
 def _tune(
@@ -207,9 +211,8 @@ def _tune(
     record: Path | None, quiet: bool, elsewhere: Elsewhere,
 ) -> int:  # fmt: skip
     choices: list[NestChoice] = []
-    code = OK
     with hearing(quiet) as progress:
-        units = (TuningUnit(read_input(x.name).source, x.options(options)) for x in project)
+        units, code = _read_units(project, options)
         found_files = any(x.found for x in project)
         for found in tune_units(units, wishes, store, elsewhere, progress):
             if isinstance(found, PlanishError):
@@ -235,6 +238,22 @@ def _tune(
     if record is not None:
         _write(record, print_record(merge_choices(choices)))
     return tell_interrupted(0, "all trials so far are in the store") if code == INTERRUPTED else code
+
+
+def _read_units(project: Sequence[ProjectFile], options: Options) -> tuple[list[TuningUnit], int]:
+    """What is to be tuned, and the exit code so far: a file of a folder that cannot be read is told, and holds up no
+    other one. PlanishError for one that was named."""
+    units, code = [], OK
+    for file in project:
+        try:
+            units.append(TuningUnit(read_input(file.name).source, file.options(options)))
+        except PlanishError as error:
+            if not file.found:
+                raise
+            if error.diagnostic.code not in SILENT:
+                tell(error)
+                code = USER_ERROR
+    return units, code
 
 
 def print_front(found: TunedResult, wishes: TuningWishes, store: TrialStore) -> None:

@@ -4,7 +4,7 @@
   const get = (id) => document.getElementById(id);
   const source = get("source"), script = get("script"), file = get("file"), status = get("status");
   const PAUSE = 600;
-  let scriptName = "", selected = "", chosen = [], built = 0;
+  let shown = "", scriptName = "", selected = "", chosen = [], built = 0;
 
   const make = (name, text = "", kind = "") => {
     const found = document.createElement(name);
@@ -203,6 +203,7 @@
       say(`build ${built} took ${((performance.now() - begin) / 1000).toFixed(1)} s`);
     } catch (error) {
       say(error.message.split("\n")[0], true);
+      document.querySelectorAll("#problems .error").forEach((x) => x.remove());
       get("problems").prepend(item("error", error.line, error.message, error.help));
     } finally {
       clearInterval(clock);
@@ -229,16 +230,20 @@
   const load = async (name, ofScript = "") => {
     try {
       const found = await ask(`/api/files?name=${encodeURIComponent(name)}`);
-      file.value = name;
+      const steps = ofScript ? (await ask(`/api/files?name=${encodeURIComponent(ofScript)}`)).text : "";
+      file.value = shown = name;
       source.value = found.text;
       scriptName = ofScript;
-      script.value = ofScript ? (await ask(`/api/files?name=${encodeURIComponent(ofScript)}`)).text : "";
+      script.value = steps;
       if (ofScript) get("schedule").open = true;
       selected = "";
       setLink();
       changed();
       say("");
-    } catch (error) { say(error.message, true); }
+    } catch (error) {
+      file.value = shown;  // the name of the text that is here
+      say(error.message, true);
+    }
   };
   const start = async () => {
     try {
