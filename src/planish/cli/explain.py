@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -76,6 +76,8 @@ def explain(
         target=target, functions=tuple(function or ()), threads=threads, fp=read_floats(fp), sizes=parse_sizes(size),
         defines=tuple(define or ()), include_dirs=tuple(include or ()), compiler=cc,
     )  # fmt: skip
+    if as_json and as_sarif:
+        raise PlanishError(Diagnostic("E0127", "--json and --sarif cannot both be printed", help="give one of them"))
     if as_json or as_sarif:
         return _print_data(list(dict.fromkeys(files)), options, as_sarif)
     failed = False
@@ -99,10 +101,21 @@ def _print_data(names: list[str], options: Options, as_sarif: bool) -> int:
     """The verdicts and remarks of files as data; what is wrong with a file is among its problems."""
     if is_machine(options.target) or is_device(options.target):
         raise PlanishError(Diagnostic("E0127", f"there is no JSON for {options.target}"))
-    found = [(name, analyse(read_input(name).source, options)) for name in names]
+    found = [(name, _analyse(name, options)) for name in names]
     listed = [{"file": name, **x} for name, x in found]
     print(json.dumps(to_sarif(found) if as_sarif else {"format": FORMAT, "files": listed}, indent=1))
     return USER_ERROR if any(p["severity"] == "error" for _, x in found for p in x["problems"]) else OK
+
+
+def _analyse(name: str, options: Options) -> dict[str, Any]:
+    """The problems and functions of a file; that it cannot be read is one, too."""
+    try:
+        return analyse(read_input(name).source, options)
+    except PlanishError as error:
+        problem = error.diagnostic
+        place = {"line": 1, "column": 1, "end_line": 1, "end_column": 1}
+        told = {"severity": "error", "code": problem.code, "message": problem.message, "help": problem.advice}
+        return {"problems": [{**place, **told}], "functions": []}
 
 
 def _recall(source: Source, options: Options) -> FileAccount | None:

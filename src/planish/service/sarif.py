@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from planish.version import VERSION
 
@@ -35,7 +36,7 @@ def _result(name: str, problem: Mapping[str, Any], rule: int) -> dict[str, Any]:
     text = f"{problem['message']}\n{problem['help']}" if problem["help"] else problem["message"]
     region = {"startLine": problem["line"], "startColumn": problem["column"], "endLine": problem["end_line"],
               "endColumn": problem["end_column"]}  # fmt: skip
-    place = Path(name).as_uri() if Path(name).is_absolute() else Path(name).as_posix()
+    place = Path(name).as_uri() if Path(name).is_absolute() else quote(Path(name).as_posix())
     location = {"physicalLocation": {"artifactLocation": {"uri": place}, "region": region}}
     level = _LEVELS[problem["severity"]]
     return {"ruleId": problem["code"], "ruleIndex": rule, "level": level, "message": {"text": text},

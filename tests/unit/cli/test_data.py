@@ -54,3 +54,18 @@ def test_an_explanation_is_told_as_json_and_sarif(file: Path, capsys: pytest.Cap
     file.write_text("void f( {\n")
     assert main(["explain", str(file), "--sarif"]) == 1
     assert json.loads(capsys.readouterr().out)["runs"][0]["results"][0]["level"] == "error"
+
+
+def test_a_file_that_cannot_be_read_is_one_of_the_problems(
+    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(file.parent)
+    Path("no space.c").write_text("void f( {\n")
+    assert main(["explain", "two.c", "missing.c", "no space.c", "--json"]) == 1
+    two, missing, _ = json.loads(capsys.readouterr().out)["files"]
+    assert two["functions"] and (missing["problems"][0]["code"], missing["functions"]) == ("E0101", [])
+    assert main(["explain", "missing.c", "no space.c", "--sarif"]) == 1
+    results = json.loads(capsys.readouterr().out)["runs"][0]["results"]
+    places = [x["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for x in results]
+    assert places == ["missing.c", "no%20space.c"]
+    assert main(["explain", "two.c", "--json", "--sarif"]) == 1
