@@ -93,7 +93,8 @@ def export_trials(
         with output.open("w", encoding="utf-8") as file:
             file.writelines(lines)
     except OSError as error:
-        raise PlanishError(Diagnostic("E0902", f"cannot write {output}: {error.strerror or error}")) from error
+        message = f"cannot write {output}: {error.strerror or error}"
+        raise PlanishError(Diagnostic("E0902", message, help="check the path and its permissions")) from error
     return OK
 
 

@@ -285,4 +285,5 @@ def _write(path: Path, text: str) -> None:
     try:
         path.write_text(text, "utf-8")
     except OSError as error:
-        raise PlanishError(Diagnostic("E0902", f"cannot write {path}: {error.strerror or error}")) from error
+        message = f"cannot write {path}: {error.strerror or error}"
+        raise PlanishError(Diagnostic("E0902", message, help="check the path and its permissions")) from error
