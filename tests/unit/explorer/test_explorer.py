@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -74,12 +75,18 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     (folder / "taken.sched").mkdir()
     Path(os.fsdecode(os.fsencode(folder) + b"/\xe9.c")).touch()
     command = [sys.executable, "-m", "planish", "explore", str(folder), "--no-open", "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    # What starts the tests in the background may have told them to ignore Ctrl-C.
+    own = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, preexec_fn=own, **pipes) as process:
         assert process.stdout is not None
         address = urlsplit(json.loads(process.stdout.readline())["address"])
-        yield Served(address.netloc, parse_qs(address.query)["token"][0], folder)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 0 and process.stderr is not None and process.stderr.read() == ""
+        try:
+            yield Served(address.netloc, parse_qs(address.query)["token"][0], folder)
+            process.send_signal(signal.SIGINT)
+            assert process.wait(30) == 0 and process.stderr is not None and process.stderr.read() == ""
+        finally:
+            process.kill()
 
 
 def test_only_the_page_itself_is_answered(served: Served) -> None:

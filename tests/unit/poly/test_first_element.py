@@ -6,7 +6,7 @@ import pytest
 
 from planish.ir.index.polynomial import show
 from planish.ir.text.parser import parse_kernel
-from planish.poly.canonical.first_element import begin_at_first
+from planish.poly.canonical.first_element import begin_at_first, begin_at_pointers
 
 
 def before(head: str, body: str) -> dict[str, str]:
@@ -27,6 +27,13 @@ def test_rows_before_are_whole_rows() -> None:
     assert before("h, w, s; x: u8[?], y: u8[?]", body) == {"x": "s"}
     body = "for i in 0 .. h { for j in 1 .. 39 { y[i, j] = x[i - 1, j] + x[i + 1, j - 1] } }"
     assert before("h; x: f64[?, 40], y: f64[?, 40]", body) == {"x": "40"}
+
+
+def test_what_is_moved_is_moved_back() -> None:
+    body = "for i in 1 .. h { for j in 0 .. w { y[i * w + j] = x[(i - 2) * s + j] + z[i - 1, j] } }"
+    kernel = parse_kernel(f"kernel k(h, w, s; x: u8[?], y: u8[?], z: u8[?, 40]) {{ {body} }}")
+    moved, before = begin_at_first(kernel)
+    assert before and begin_at_first(begin_at_pointers(moved, before)) == (moved, before)
 
 
 def test_conditions_on_iterators_keep_what_is_read_inside() -> None:

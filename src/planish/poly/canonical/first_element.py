@@ -17,7 +17,7 @@ from functools import reduce
 import islpy as isl
 
 from planish.ir.expr import Binary, Expr, Load, Select, index, type_of
-from planish.ir.index.polynomial import add, mul, polynomial
+from planish.ir.index.polynomial import add, exact_quotient, mul, neg, polynomial
 from planish.ir.nest import Array, Assign, Block, For, Kernel, Reduce, Stmt
 from planish.ir.traverse import children, expressions, map_block, map_expr, map_exprs, walk, walk_expr
 from planish.ir.types import BOOL
@@ -52,6 +52,16 @@ def begin_at_first(kernel: Kernel, pinned: frozenset[str] = frozenset()) -> tupl
     linear = {x.name for x in kernel.arrays if len(x.shape) == 1}
     by = {x: mul(y, lengths[x]) if x in linear else y for x, y in before.items()}
     return replace(kernel, body=_moved(kernel.body, by)), {x: mul(y, lengths[x]) for x, y in before.items()}
+
+
+def begin_at_pointers(kernel: Kernel, before: Mapping[str, Expr]) -> Kernel:
+    """The kernel whose arrays begin so many elements later, where their pointers point: undoes `begin_at_first`."""
+    by = {x: neg(y) for x, y in before.items()}
+    for array in (x for x in kernel.arrays if x.name in by and len(x.shape) > 1):
+        rows = exact_quotient(by[array.name], _product(array.shape[1:]))
+        assert rows is not None, "what begins before its pointer begins with a row"
+        by[array.name] = rows
+    return replace(kernel, body=_moved(kernel.body, by)) if by else kernel
 
 
 def _may_reach_before(array: str, kernel: Kernel) -> bool:
@@ -160,4 +170,4 @@ def _moved(body: Block, by: Mapping[str, Expr]) -> Block:
     return map_block(statement, body)
 
 
-__all__ = ["begin_at_first"]
+__all__ = ["begin_at_first", "begin_at_pointers"]

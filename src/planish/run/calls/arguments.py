@@ -20,12 +20,13 @@ from typing import Literal
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.frontend.c.translation_unit import CFunction, CParameter, Region
 from planish.frontend.python.signature import PythonSignature
-from planish.ir.expr import Expr, Var
+from planish.ir.expr import Expr, Var, index
 from planish.ir.index.evaluate import evaluate
 from planish.ir.nest import Assign, Kernel, Reduce
 from planish.ir.text.printer import print_expr
 from planish.ir.traverse import is_counted, substitute, variables, walk
 from planish.ir.types import INDEX, Type
+from planish.poly.canonical.first_element import begin_at_pointers
 from planish.poly.isl.affine import NotAffineError
 from planish.poly.scop.extents import NoExtentError
 from planish.poly.scop.footprint import Box, find_boxes
@@ -160,10 +161,10 @@ def _is_whole(name: str, function: CFunction, outside: str) -> bool:
 
 def _region_box(region: Region, array: str, function: CFunction, outside: str) -> Box | None:
     """What a region touches of an array, over the function's parameters; None where it is not known."""
-    if any(x.array == array for x in region.bases):
+    if any(x.array == array and x.moved != index(0) for x in region.bases):
         return None
     try:
-        box = find_boxes(region.kernel)[array]
+        box = find_boxes(begin_at_pointers(region.kernel, {x.array: x.before for x in region.bases}))[array]
     except (NotAffineError, NoExtentError):
         return None
     names = dict(region.names)
