@@ -42,8 +42,11 @@ def _in_block(block: Block, cells: Mapping[str, Type]) -> Block:
 
 def _without_one(body: Sequence[Stmt], cells: Mapping[str, Type]) -> list[Stmt] | None:
     """The statements without one of the cells that are made by them; None where each is needed."""
+    copies = (x for x in body if isinstance(x, Assign) and isinstance(x.value, Load) and not x.value.index)
+    copied = {name for x in copies for name in (x.array, *arrays_in(x))}
     for place, stmt in enumerate(body):
-        if isinstance(stmt, Alloc) and stmt.array.name in cells:
+        # Of a function in which each value has a cell of its own, only those are looked at of which there is a copy.
+        if isinstance(stmt, Alloc) and stmt.array.name in cells and stmt.array.name in copied:
             rest = body[place + 1 :]
             found = _copied_out(rest, stmt.array.name, cells) or _copied_in(rest, stmt.array.name, cells)
             if found is not None:
