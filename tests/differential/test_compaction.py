@@ -41,6 +41,11 @@ PACKS = {
     "in_place": ("float", "float", "float", "char",
                  "float *z = (float *)x; int k = 0; for (int i = 0; i < n; i++) if (z[i] == z[i]) z[k++] = z[i];"
                  " memcpy(out, z, n * 4); return k;"),
+    "narrow": ("double", "uint8_t", "uint8_t", "int16_t",
+               "int k = 0; for (int i = 0; i < n; i++) if (x[i] > 9) out[k++] = y[i]; return k;"),
+    "halves": ("int64_t", "int16_t", "int16_t", "int16_t",
+               "int k = 0, j = 0; for (int i = 0; i < n; i++) { if (x[i] > 9) { out[k++] = y[i]; }"
+               " if (x[i] < limit) other[j++] = y[i]; } return k * 1000 + j;"),
 }  # fmt: skip
 STAYS = {
     "last_kept": "int k = 0; for (int i = 0; i < n; i++) if (k == 0 || x[i] != out[k - 1]) out[k++] = x[i]; return k;",

@@ -25,6 +25,7 @@ CELL = "alloc t: f64[] register "
         (CELL + "t[] = s[] + x[i] y[i] = t[] s[] = t[]", 1),
         (CELL + "t[] = s[] t[] += x[i] s[] = t[] y[i] = s[]", 1),
         (CELL + "t[] = s[] for j in 0 .. 2 { t[] += x[i] } s[] = t[] * 0.5 y[i] = s[]", 1),
+        (CELL + "t[] = x[i] alloc u: f64[] register u[] = t[] u[] *= u[] y[i] = u[]", 2),
         (CELL + "t[] = s[] + x[i] y[i] = s[] s[] = t[]", 2),
         (CELL + "t[] = s[] + x[i] s[] = t[] t[] += 1.0 y[i] = t[]", 2),
         (CELL + "t[] = s[] t[] += x[i] y[i] = t[] - s[] s[] = t[]", 2),

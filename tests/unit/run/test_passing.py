@@ -29,6 +29,7 @@ _NODES = "typedef struct node { struct node *next; float v; } node, *nodes; void
 _TABLE = "typedef struct { enum { P, Q } kind; float v; } rows[4]; void f(rows l) { l->v += l->kind + Q; }"
 _MAKER = "typedef struct { float x, y; } (*maker)(int); void f(float *a, maker g) { a[0] += 1 + g(3).x; }"
 _OWN = "void f(void *l) { typedef struct own { struct own *next; float v; } *owns; owns at = l; at->v += 1; }"
+_TAIL = "struct v { int n; float d[]; }; void f(struct v *p) { for (int i = 0; i < p->n; i++) p->d[i] *= 2; }"
 _TYPES = """
 struct hidden { float v; };
 typedef union { float v; int k; } *unions;
@@ -91,6 +92,7 @@ def _compare(first: str, second: str, folder: Path) -> Verdict:
         (_MAKER, "a[0] += 1", "a[0] += 2", "a"),
         (_OWN, "v += 1", "v += 2", "l->v"),
         (_LOCAL, "errors++", "errors++ + 1", "x"),
+        (_TAIL, "*= 2", "*= 3", "p->d[]"),
     ],
 )
 def test_what_is_reached_is_compared(text: str, right: str, wrong: str, place: str, tmp_path: Path) -> None:

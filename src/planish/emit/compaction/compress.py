@@ -18,6 +18,8 @@ from planish.poly.early_exit.exit_test import ITERATION
 
 _GROUP = 16
 """So many elements of less than 32 bits are moved together at a time."""
+_LEAST = 128
+"""The bits of the narrowest register; what is narrower is loaded into its low lanes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +51,10 @@ def emit_packing(
         for m, (size, value, row) in enumerate(zip(pack.sizes, pack.values, pack.rows, strict=True)):
             if row is not None:
                 value = f"planish_w{n}_{m}"
-                bits = 8 * size * count
+                bits = max(8 * size * count, _LEAST)
                 read.append(f"const {_register(bits)} {value} = {_read(row, size, count, f'planish_m{n}')};")
-            stored += store_lanes(
-                f"(char *)planish_q{n}_{m} + {size} * planish_c{n}", value, size, count, f"planish_m{n}"
-            )
+            place = f"(char *)planish_q{n}_{m} + {size} * planish_c{n}"
+            stored += store_lanes(place, value, size, count, f"planish_m{n}", row is not None)
         stored += ["}", f"planish_c{n} += __builtin_popcountll(planish_m{n});"]
     inner = "".join(f"    {x}\n" for x in (*body, *read, *stored))
     end = "".join(f"  *planish_counted{n} = planish_c{n};\n" for n in range(len(packs)))
@@ -70,7 +71,7 @@ static __attribute__((noinline)) ptrdiff_t {name}(
 
 def _read(row: str, size: int, count: int, mask: str) -> str:
     bits = 8 * size * count
-    width = "" if bits == 128 else bits
+    width = "" if bits <= _LEAST else bits
     return f"_mm{width}_maskz_loadu_epi{8 * size}({mask}, {row})"
 
 
@@ -78,16 +79,16 @@ def _register(bits: int) -> str:
     return f"__m{bits}i"
 
 
-def store_lanes(place: str, value: str, size: int, count: int, mask: str) -> list[str]:
+def store_lanes(place: str, value: str, size: int, count: int, mask: str, loaded: bool = False) -> list[str]:
     """Statements that store the lanes of a vector of `count` elements of `size` bytes for which bits of a mask are set,
-    side by side from a place, a `char *`, on."""
+    side by side from a place, a `char *`, on. `loaded`: it is a register, and no vector that may be narrower."""
     if size >= 4:
         return [f"planish_pack_{size}_{count}({place}, {mask}, ({_register(8 * size * count)}){value});"]
     group = min(count, _GROUP)
     bits = 8 * size * group
     if group == count:
-        part = f"(__m128i){value}" if bits == 128 else f"({_register(bits)}){value}"
-        if bits < 128:
+        part = f"({_register(max(bits, _LEAST))}){value}"
+        if bits < _LEAST and not loaded:
             part = f"_mm_cvtsi64_si128((long long){value})"
         return [f"planish_pack_{size}_{group}({place}, {mask}, {part});"]
     out = [f"{{ const {_register(bits)} *planish_groups = (const {_register(bits)} *)(const void *)&{value};"]
@@ -108,7 +109,7 @@ def _function(size: int, count: int) -> str:
     bits = 8 * size * count
     low = f"const uint32_t planish_low = (1u << __builtin_popcount((uint{max(8, count)}_t)planish_m)) - 1;"
     own = f"(__mmask{max(8, count)})"
-    width = "" if bits <= 128 else bits
+    width = "" if bits <= _LEAST else bits
     if size >= 4:
         kind = f"epi{8 * size}"
         packed = f"_mm{width}_maskz_compress_{kind}({own}planish_m, planish_x)"
@@ -116,9 +117,8 @@ def _function(size: int, count: int) -> str:
         kind, wide = f"epi{8 * size}", 512 // count
         widened = f"_mm512_cvtepu{8 * size}_epi{wide}(planish_x)"
         packed = f"_mm512_cvtepi{wide}_{kind}(_mm512_maskz_compress_epi{wide}({own}planish_m, {widened}))"
-        width = "" if bits <= 128 else bits
-    register = _register(max(bits, 128))
-    mask = f"__mmask{max(8, max(bits, 128) // (8 * size))}"
+    register = _register(max(bits, _LEAST))
+    mask = f"__mmask{max(8, max(bits, _LEAST) // (8 * size))}"
     return f"""/* Stores {count} elements of {size} bytes, of which a mask has bits, side by side. */
 static inline __attribute__((always_inline)) void planish_pack_{size}_{count}(
     void *planish_p, uint64_t planish_m, {register} planish_x) {{

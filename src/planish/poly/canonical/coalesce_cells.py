@@ -66,7 +66,9 @@ def _copied_out(body: Sequence[Stmt], cell: str, cells: Mapping[str, Type]) -> l
         return None
     if cell not in stored_arrays(body[first]) or any(cell in stored_arrays(x) for x in between):
         return None
-    return [*body[:first], *_named(body[first:last], cell, target), *body[last + 1 :]]
+    made = [x for x in between if isinstance(x, Alloc) and x.array.name == target]
+    named = _named([x for x in body[first:last] if x not in made], cell, target)
+    return [*body[:first], *made, *named, *body[last + 1 :]]
 
 
 def _copied_in(body: Sequence[Stmt], cell: str, cells: Mapping[str, Type]) -> list[Stmt] | None:

@@ -17,10 +17,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from planish.ir.expr import Binary, Compare, Const, Expr, Load, Select, Unary, Var, index, type_of
+from planish.ir.conditional_accesses import read_always
+from planish.ir.expr import Binary, Compare, Const, Expr, Load, Unary, Var, index, type_of
 from planish.ir.index.polynomial import add, coefficient_of, constant, floordiv, mul, names, sub
 from planish.ir.nest import Array, For, Kernel
-from planish.ir.traverse import children, loads, map_expr, substitute, walk_expr
+from planish.ir.traverse import loads, map_expr, substitute, walk_expr
 from planish.ir.types import BOOL, INDEX, U8
 from planish.poly.early_exit.candidates import weakened
 from planish.poly.early_exit.exit_condition import NoExitTest, exit_condition
@@ -160,17 +161,3 @@ def _read_if(x: Expr, holds: bool) -> Iterator[Load]:
                 yield from read_always(left)
         case _:
             yield from read_always(x)
-
-
-def read_always(x: Expr) -> Iterator[Load]:
-    """What is read for certain where an expression is evaluated."""
-    match x:
-        case Select(condition=condition):
-            yield from read_always(condition)
-        case Binary(op="and" | "or", left=left) if type_of(x) == BOOL:
-            yield from read_always(left)
-        case Load():
-            yield x
-        case _:
-            for y in children(x):
-                yield from read_always(y)

@@ -17,13 +17,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from planish.ir.conditional_accesses import read_always
 from planish.ir.expr import Expr, Load, Select, Var, type_of
 from planish.ir.nest import For, Kernel
 from planish.ir.traverse import loads, variables
 from planish.ir.types import Type
 from planish.poly.early_exit.candidates import has_lanes
 from planish.poly.early_exit.exit_condition import NoExitTest, iteration_values
-from planish.poly.early_exit.exit_test import Placement, Row, read_always, trips_of
+from planish.poly.early_exit.exit_test import Placement, Row, trips_of
 from planish.poly.early_exit.narrow_comparisons import narrowed
 
 _OLD = "planish_old"

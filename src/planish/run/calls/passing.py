@@ -40,8 +40,10 @@ MEMORY = 4096
 """Bytes of memory of which nothing is known; all of them are zero."""
 RECORDS = 64
 """So many structures lie where the address of one is passed; all but the first are zero."""
-TAIL, CHANGING_TAIL = 1 << 24, 1 << 14
-"""Bytes of the last member of a structure that goes on behind it, and how many of them are set in each call."""
+TAIL = 1 << 22
+"""Bytes of the last member of a structure that goes on behind it."""
+_CHANGED = f"((unsigned long long *)planish_r)[1] |= 1ull << {CHANGED};"
+"""Says that a call changed something of what begins as the same in each of them."""
 
 
 def leaves_of(function: CFunction) -> tuple[CParameter, ...]:
@@ -103,12 +105,20 @@ def spread_cells(record: RecordParameter) -> tuple[MemberCell, ...]:
 
 
 def outcomes_of(function: CFunction) -> tuple[CParameter, ...]:
-    """What a call only leaves behind: the numbers in a structure that it returns, and variables that begin as the file
-    says."""
+    """What a call only leaves behind: the numbers in a structure that it returns, those behind structures, and
+    variables that begin as the file says."""
     returned = function.returned
     cells = _returned(returned) if isinstance(returned, RecordParameter) else ()
-    out = tuple(_leaf(f"return.{x.path}", x) for x in cells)
+    out = [_leaf(f"return.{x.path}", x) for x in cells]
+    for name, tail in tails_in(function).items():
+        out.append(CParameter(f"{name}->{tail.path}[]", tail.type, True, (index(TAIL // tail.type.size),), ""))
     return (*out, *(_leaf(x.name, x.cell) for x in function.globals if x.initial))
+
+
+def tails_in(function: CFunction) -> dict[str, MemberCell]:
+    """The parameters that are addresses of a structure whose last member goes on behind it, and that member."""
+    known = [(p.name, p.form) for p in function.parameters if p.name not in spread_in(function)]
+    return {name: x.tail for name, x in known if isinstance(x, RecordParameter) and x.tail is not None}
 
 
 def _leaf(name: str, cell: MemberCell) -> CParameter:
@@ -212,12 +222,13 @@ class _Maker:
                 if p.name in spread_in(self.function):
                     self._spread_out(p.name, held, address, p.form)
                 else:
-                    room = size if p.form.tail is None else f"{size} + {TAIL}"
+                    tail = tails_in(self.function).get(p.name)
+                    room = size if tail is None else f"{size} + {TAIL}"
                     self.prelude.append(f"static char {self._own(held)}[{room}]{aligned};\n")
                     self.before.append(f"char *{held} = {self._own(held)};")
                     self.before.append(f"__builtin_memset({held}, 0, {size});")
-                    if p.form.tail is not None:
-                        self._fill_tail(p.form.tail, held, f"(({address}){held})->{p.form.tail.path}")
+                    if tail is not None:
+                        self._put_tail(f"{p.name}->{tail.path}[]", tail, f"(({address}){held})->{tail.path}")
                 for link, path in enumerate(p.form.links):
                     text = f"(({address}){held})->{path}"
                     memory = self._own(f"{held}_{link}")
@@ -254,16 +265,17 @@ class _Maker:
             case _:
                 assert_never(p.form)
 
-    def _fill_tail(self, tail: MemberCell, held: str, text: str) -> None:
-        """Set what lies behind a structure: of integers small ones, which may be indices, of floats others."""
-        known, type = f"{self._own(held)}_known", c_name(tail.type)
-        self.prelude.append(f"static long {known};\n")
+    def _put_tail(self, name: str, tail: MemberCell, text: str) -> None:
+        """Set what lies behind a structure, of integers small ones, which may be indices, of floats others; and read it
+        again behind the call."""
+        type = c_name(tail.type)
         value = f"({type})(planish_i * 7 % 8)" if tail.type.is_int else f"({type})(planish_i * 37 % 101 - 50) / 64"
-        last = f"({known} ? {CHANGING_TAIL} : {TAIL}) / (long)sizeof({type})"
-        row = f"{held}_tail"
+        row = f"planish_tail_{self.number[name]}"
+        loop = f"for (long planish_i = 0; planish_i < {TAIL // tail.type.size}; planish_i++)"
         self.before.append(f"{type} *{row} = ({type} *)(void *)&{text};")
-        self.before.append(f"for (long planish_i = 0; planish_i < {last}; planish_i++) {row}[planish_i] = {value};")
-        self.before.append(f"{known} = 1;")
+        self.before.append(f"{loop} {row}[planish_i] = {value};")
+        self.after.append(f"{loop} if ({row}[planish_i] != {value}) {{ {_CHANGED} break; }}")
+        self.after.append(f"__builtin_memcpy(planish_a[{self.number[name]}], {row}, {TAIL});")
 
     def _inside(self, name: str, type: Type) -> str:
         """An address in an array, so many elements behind its start."""
@@ -315,8 +327,7 @@ class _Maker:
             self.before.append(f"if (!{kept}_known) __builtin_memcpy({kept}, (void *)&{text}, {size});")
             self.before.append(f"{kept}_known = 1;")
             self.before.append(f"__builtin_memcpy((void *)&{text}, {kept}, {size});")
-            bit = f"((unsigned long long *)planish_r)[1] |= 1ull << {CHANGED};"
-            self.after.append(f"if (__builtin_memcmp((void *)&{text}, {kept}, {size})) {bit}")
+            self.after.append(f"if (__builtin_memcmp((void *)&{text}, {kept}, {size})) {_CHANGED}")
         self._take(text, name, cell)
 
     def _put(self, text: str, name: str, cell: MemberCell) -> None:

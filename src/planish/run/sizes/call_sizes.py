@@ -111,11 +111,10 @@ def check_cases(function: CFunction, known: tuple[KnownSizes, ...], given: Mappi
         usual |= dict.fromkeys(untouched, value if i == ODD_LOOSE else power_of_two(value))
         usual |= dict.fromkeys(powers_of(function, usual), POWERS[i % len(POWERS)])
         case = make_case(function, known, usual, seed=i)
-        if untouched and i == ODD_LOOSE:
-            # Loops that halve it may not end, and no call is made after one that does not.
-            odd.append(replace(case, placement="end" if i % 2 == 0 else "start"))
-        elif not out or bytes_of(function, case) <= CHECK_BYTES:
-            out.append(replace(case, placement="end" if i % 2 == 0 else "start"))
+        if not out or bytes_of(function, case) <= CHECK_BYTES:
+            # Loops that halve what is odd may not end, and no call is made after one that does not.
+            made = odd if untouched and i == ODD_LOOSE else out
+            made.append(replace(case, placement="end" if i % 2 == 0 else "start"))
     few = {x: role for x, role in roles_of(known).items() if role in ("stride", "channels", "sections", "offset")}
     for i, value in enumerate(FEW_SIZES if few else ()):
         # Strides, channels and offsets as they are in real calls.

@@ -56,7 +56,6 @@ class KnownSizes:
         seen = self.recast.get(name)
         return count if seen is None else -(-(count * size + seen.offset) // seen.size)
 
-
     def first(self, name: str, sizes: Mapping[str, int]) -> int:
         """The number, in the array of the function, of the first element of one of the region's."""
         base = self.bases.get(name)

@@ -20,11 +20,11 @@ from dataclasses import dataclass, replace
 import islpy as isl
 
 from planish.core.diagnostic import Diagnostic, PlanishError
-from planish.ir.expr import Binary, Compare, Const, Expr, Load, Select, index, type_of
+from planish.ir.conditional_accesses import read_always
+from planish.ir.expr import Binary, Compare, Const, Expr, Load, index
 from planish.ir.index.simplify import simplify, simplify_block
 from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, Let, Memory, Reduce, Stmt
-from planish.ir.traverse import children, expressions, loads, map_expr, variables, walk
-from planish.ir.types import BOOL
+from planish.ir.traverse import expressions, loads, map_expr, variables, walk
 from planish.poly.isl.affine import NotAffineError
 from planish.poly.isl.expression import extreme_expr
 from planish.poly.scop.dependence import is_live_in
@@ -224,7 +224,7 @@ def _is_chosen(block: Block, array: str) -> bool:
     """Whether an array is read in a branch of a choice, and so not always."""
     for stmt in walk(block):
         if isinstance(stmt, Assign | Reduce | Let):
-            sure = certain_loads(stmt.value)
+            sure = {*read_always(stmt.value)}
             if any(load.array == array and load not in sure for load in loads(stmt.value)):
                 return True
     return False
@@ -290,7 +290,7 @@ class BindExpr:
         """E0606 where the statement does not read the array."""
         node = program.path(self.at)[-1]
         check_fresh(program.kernel, self.name)
-        found = certain_loads(node.value) if isinstance(node, Assign | Reduce) else []
+        found = read_always(node.value) if isinstance(node, Assign | Reduce) else ()
         load = next((x for x in found if x.array == self.array), None)
         if load is None or not isinstance(node, Assign | Reduce):
             message = f"the statement does not read `{self.array}` in any case"
@@ -303,18 +303,6 @@ class BindExpr:
             replace(node, value=value),
         )
         return Change(replace(program.kernel, body=exchange(program.kernel.body, node.label, lambda x: made)))
-
-
-def certain_loads(expr: Expr) -> list[Load]:
-    """The loads that are made whenever an expression is evaluated: not those in a branch of a choice."""
-    match expr:
-        case Select(condition=condition):
-            return certain_loads(condition)
-        case Binary(op="and" | "or", left=left) if type_of(expr) == BOOL:
-            return certain_loads(left)
-        case _:
-            own = [expr] if isinstance(expr, Load) else []
-            return [*own, *(x for part in children(expr) for x in certain_loads(part))]
 
 
 @dataclass(frozen=True, slots=True)

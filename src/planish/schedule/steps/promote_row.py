@@ -24,6 +24,7 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
 from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.ir.conditional_accesses import read_always
 from planish.ir.expr import Binary, Compare, Expr, Load, index
 from planish.ir.index.simplify import simplify, simplify_block
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Reduce, Stmt
@@ -33,7 +34,6 @@ from planish.schedule.context import always
 from planish.schedule.names import check_fresh
 from planish.schedule.nodes import Node, exchange
 from planish.schedule.program import Change, Program, Target
-from planish.schedule.steps.buffers import certain_loads
 from planish.schedule.strides import stride
 
 
@@ -191,7 +191,7 @@ def _holds(program: Program, path: Sequence[Node], hull: _Use, other: _Use) -> b
 def _uses(block: Block, array: str, around: tuple[For, ...], unsure: bool, own: Set[str]) -> Iterator[_Use]:
     """The accesses of an array in a nest, in the order in which they are made."""
     for stmt in block.body:
-        certain = [x for y in expressions(stmt) for x in certain_loads(y)]
+        certain = [x for y in expressions(stmt) for x in read_always(y)]
         for load in [x for y in expressions(stmt) for x in loads(y) if x.array == array]:
             yield _use(load.index, around, unsure or load not in certain, own)
         if isinstance(stmt, Reduce) and stmt.array == array:

@@ -9,13 +9,13 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from planish.frontend.c.translate.expressions import only_sizes
 from planish.frontend.c.translate.state import CTranslation
-from planish.ir.expr import Binary, Compare, Expr, Load, Select
+from planish.ir.expr import Compare, Expr, Select
 from planish.ir.index.polynomial import affine_over
-from planish.ir.traverse import children, conditions, loads, walk_expr
+from planish.ir.traverse import conditions, loads, walk_expr
 
 MOST_CHOICES = 4
 """With more of them in a value, there would be too many branches."""
@@ -28,18 +28,6 @@ def is_static(test: Expr, cx: CTranslation) -> bool:
     its = [it.name for it in cx.iterators]
     sides = [side for x in walk_expr(test) if isinstance(x, Compare) for side in (x.left, x.right)]
     return bool(cx.dry) or all(affine_over(side, its, False) for side in sides)
-
-
-def certain_loads(expr: Expr) -> Iterator[Load]:
-    """What an expression loads whatever its values are."""
-    match expr:
-        case Select(condition=part) | Binary(op="and" | "or", left=part):
-            yield from certain_loads(part)
-        case _:
-            if isinstance(expr, Load):
-                yield expr
-            for part in children(expr):
-                yield from certain_loads(part)
 
 
 def find_choice(value: Expr, static: Callable[[Expr], bool]) -> Expr | None:

@@ -11,7 +11,7 @@ from pycparser import c_ast
 from planish.frontend.c.analysis.assertions import asserted, assumed
 from planish.frontend.c.analysis.scope import Symbol
 from planish.frontend.c.assumed.granted_conditions import grant, is_rare
-from planish.frontend.c.idioms.branches import certain_loads, is_static
+from planish.frontend.c.idioms.branches import is_static
 from planish.frontend.c.idioms.data_dependent_rows import search_statement, searched
 from planish.frontend.c.idioms.histogram import count_statement, counted
 from planish.frontend.c.idioms.memory_calls import is_block_call, run_block_call
@@ -36,7 +36,7 @@ from planish.frontend.c.translate.loops import run_loop
 from planish.frontend.c.translate.state import Address, CTranslation, KnownInteger, LostValue, Refused, Value
 from planish.frontend.c.types.constants import walk_tree
 from planish.frontend.c.types.declarations import is_complex_type
-from planish.ir.conditional_accesses import opposite
+from planish.ir.conditional_accesses import opposite, read_always
 from planish.ir.expr import Const, Expr, Load, Var
 from planish.ir.nest import Block, If
 from planish.ir.types import BOOL
@@ -201,7 +201,7 @@ def _branch_on_data(node: c_ast.If, test: Expr, cx: CTranslation) -> None:
     if cx.guards:
         _choose_by_data(node, test, cx)
         return
-    cx.certain = tuple(certain_loads(test))
+    cx.certain = tuple(read_always(test))
     try:
         _choose_by_data(node, test, cx)
     finally:

@@ -318,8 +318,7 @@ def _long_rows(kernel: Kernel, row: For, lanes: int) -> Iterator[Expr]:
     """That rows have as many strips as what is left of them costs, where it reads under conditions, so that it is no
     strip on copies: it is left to the compiler, and one iteration takes about as long as an eighth of a strip."""
     values = [x.value for x in walk(row.body) if isinstance(x, Let | Assign | Reduce)]
-    conditional = any(x not in set(read_always(y)) for y in values for x in loads(y))
-    if conditional and row not in kernel.body.body:
+    if any({*loads(x)} - {*read_always(x)} for x in values) and row not in kernel.body.body:
         count = sub(row.upper, row.lower)
         if variables(count) <= {*kernel.sizes}:
             yield simplify(Compare("ge", count, index(_LONG * lanes)))
