@@ -236,9 +236,12 @@ class _Builder:
             else:
                 ends = self.control.passes_end(passes, unroll, 1 if exact else unroll, head, self.fresh)
                 kernel = add_control(self.described, parts.kernel, [self.described.effects(x) for x in ends.chain])
-            if kernel is None or not is_addressable(self.machine, parts):
+            if kernel is None:
                 del self.labels[head]
                 continue
+            if not is_addressable(self.machine, parts):
+                del self.labels[head]
+                break  # with more copies, still more is out of reach
             self.report(loop, problem, rolled, unroll, proof)
             rest, behind = self.label(loop, "rest"), self.label(loop, "end")
             short = loop.at_least < before + unroll

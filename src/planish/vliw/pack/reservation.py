@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from copy import copy as shallow_copy
 from dataclasses import dataclass, field
 
 from planish.vliw.machine import VliwMachine
@@ -57,7 +58,7 @@ class ReservationTable:
 
     def copy(self) -> ReservationTable:
         """Another table with the same in it."""
-        fresh = ReservationTable(self.machine, self.period)
+        fresh = shallow_copy(self)
         fresh._holder, fresh._unit, fresh._placed = dict(self._holder), dict(self._unit), dict(self._placed)
         fresh._issued, fresh._ports, fresh._kept = dict(self._issued), dict(self._ports), set(self._kept)
         return fresh
