@@ -98,6 +98,20 @@ def test_branches_of_both_kinds() -> None:
     _agrees(either, 9, _reals(9), _reals(9, 1))
 
 
+def in_order(n: size, A: f64[n], B: f64[n]) -> None:
+    for i in range(n - 1):
+        if A[i] > A[i + 1]:
+            A[i], A[i + 1] = A[i + 1], A[i]
+        if B[i] < 0.2:
+            B[i] = B[i + 1] = 0.25
+        else:
+            B[i + 1], B[i] = 0.5, A[i]
+
+
+def test_pairs_are_set_under_a_condition_as_it_was_before() -> None:
+    _agrees(in_order, 9, _reals(9), _reals(9, 1))
+
+
 def flagged(n: size, A: f16[n], on: boolean[n], count: u64[1], limit: i64) -> None:
     for i in range(n):
         on[i] = A[i] > 0 or not on[i]

@@ -127,7 +127,10 @@ def _mentions(value: ast.expr, target: ast.expr) -> bool:
 
 
 def _bind(target: ast.Name, value: Expr, cx: PythonTranslation) -> None:
-    """A local name that stands for an index value."""
+    """A local name that stands for an index value; a cell in the next reading where it was made of other names' cells,
+    which may be set before it is read."""
+    if any(x.array in cx.names.locals for x in loads(value)):
+        cx.demote(target.id)
     cx.values[target.id] = value
 
 

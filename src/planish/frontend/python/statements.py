@@ -32,7 +32,7 @@ from planish.frontend.python.expressions import (
     outer_meaning,
 )
 from planish.frontend.python.state import PythonTranslation
-from planish.frontend.python.while_loops import assigned_in, forget, run_steps, run_while
+from planish.frontend.python.while_loops import assigned_in, forget, hold, run_steps, run_while
 from planish.ir.expr import Binary, Call, Const, Expr, Load, Var, index
 from planish.ir.index.simplify import simplify
 from planish.ir.nest import Assign, Block, For, If
@@ -133,6 +133,8 @@ def _loop(node: ast.For, cx: PythonTranslation) -> None:
     if step is None:
         run_steps(node, name, (start, stop), cx, execute)
         return
+    changed = assigned_in(node.body)
+    start, stop = (hold(x, changed, cx) for x in (start, stop))
     variable = Var(name, INDEX)
     lower, upper, value, stride = start, stop, simplify(variable), step
     if step < 0:
@@ -141,7 +143,6 @@ def _loop(node: ast.For, cx: PythonTranslation) -> None:
         count = Binary("floordiv", Binary("add", distance, index(-step - 1)), index(-step))
         lower, upper, stride = index(0), simplify(count), 1
         value = simplify(Binary("sub", start, Binary("mul", index(-step), variable)))
-    changed = assigned_in(node.body)
     forget(changed, cx)
     assigned = set(cx.assigned)
     cx.iterators[name] = value
@@ -265,9 +266,12 @@ def _guard(
 
 
 def _may_change(condition: Expr, branches: Sequence[ast.stmt]) -> bool:
-    """Whether a store in the branches, other than the last statement's, reaches what the condition reads."""
-    if len(branches) == 1 and isinstance(branches[0], ast.Assign | ast.AugAssign | ast.AnnAssign):
-        return False
+    """Whether a store in the branches, other than the only one, reaches what the condition reads."""
+    match [*branches]:
+        case [ast.Assign(targets=[ast.Name() | ast.Subscript()]) | ast.AugAssign() | ast.AnnAssign()]:
+            return False
+        case _:
+            pass
     read = {x.array for x in loads(condition)} | variables(condition)
     written: set[str] = set()
     for stmt in branches:

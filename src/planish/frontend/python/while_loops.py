@@ -76,7 +76,7 @@ def run_steps(node: ast.For, name: str, bounds: tuple[Expr, Expr], cx: PythonTra
     counter = cx.temporary(INDEX)
     here, place = cx.text.span_of(node), Load(counter, (), INDEX)
     cx.out.append(Assign(counter, (), start, here))
-    stop, step = (_held(x, changed, cx) for x in (stop, step))
+    stop, step = (hold(x, changed, cx) for x in (stop, step))
     forget(changed, cx)
     assigned = set(cx.assigned)
     cx.iterators[name] = place
@@ -89,7 +89,7 @@ def run_steps(node: ast.For, name: str, bounds: tuple[Expr, Expr], cx: PythonTra
     cx.out.append(While(simplify(Compare("lt", place, stop)), Block(tuple(body)), span=here))
 
 
-def _held(value: Expr, changed: set[str], cx: PythonTranslation) -> Expr:
+def hold(value: Expr, changed: set[str], cx: PythonTranslation) -> Expr:
     """A value as it is where a loop begins, which changes some cells."""
     if not any(x.array in changed for x in loads(value)):
         return value
