@@ -14,6 +14,7 @@ from pycparser import c_ast
 from planish.frontend.c.analysis.scope import Symbol, is_constant, is_integer
 from planish.frontend.c.assumed.granted_conditions import NOWHERE, is_nowhere, is_null
 from planish.frontend.c.idioms.branches import find_choice, is_static
+from planish.frontend.c.idioms.inner_assignments import run_inside
 from planish.frontend.c.idioms.recast_views import recast
 from planish.frontend.c.idioms.sole_call import is_unseen, sole_call
 from planish.frontend.c.translate.addresses import moved
@@ -29,6 +30,7 @@ from planish.frontend.c.translate.subscripts import (
     place_of,
     subscript_of,
 )
+from planish.frontend.c.types.constants import walk_tree
 from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CUnknown, CVoid, resolve
 from planish.ir.expr import Binary, Cast, Const, Expr, Load, index, type_of
 from planish.ir.index.polynomial import constant, neg
@@ -38,6 +40,7 @@ from planish.ir.traverse import decide
 from planish.ir.types import BOOL, I32, INDEX, Type
 
 _MOST_LISTED = 256
+_EFFECTS = (c_ast.FuncCall, c_ast.UnaryOp, c_ast.Assignment, c_ast.Compound)
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,49 +313,84 @@ def declare(node: c_ast.Decl, cx: CTranslation) -> None:
 
 
 def _declare_record(node: c_ast.Decl, symbol: Symbol, record: c_ast.Node, cx: CTranslation) -> None:
-    """Declare a structure: those of its numbers that the function names are variables of their own."""
+    """Declare a structure: those of its numbers that the function names are variables of their own. Initial values are
+    evaluated in the order of the members, those of the others for what they do besides."""
     named = {x.name: x for x in cx.bound.symbols if x.whole is symbol and not x.through}
-    values = {} if node.init is None else _initial_members(node.init, symbol.name, record, cx)
-    if values is None:
+    given = [] if node.init is None else _initial_values(node.init, symbol.name, record, cx)
+    if given is None:
         raise Refused("scop-type", f"the initial value of {symbol.name}, a structure", node)
     for member in named.values():
         if is_integer(member) and not cx.is_cell(member):
             raise Again(cell=member)
-    for name, given in values.items():
-        if name not in named and isinstance(given, c_ast.ExprList):
-            for part in given.exprs[:-1]:
-                cx.execute(part, cx)
-    for name, member in named.items():
-        type, value = cx.element(member), None
-        if node.init is not None:
-            nothing = Const(0.0 if type.is_float else 0, type)
-            value = convert(value_of(values[name], cx), type) if name in values else nothing
-        cx.local.add(member)
-        start_cell(member, type, value, node, cx)
+    for name, value in given:
+        if (set_ := named.pop(name, None)) is None:
+            read_for_effects(value, cx)
+        else:
+            _start_member(set_, convert(value_of(value, cx), cx.element(set_)), node, cx)
+    for member in named.values():
+        type = cx.element(member)
+        nothing = Const(0.0 if type.is_float else 0, type)
+        _start_member(member, None if node.init is None else nothing, node, cx)
 
 
-def _initial_members(
+def _start_member(member: Symbol, value: Expr | None, node: c_ast.Decl, cx: CTranslation) -> None:
+    cx.local.add(member)
+    start_cell(member, cx.element(member), value, node, cx)
+
+
+def _initial_values(
     init: c_ast.Node, path: str, record: c_ast.Node, cx: CTranslation
-) -> dict[str, c_ast.Node] | None:
-    """The initial values of a structure's members, by their names in C; None where they are not listed in order."""
-    members = cx.bound.file.records.members(record)
+) -> list[tuple[str, c_ast.Node]] | None:
+    """The initial values of a structure's members in their order, by their names in C: one of each number and address,
+    the list of each array. None where it is not known which value is whose."""
+    records = cx.bound.file.records
+    members = records.members(record)
     if not isinstance(init, c_ast.InitList) or members is None or len(init.exprs) > len(members):
         return None
-    out: dict[str, c_ast.Node] = {}
+    if _is_zero(init):
+        return []
+    out: list[tuple[str, c_ast.Node]] = []
     for member, value in zip(members, init.exprs, strict=False):
-        if not isinstance(member, c_ast.Decl) or member.name is None or isinstance(value, c_ast.NamedInitializer):
+        if not isinstance(member, c_ast.Decl) or member.name is None or member.bitsize is not None:
+            return None
+        if records.is_ambiguous(member) or any(isinstance(x, c_ast.NamedInitializer) for x in walk_tree(value)):
             return None
         name = f"{path}.{member.name}"
-        if isinstance(value, c_ast.InitList):
-            inner = _initial_members(value, name, member, cx)
-            if inner is None and isinstance(resolve(member.type, cx.bound.typedefs), CUnknown):
+        match resolve(member.type, cx.bound.typedefs), value:
+            case CUnknown(), _:
+                inner = _initial_values(value, name, member, cx)
+                if inner is None:
+                    return None
+                out += inner
+            case CArray(), c_ast.InitList():
+                out.append((name, value))
+            case CScalar() | CPointer(), c_ast.InitList(exprs=[only]) if not isinstance(only, c_ast.InitList):
+                out.append((name, only))
+            case CScalar() | CPointer(), c_ast.Node() if not isinstance(value, c_ast.InitList):
+                out.append((name, value))
+            case _:
                 return None
-            out |= inner or {}
-        else:
-            out[name] = value
     return out
 
 
+def read_for_effects(value: c_ast.Node | None, cx: CTranslation) -> None:
+    """Evaluate an expression of which nothing is made. Raises Refused and Again."""
+    match value:
+        case c_ast.Assignment():
+            assign(value, cx)
+        case c_ast.UnaryOp(op="++" | "--" | "p++" | "p--"):
+            step_statement(value, cx)
+        case c_ast.InitList(exprs=parts):
+            for part in parts:
+                read_for_effects(part, cx)
+        case c_ast.ExprList(exprs=[*before, last]):
+            for part in before:
+                run_inside(part, cx)
+            read_for_effects(last, cx)
+        case c_ast.Node() if any(isinstance(x, _EFFECTS) for x in walk_tree(value)):
+            value_of(value, cx)
+        case _:
+            pass
 
 
 def start_cell(symbol: Symbol, type: Type, value: Expr | None, node: c_ast.Node, cx: CTranslation) -> None:

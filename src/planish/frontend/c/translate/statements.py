@@ -27,6 +27,7 @@ from planish.frontend.c.translate.assignments import (
     assign,
     convert_stored,
     declare,
+    read_for_effects,
     step_statement,
     target_of,
     write,
@@ -34,14 +35,12 @@ from planish.frontend.c.translate.assignments import (
 from planish.frontend.c.translate.expressions import choose, condition_of, operate, value_of
 from planish.frontend.c.translate.loops import run_loop
 from planish.frontend.c.translate.state import Address, CTranslation, KnownInteger, LostValue, Refused, Value
-from planish.frontend.c.types.constants import walk_tree
 from planish.frontend.c.types.declarations import is_complex_type
 from planish.ir.conditional_accesses import opposite, read_always
 from planish.ir.expr import Const, Expr, Load, Var
 from planish.ir.nest import Block, If
 from planish.ir.types import BOOL
 
-_EFFECTS = (c_ast.FuncCall, c_ast.UnaryOp, c_ast.Assignment, c_ast.Compound)
 _JUMPS = {c_ast.Break: "break", c_ast.Continue: "continue", c_ast.Return: "return", c_ast.Goto: "goto"}
 
 
@@ -90,19 +89,11 @@ def execute(node: c_ast.Node, cx: CTranslation) -> None:
             run_block_call(node, cx)
         case c_ast.FuncCall() if call_name(node) in cx.bound.file.functions:
             cx.whole = node
-            cx.inline(node, cx, _read_for_effects)
+            cx.inline(node, cx, read_for_effects)
         case c_ast.FuncCall():
             raise Refused("scop-call", f"a call of {call_name(node)}", node)
         case _:
             raise Refused("scop-statement", f"a statement of the form {type(node).__name__}", node)
-
-
-def _read_for_effects(value: c_ast.Node | None, cx: CTranslation) -> None:
-    """What a function returns, where nothing is made of it."""
-    if isinstance(value, c_ast.Assignment):
-        assign(value, cx)
-    elif value is not None and any(isinstance(x, _EFFECTS) for x in walk_tree(value)):
-        value_of(value, cx)
 
 
 def _assert(condition: c_ast.Node, node: c_ast.Node, cx: CTranslation) -> None:
