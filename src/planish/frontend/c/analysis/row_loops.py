@@ -1,36 +1,38 @@
 """Loops over the rows of a sparse matrix, whose elements lie from `start[i]` to `start[i + 1]`: how long rows are.
 
 >>> from pycparser.c_parser import CParser
->>> text = "void f() { for (int i = 0; i < rows; i++) for (int k = start[i]; k < start[i + 1]; k++) s += v[k]; }"
->>> loop = CParser().parse(text).ext[0].body.block_items[0]
->>> long_on_average(loop, ("start[i]", "start[i + 1]"))
+>>> from planish.frontend.c.analysis.scope import bind_file, bind_function
+>>> loops = "for (int i = 0; i < rows; i++) for (int k = start[i]; k < start[i + 1]; k++) s += v[k];"
+>>> tree = CParser().parse("void f(int rows, int *start, int *v, int s) { %s }" % loops)
+>>> bound = bind_function(tree.ext[0], bind_file(tree))
+>>> long_on_average(bound.function.body.block_items[0], ("start[i]", "start[i + 1]"), bound)
 '0 < rows && (ptrdiff_t)start[rows] - (ptrdiff_t)start[0] >= 64 * ((ptrdiff_t)rows - (ptrdiff_t)0)'
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
 from planish.core.diagnostic import Remark
+from planish.frontend.c.analysis.scope import BoundNames, Symbol, root_of, written
 from planish.frontend.c.text.extent import Item, balanced_conditionals
 from planish.frontend.c.text.lexer import Tokens
+from planish.frontend.c.translate.data_subscripts import LONG
 from planish.frontend.c.translation_unit import Region, RowLoop
 from planish.frontend.c.types.constants import walk_tree
 
-LONG = 64
-"""From so many elements on, the sum over a row is made in lanes."""
 _PARTS = (c_ast.ID, c_ast.Constant, c_ast.BinaryOp)
 _BRANCHES = (c_ast.If, c_ast.Switch, c_ast.TernaryOp, c_ast.While, c_ast.DoWhile)
 _JUMPS = (c_ast.Break, c_ast.Return, c_ast.Goto, c_ast.Label, c_ast.Continue)
 
 
 def in_long_rows(
-    loop: c_ast.Node, found: Sequence[Region], item: Item | None, tokens: Tokens
+    loop: c_ast.Node, found: Sequence[Region], item: Item | None, tokens: Tokens, bound: BoundNames
 ) -> tuple[list[Region], list[Remark]]:
     """The regions that were found in a loop; of those that short rows make slower, the only one with the question how
     long they are, and remarks on others. `item`: the text of the loop."""
@@ -38,7 +40,8 @@ def in_long_rows(
     refused: list[Remark] = []
     whole = item is not None and balanced_conditionals(tokens, item.start, item.end) and len(found) == 1
     for region in found:
-        condition = long_on_average(loop, [text for _, text in region.names]) if region.in_rows and whole else None
+        texts = [text for _, text in region.names]
+        condition = long_on_average(loop, texts, bound) if region.in_rows and whole else None
         if not region.in_rows or region.rows is not None:
             kept.append(region)
         elif condition is not None and item is not None:
@@ -50,7 +53,7 @@ def in_long_rows(
     return kept, refused
 
 
-def long_on_average(loop: c_ast.Node, bounds: Sequence[str]) -> str | None:
+def long_on_average(loop: c_ast.Node, bounds: Sequence[str], bound: BoundNames) -> str | None:
     """The condition, in C, under which the rows that a loop goes through are long on average; `bounds`: where they
     begin and end, in C. None where it is another loop. The loop reads all that the condition does, if it is run."""
     if not isinstance(loop, c_ast.For) or any(_is_single(x) for x in walk_tree(loop.stmt)):
@@ -65,14 +68,14 @@ def long_on_average(loop: c_ast.Node, bounds: Sequence[str]) -> str | None:
         return None
     if any(isinstance(x, _BRANCHES) and any(isinstance(y, c_ast.For) for y in walk_tree(x)) for x in walk_tree(loop)):
         return None  # the last row may be one of which it is not asked where it ends
-    kept = {name, *(x.name for x in walk_tree(last) if isinstance(x, c_ast.ID))}
-    if kept & {*_set_in(loop.stmt)}:
+    changed = _changed(loop.stmt, bound)
+    if changed & (_called(name, loop.cond, bound) | {bound.symbol(x) for x in walk_tree(last)}):
         return None
     for text in bounds:
         found = re.fullmatch(rf"([A-Za-z_]\w*)\[{name}\]", text)
         if found is None or f"{found[1]}[{name} + 1]" not in bounds:
             continue
-        if found[1] in _set_in(loop.stmt):
+        if changed & _called(found[1], loop.stmt, bound):
             continue
         begin, end = _text(first), _text(last)
         low, high = (x if x.isalnum() else f"({x})" for x in (begin, end))
@@ -81,16 +84,23 @@ def long_on_average(loop: c_ast.Node, bounds: Sequence[str]) -> str | None:
     return None
 
 
-def _set_in(node: c_ast.Node) -> Iterator[str]:
-    """The variables that are set, or whose address is taken, in a part of a program."""
+def _changed(node: c_ast.Node, bound: BoundNames) -> set[Symbol | None]:
+    """The variables that a part of a program declares or sets, or of which it takes the address."""
+    out: set[Symbol | None] = {*written(node, bound)}
     for x in walk_tree(node):
         match x:
-            case c_ast.Assignment(lvalue=c_ast.ID(name=name)):
-                yield str(name)
-            case c_ast.UnaryOp(op="++" | "--" | "p++" | "p--" | "&", expr=c_ast.ID(name=name)):
-                yield str(name)
+            case c_ast.Decl():
+                out.add(bound.symbol(x))
+            case c_ast.UnaryOp(op="&", expr=target):
+                out.add(bound.symbol(root_of(target)))
             case _:
                 pass
+    return out - {None}
+
+
+def _called(name: str, node: c_ast.Node, bound: BoundNames) -> set[Symbol | None]:
+    """The variables that a name means in a part of a program."""
+    return {bound.symbol(x) for x in walk_tree(node) if isinstance(x, c_ast.ID) and x.name == name}
 
 
 def _is_single(node: c_ast.Node) -> bool:

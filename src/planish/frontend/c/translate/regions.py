@@ -194,11 +194,11 @@ def _refuse(node: c_ast.Node, refusal: Refused, s: Search, before: list[c_ast.No
         if remark not in s.remarks:
             s.remarks.append(remark)
     if id(node) in s.items or isinstance(node, (c_ast.Case, c_ast.Default, c_ast.Label)):
-        known = len(s.found)
+        known, item = len(s.found), s.items.get(id(node))
         search(node, s)
         if isinstance(node, c_ast.For | c_ast.While) and len(s.found) == known + 1:
             s.found[known] = _with_stages(node, s.found[known], s)
-        s.found[known:], refused = in_long_rows(node, s.found[known:], s.items.get(id(node)), s.tokens)
+        s.found[known:], refused = in_long_rows(node, s.found[known:], item, s.tokens, s.bound)
         s.remarks += refused
 
 
