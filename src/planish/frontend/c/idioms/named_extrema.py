@@ -25,6 +25,9 @@ from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
 from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_integer, settings, written
+from planish.frontend.c.numbers.complex_numbers import LENGTHS
+from planish.frontend.c.numbers.library_calls import is_library_function
+from planish.frontend.c.translate.addresses import call_name
 from planish.frontend.c.translate.assignments import start_cell
 from planish.frontend.c.translate.expressions import value_of
 from planish.frontend.c.translate.state import CTranslation
@@ -58,7 +61,7 @@ def find_named(loop: Loop, bound: BoundNames) -> tuple[NamedElement, ...]:
     changed = [*settings(loop, bound)]
     if _without_steps(loop.cond, bound) is None:
         return ()
-    if any(isinstance(x, c_ast.FuncCall) for x in walk_tree(loop)) and not _calls_are_pure(loop):
+    if not all(_is_pure(x, bound) for x in walk_tree(loop) if isinstance(x, c_ast.FuncCall)):
         return ()
     stores = [x.lvalue for x in walk_tree(loop.stmt) if isinstance(x, c_ast.Assignment)]
     if any(not isinstance(x, c_ast.ID) or (s := bound.symbol(x)) is None or s.lasting for x in stores):
@@ -74,10 +77,10 @@ def find_named(loop: Loop, bound: BoundNames) -> tuple[NamedElement, ...]:
     return tuple(found)
 
 
-def _calls_are_pure(loop: Loop) -> bool:
-    names = {"fabs", "fabsf", "abs", "labs", "llabs", "sqrt", "sqrtf", "cabs", "cabsf"}
-    calls = (x for x in walk_tree(loop) if isinstance(x, c_ast.FuncCall))
-    return all(isinstance(x.name, c_ast.ID) and x.name.name in names for x in calls)
+def _is_pure(call: c_ast.FuncCall, bound: BoundNames) -> bool:
+    """Whether a call is one of the C library that does nothing but compute a number."""
+    name = call_name(call)
+    return name not in bound.file.defined and (is_library_function(name) or name in LENGTHS)
 
 
 def _named(store: c_ast.Node, branch: c_ast.If, loop: Loop, bound: BoundNames) -> NamedElement | None:

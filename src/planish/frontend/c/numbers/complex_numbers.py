@@ -35,7 +35,8 @@ from planish.ir.types import F32, F64, I32, Type
 UNIT = "planish_imaginary_unit"
 """What `I` of complex.h stands for."""
 _PARTS = {"creal": 0, "crealf": 0, "cimag": 1, "cimagf": 1}
-_LENGTHS = {"cabs": "hypot", "cabsf": "hypot", "carg": "atan2", "cargf": "atan2"}
+LENGTHS = {"cabs": "hypot", "cabsf": "hypot", "carg": "atan2", "cargf": "atan2"}
+"""Functions that give the length or the angle of a complex number, and those of its parts that do."""
 _CONJUGATES = frozenset({"conj", "conjf"})
 _PAIRS = frozenset({"__builtin_complex"})
 _T = TypeVar("_T")
@@ -69,13 +70,13 @@ def is_complex(node: c_ast.Node, cx: CTranslation) -> bool:
 def complex_part(node: c_ast.FuncCall, cx: CTranslation) -> Expr | None:
     """A part, the length or the angle of a complex number that a call of the library gives; None: it is none."""
     name = call_name(node)
-    if name in cx.bound.file.defined or name not in (*_PARTS, *_LENGTHS) or node.args is None:
+    if name in cx.bound.file.defined or name not in (*_PARTS, *LENGTHS) or node.args is None:
         return None
     type = F32 if name.endswith("f") else F64
     real, imaginary = (convert(x, type) for x in _whole(complex_value(node.args.exprs[0], cx)))
     if name in _PARTS:
         return (real, imaginary)[_PARTS[name]]
-    return Call(_LENGTHS[name], (real, imaginary) if name.startswith("cabs") else (imaginary, real))
+    return Call(LENGTHS[name], (real, imaginary) if name.startswith("cabs") else (imaginary, real))
 
 
 def complex_value(node: c_ast.Node, cx: CTranslation) -> ComplexValue:
