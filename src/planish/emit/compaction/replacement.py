@@ -58,7 +58,7 @@ def replace_packing(
     apart = [_apart(x, y.type.size, n, row, sizes[n]) for x, y in places for n, row in enumerate(test.rows)]
     for n, (x, a) in enumerate(places):
         apart += [_disjoint(x, a.type.size, y, b.type.size) for y, b in places[:n]]
-    taken = f"planish_n{' - 1' if packing.again else ''}"
+    taken = f"planish_n{' - 1' if packing.loop.again else ''}"
     body = [
         *(f"const {types[x]} {y} = {names[x]};" for x, y in values.items()),
         *(f"const {x} *const planish_p{n} = {start_of(test.rows[n], x, names)};" for n, x in enumerate(elements)),
@@ -66,7 +66,7 @@ def replace_packing(
         f"if ({_joined([*apart, *_unwrapped(packing.packs)])}) {{",
         f"  ptrdiff_t {', '.join(counts)};",
         f"  const ptrdiff_t {ITERATION} = {name}({', '.join([taken, *arguments[1:]])});",
-        *(f"  {variable} += {times(amount, names)};" for variable, amount in packing.advances),
+        *(f"  {variable} += {times(amount, names)};" for variable, amount in packing.loop.advances),
         *(f"  {x.counter} += {y};" for x, y in zip(packing.packs, counts, strict=True)),
         "}",
     ]
@@ -78,9 +78,9 @@ def replace_packing(
     lines = (trips, f"if (planish_n >= {LEAST}) {{", *(f"  {x}" for x in body), "}")
     inner = "".join(f"{indent}    {x}\n" for x in lines)
     condition = f" &&\n{indent}      ".join(guards) if guards else "1"
-    first = f"{indent}  {packing.first}\n" if packing.first else ""
+    first = f"{indent}  {packing.loop.first}\n" if packing.loop.first else ""
     whole = f"{{\n{first}#ifndef PLANISH_ORIGINAL\n{indent}  if ({condition}) {{\n{inner}{indent}  }}\n#endif\n"
-    rest = packing.opening + source_text[packing.rest : region.end]
+    rest = packing.loop.opening + source_text[packing.loop.rest : region.end]
     patch = Patch(region.start, region.end, f"{whole}{indent}  {rest}\n{indent}}}")
     callees = (*lanes.types.values(), *((PICK,) if lanes.picks else ()), *packing_functions(shapes, lanes.count))
     return Replacement(

@@ -97,16 +97,16 @@ def replace_early_exit(
         f"ptrdiff_t {ITERATION} = 0;",
         f"while ({ITERATION} < planish_n && {ITERATION} < {FIRST} && !({one})) {ITERATION}++;",
         f"if ({ITERATION} == {FIRST}) {ITERATION} = {name}({', '.join((ITERATION, 'planish_n', *text.arguments))});",
-        *([f"if ({ITERATION} > 0) {ITERATION}--;"] if exits.again else []),
+        *([f"if ({ITERATION} > 0) {ITERATION}--;"] if exits.loop.again else []),
         *run,
-        *(f"{variable} += {times(amount, names)};" for variable, amount in exits.advances),
+        *(f"{variable} += {times(amount, names)};" for variable, amount in exits.loop.advances),
     ]
     trips = f"const ptrdiff_t planish_n = {emit_guard(test.trips, names)};"
     lines = [trips, "if (planish_n > 0) {", *(f"  {x}" for x in body), "}"]
     inner = "".join(f"{indent}    {x}\n" for x in lines)
     condition = f" &&\n{indent}      ".join(guards) if guards else "1"
-    rest = exits.opening + source_text[exits.rest : region.end]
-    first = f"{indent}  {exits.first}\n" if exits.first else ""
+    rest = exits.loop.opening + source_text[exits.loop.rest : region.end]
+    first = f"{indent}  {exits.loop.first}\n" if exits.loop.first else ""
     whole = f"{{\n{first}#ifndef PLANISH_ORIGINAL\n{indent}  if ({condition}) {{\n{inner}{indent}  }}\n#endif\n"
     patch = Patch(region.start, region.end, f"{whole}{indent}  {rest}\n{indent}}}")
     function = emit_search(name, text, comment)

@@ -189,22 +189,27 @@ class BitReversal:
 
 
 @dataclass(frozen=True, slots=True)
-class EarlyExit:
-    """That a region is a loop that an iteration may leave: the kernel sets its cell `flag` in such an iteration.
+class ResumedLoop:
+    """How a loop goes on behind iterations that are skipped, of which each adds to the C variables `advances`, pointers
+    by elements. What stays is `text[rest:end]` of the source behind `opening`; `first` is the statement that begins the
+    loop, or "". `again`: iterations leave something in other variables, so that the last one has to be run as it is
+    written."""
 
-    Each iteration adds to the C variables `advances`, pointers by elements. What stays is `text[rest:end]` of the
-    source behind `opening`; `first` is the statement that begins the loop, or "". `again`: iterations leave something
-    in other variables, so that the last one before an exit has to be run as it is written. `effects`: they do more
-    than that, which has to be done for those that are skipped.
-    """
-
-    flag: str
     advances: tuple[tuple[str, Expr], ...]
     first: str
     opening: str
     rest: int
-    again: bool = False
-    effects: bool = False
+    again: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EarlyExit:
+    """That a region is a loop that an iteration may leave: the kernel sets its cell `flag` in such an iteration.
+    `effects`: iterations do more than its `loop` says, which has to be done for those that are skipped."""
+
+    flag: str
+    loop: ResumedLoop
+    effects: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,14 +234,10 @@ class Pack:
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """That a region is a loop that packs what it keeps, as the kernel tells. Otherwise as `EarlyExit`."""
+    """That a region is a loop that packs what it keeps, as the kernel tells."""
 
     packs: tuple[Pack, ...]
-    advances: tuple[tuple[str, Expr], ...]
-    first: str
-    opening: str
-    rest: int
-    again: bool = False
+    loop: ResumedLoop
 
 
 @dataclass(frozen=True, slots=True)

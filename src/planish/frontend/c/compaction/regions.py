@@ -5,7 +5,7 @@
 >>> loop = "for (int i = 0; i < n; i++) if (x[i] > 0) out[k++] = x[i];"
 >>> text = "int pack(int n, const int *x, int *out) { int k = 0; %s return k; }" % loop
 >>> (region,) = read_c(Source("pack.c", text)).functions[0].regions
->>> [(x.counter, x.stores[0].address) for x in region.packing.packs], region.packing.first
+>>> [(x.counter, x.stores[0].address) for x in region.packing.packs], region.packing.loop.first
 ([('k', 'out + k')], 'int i = 0;')
 """
 
@@ -17,7 +17,7 @@ from pycparser import c_ast
 
 from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_pointer
 from planish.frontend.c.compaction.packed_stores import CountedStores, Loop, with_cells
-from planish.frontend.c.idioms.exit_regions import Attempt, constant_facts, cut_loop, set_always, written_in
+from planish.frontend.c.idioms.exit_regions import Attempt, constant_facts, resume, set_always, written_in
 from planish.frontend.c.text.extent import Item
 from planish.frontend.c.text.lexer import Tokens
 from planish.frontend.c.translate.kernels import FinishedKernel
@@ -60,13 +60,8 @@ def find_packing(
         find_compaction(found.kernel, tuple(_told(x) for x in packs))
     except NoExitTest as error:
         return Refused("scop-data", f"what is packed by a loop that lanes cannot run: {error.reason}", loop)
-    first, opening, rest = cut_loop(loop, tokens, item)
-    if rest < 0:
-        return Refused("scop-macro", "the head of the loop comes out of a macro", loop)
-    begun = set() if not isinstance(loop, c_ast.For) else written_in(loop.init, bound)
-    if {x.name for x in begun} & {text for _, text in found.names}:
-        return Refused("scop-data", "what is packed by a loop whose beginning depends on what it sets", loop)
-    return found, Compaction(tuple(_told(x) for x in packs), found.advances, first, opening, rest, bool(kept))
+    resumed = resume(loop, found, bool(kept), bound, tokens, item)
+    return resumed if isinstance(resumed, Refused) else (found, Compaction(tuple(_told(x) for x in packs), resumed))
 
 
 def _told(pack: CountedStores) -> Pack:

@@ -7,7 +7,8 @@ sets anew: so many of them can be skipped.
 >>> from planish.frontend.c.reader import read_c
 >>> text = "int find(int n, const int *x) { for (int i = 0; i < n; i++) if (x[i] > 9) return i; return -1; }"
 >>> (region,) = read_c(Source("find.c", text)).functions[0].regions
->>> region.exits.first, [x for x, _ in region.exits.advances], text[region.exits.rest : region.end]
+>>> loop = region.exits.loop
+>>> loop.first, [x for x, _ in loop.advances], text[loop.rest : region.end]
 ('int i = 0;', ['i'], ' i < n; i++) if (x[i] > 9) return i;')
 """
 
@@ -29,7 +30,7 @@ from planish.frontend.c.text.extent import Item
 from planish.frontend.c.text.lexer import Tokens
 from planish.frontend.c.translate.kernels import FinishedKernel
 from planish.frontend.c.translate.state import Refused
-from planish.frontend.c.translation_unit import EarlyExit
+from planish.frontend.c.translation_unit import EarlyExit, ResumedLoop
 from planish.frontend.c.types.constants import items_of, walk_tree
 from planish.frontend.c.types.declarations import CScalar
 from planish.ir.nest import Alloc, Assign, For, Kernel, Reduce
@@ -98,14 +99,24 @@ def find_early_exit(
         find_exit_test(found.kernel, NAME)
     except NoExitTest as error:
         return Refused("scop-jump", f"an exit out of a loop that lanes cannot search: {error.reason}", loop)
-    first, opening, rest = cut_loop(loop, tokens, item)
+    resumed = resume(loop, found, again and not effects, bound, tokens, item)
+    if isinstance(resumed, Refused):
+        return resumed
+    return found, EarlyExit(NAME, resumed, effects)
+
+
+def resume(
+    loop: c_ast.For | c_ast.While, found: FinishedKernel, again: bool, bound: BoundNames, tokens: Tokens, item: Item
+) -> ResumedLoop | Refused:
+    """How a loop goes on behind iterations that its kernel stands for; `again`: as of that."""
+    first, opening, rest = _cut_loop(loop, tokens, item)
     if rest < 0:
         return Refused("scop-macro", "the head of the loop comes out of a macro", loop)
     begun = set() if not isinstance(loop, c_ast.For) else written_in(loop.init, bound)
     passed = {word for _, text in found.names for word in _WORD.findall(text)}
     if any(x.name in passed for x in begun):
-        return Refused("scop-jump", "an exit out of a loop whose beginning depends on what it sets", loop)
-    return found, EarlyExit(NAME, found.advances, first, opening, rest, again and not effects, effects)
+        return Refused("scop-jump", "a loop that goes on in the middle, whose beginning depends on what it sets", loop)
+    return ResumedLoop(found.advances, first, opening, rest, again)
 
 
 def _is_unknown(name: str, bound: BoundNames) -> bool:
@@ -166,7 +177,7 @@ def constant_facts(before: Sequence[c_ast.Node], bound: BoundNames) -> list[c_as
     return facts[::-1]
 
 
-def cut_loop(loop: c_ast.For | c_ast.While, tokens: Tokens, item: Item) -> tuple[str, str, int]:
+def _cut_loop(loop: c_ast.For | c_ast.While, tokens: Tokens, item: Item) -> tuple[str, str, int]:
     """The statement that begins a loop, what stands in front of the rest of its text, and where that starts; -1 where
     the head does not stand in the text."""
     if isinstance(loop, c_ast.While):
