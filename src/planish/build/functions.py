@@ -268,7 +268,9 @@ def _draft(function: CFunction, job: Job, tell: Progress, most: int | None) -> D
         return FunctionResult(function, plans, None, (), (*remarks, over))
     if function.meaning is not None:
         library = job.reference.library_for(signature)
-        confirm_meaning(library, function.meaning, signature, cases, bench.runner.command)
+        missing = confirm_meaning(library, function.meaning, signature, cases, bench.runner.command)
+        if missing:
+            remarks = (*remarks, Remark("verify-meaning", "note", missing, function.span))
     return _with_versions(Draft(function, plans, remarks, signature, known, tuple(cases)), job)
 
 

@@ -342,6 +342,11 @@ REASONS = (
         "give values with which it runs: --size NAME=VALUE; or put the nest into a function of its own",
     ),
     Reason(
+        "verify-meaning",
+        "the C that was made of a kernel is not compared with what the kernel means",
+        "versions are compared with that C all the same; compare a call with the plain function, or with NumPy",
+    ),
+    Reason(
         "verify-none",
         "the original crashes or does not end with all inputs that were made up",
         "give sizes that it works with: --size N=1000,M=…",

@@ -147,7 +147,7 @@ class _Inliner:
             case Block() | Let() | Alloc():
                 return self.block(stmt if isinstance(stmt, Block) else Block((stmt,)), values, {*taken})
             case Launch() | Barrier() | While():
-                raise AssertionError("launches are made of nests that nothing is done to any more")
+                raise AssertionError("launches are made last; loops without a count hold nests of their own")
             case _:
                 assert_never(stmt)
 

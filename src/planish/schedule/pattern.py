@@ -98,6 +98,6 @@ def pattern_of(body: Block, node: Node) -> str:
         case Let(var=name):
             text = f"{name}: _"
         case Launch() | Barrier() | While():
-            raise AssertionError("launches are made of nests that nothing is done to any more")
+            raise AssertionError("launches are made last; loops without a count hold nests of their own")
     place = find_all(body, text).index(node.label)
     return text if place == 0 else f"{text} #{place + 1}"

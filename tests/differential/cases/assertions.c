@@ -1,4 +1,4 @@
-// taken: scale threshold rows
+// taken: scale threshold rows counted
 /* What is asserted is still checked, and calls for which it does not hold run what is written. */
 #include <assert.h>
 #include <stdint.h>
@@ -28,6 +28,14 @@ void rows(int n, int pitch, const float *restrict a, float *restrict s)
         for (int j = 0; j < n; j++)
             t += a[i * pitch + j];
         s[i] = t;
+    }
+}
+/* What a promise to the compiler counts is counted. */
+void counted(int n, int k, const int *restrict x, int *restrict y)
+{
+    for (int i = 0; i < n; i++) {
+        if (k++ > 99) __builtin_unreachable();
+        y[i] = x[i] * k;
     }
 }
 /* Stays: what it says is about each element. */
@@ -62,6 +70,8 @@ int main(void)
     fclose(stderr); signal(SIGABRT, failed);
     if (setjmp(back) == 0) { rows(20, 10, a, s); h++; } else printf("rows stopped\n");
     if (setjmp(back) == 0) { checked(50, in, out); h++; } else printf("checked stopped\n");
+    for (int i = 0; i < 50; i++) h = h * 31 + (unsigned)out[i];
+    counted(50, 49, in, out); counted(3, -2, in, out);
     for (int i = 0; i < 50; i++) h = h * 31 + (unsigned)out[i];
     printf("%u\n", h);
     return 0;

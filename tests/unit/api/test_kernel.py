@@ -146,6 +146,24 @@ def test_a_c_function_that_means_something_else_is_found(tmp_path: Path) -> None
     assert "(n=3)" in check(file.source.text.replace("i < n", "i < n - (n == 3)"))
 
 
+def test_a_c_function_that_nothing_confirms_is_told(tmp_path: Path) -> None:
+    loop = "k[] = {0}  while k[] < {1} {{ x[k[]] = 1.5  k[] += {2} }}"
+    text = f"kernel f(n; x: f64[n]) {{{{ alloc k: i64[] register  {loop} }}}}"
+    signature = Signature("f", (Parameter("n", planish.i64.type, "value"), Parameter("x", f64.type, "array")))
+
+    def told(*values: str, sizes: tuple[int, ...] = (1, 3), seconds: float = 60) -> str:
+        kernel = parse_kernel(text.format(*values))
+        file = emit_standalone(kernel)
+        library = compile_library(choose_compiler(None), file.source.text + entry_text(signature), ("-w",), tmp_path)
+        cases = [CallCase({"n": v}, {"x": v}, {"x": (v,)}, seed=v) for v in sizes]
+        return confirm_meaning(library, kernel, signature, cases, seconds=seconds)
+
+    assert told("0", "n", "1") == ""
+    assert told("n", "n + 1", "1") == "the reference interpreter confirms the C for f with none of 2 small calls"
+    assert told("0", "n", "1", sizes=(7,)).endswith("with none of 0 small calls")
+    assert told("0", "n", "0", seconds=1) == "the reference interpreter did not end with call 1 of 2 small ones"
+
+
 def test_helpers_of_the_original_and_the_version_live_side_by_side() -> None:
     @planish.kernel
     def halves(n: size, x: i32[n], y: i32[n]):

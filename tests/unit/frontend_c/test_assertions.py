@@ -90,6 +90,11 @@ def test_what_is_told_to_the_compiler_alone_is_no_obstacle() -> None:
     assert len(read(body).functions[0].regions) == 1
 
 
+def test_what_a_promise_counts_is_counted() -> None:
+    region = region_of("for (int i = 0; i < n; i++) { if (k++ > 99) __builtin_unreachable(); y[i] = k; }")
+    assert region.exits is None and "y[i] = i16(i32(k + i + 1))" in print_stmt(region.kernel.body)
+
+
 @pytest.mark.parametrize("condition", ["(k = x[i]) < 2", "rand() < 0"])
 def test_what_a_condition_does_is_kept(condition: str) -> None:
     file = read("for (int i = 0; i < n; i++) { if (%s) __builtin_unreachable(); y[i] = k; }" % condition)  # noqa: UP031

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from planish.core.span import Source
 from planish.frontend.c.reader import read_c
 from planish.frontend.c.translation_unit import CFile, MemberCell, RecordParameter
+from planish.ir.semantics.interpreter import run_kernel
 from planish.ir.types import F32
 
 TYPES = """
@@ -93,6 +95,14 @@ def test_a_member_that_is_set_is_a_cell(text: str, cell: str) -> None:
     file = read(f"void f(int n, float *a, point p, point *r) {{ {text} }}")
     (region,) = file.functions[0].regions
     assert f"array='{cell}" in str(region.kernel.body)
+
+
+def test_values_that_a_structure_begins_with_are_those_of_its_cells() -> None:
+    body = "for (int i = 0; i < n; i++) { point p = {1, 2}; p.x += i; a[i] = p.x + p.y; }"
+    (region,) = read(f"void f(int n, float *a) {{ {body} }}").functions[0].regions
+    a = np.zeros(5, np.float32)
+    run_kernel(region.kernel, {"n": 5, "a": a})
+    assert a.tolist() == [3, 4, 5, 6, 7]
 
 
 ROWS = "typedef struct { int w, h; float *row; float line[64]; unsigned bits : 4; } image; image kept; image *where;"

@@ -102,7 +102,7 @@ def _read(stmt: Stmt, domain: isl.Set, values: Mapping[str, Expr]) -> list[Item]
         case Let() | Alloc():
             return []
         case Launch() | Barrier() | While():
-            raise AssertionError("launches are made of nests that nothing is done to any more")
+            raise AssertionError("launches are made last; loops without a count hold nests of their own")
         case _:
             assert_never(stmt)
 

@@ -140,7 +140,7 @@ def _run(stmt: Stmt, values: dict[str, int], out: list[Instance]) -> None:
         case Alloc():
             return
         case Launch() | Barrier() | While():
-            raise AssertionError("launches are made of nests that nothing is done to any more")
+            raise AssertionError("launches are made last; loops without a count hold nests of their own")
         case _:
             assert_never(stmt)
 

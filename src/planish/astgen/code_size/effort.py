@@ -155,7 +155,7 @@ class _Writer:
             case Alloc():
                 return []
             case Launch() | Barrier() | While():
-                raise AssertionError("launches are made of nests that nothing is done to any more")
+                raise AssertionError("launches are made last; loops without a count hold nests of their own")
             case _:
                 assert_never(stmt)
 
@@ -249,7 +249,7 @@ def count_copies(stmt: Stmt) -> int:
         case Let() | Alloc():
             return 0
         case Launch() | Barrier() | While():
-            raise AssertionError("launches are made of nests that nothing is done to any more")
+            raise AssertionError("launches are made last; loops without a count hold nests of their own")
         case _:
             assert_never(stmt)
 
@@ -279,7 +279,7 @@ def count_lines(stmt: Stmt) -> int:
         case Assign() | Reduce() | Let() | Alloc():
             return 1
         case Launch() | Barrier() | While():
-            raise AssertionError("launches are made of nests that nothing is done to any more")
+            raise AssertionError("launches are made last; loops without a count hold nests of their own")
         case _:
             assert_never(stmt)
 

@@ -126,7 +126,7 @@ class _Writer:
                 case Alloc():
                     raise ValueError("a nest of instances has no arrays")
                 case Launch() | Barrier() | While():
-                    raise AssertionError("launches are made of nests that nothing is done to any more")
+                    raise AssertionError("launches are made last; loops without a count hold nests of their own")
                 case _:
                     assert_never(stmt)
         return out

@@ -133,7 +133,7 @@ def _skeleton(block: Block, kernel: Kernel, places: Places, reader: Array) -> Bl
             case Alloc() | Let():
                 pass
             case Launch() | Barrier() | While():
-                raise AssertionError("launches are made of nests that nothing is done to any more")
+                raise AssertionError("launches are made last; loops without a count hold nests of their own")
             case _:
                 assert_never(stmt)
     return Block(tuple(out))

@@ -37,7 +37,8 @@ class LocalNames:
 
 @dataclass(slots=True)
 class PythonTranslation:
-    """The state of one reading of a function."""
+    """The state of one reading of a function. `uncounted`: some loop runs as long as a condition holds. What it counts
+    may then stand in subscripts and bounds, and branches stay branches."""
 
     text: FunctionText
     sizes: tuple[str, ...]
@@ -60,12 +61,10 @@ class PythonTranslation:
     temporaries: int = 0
     demoted: bool = False
     positive: set[str] = field(default_factory=set)
+    uncounted: bool = field(init=False)
 
-    @property
-    def uncounted(self) -> bool:
-        """Whether some loop runs as long as a condition holds. What it counts may then stand in subscripts and bounds,
-        and branches stay branches."""
-        return any(isinstance(x, ast.While) for x in ast.walk(self.text.function))
+    def __post_init__(self) -> None:
+        self.uncounted = any(isinstance(x, ast.While) for x in ast.walk(self.text.function))
 
     def fail(self, node: ast.AST, code: str, message: str, advice: str = "") -> NoReturn:
         """Raise PlanishError at a node."""

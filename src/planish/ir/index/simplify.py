@@ -256,7 +256,7 @@ def _simplify_stmt(stmt: Stmt, known: Known) -> tuple[Stmt, ...]:
         case Assign() | Reduce() | Alloc() | Let():
             return (fresh,)
         case Launch() | Barrier() | While():
-            raise AssertionError("launches are made of nests that nothing is done to any more")
+            raise AssertionError("launches are made last; loops without a count hold nests of their own")
         case _:
             assert_never(fresh)
 

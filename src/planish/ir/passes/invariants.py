@@ -115,7 +115,7 @@ class _Mover:
             case Assign() | Reduce() | Alloc() | Let():
                 return stmt
             case Launch() | Barrier() | While():
-                raise AssertionError("launches are made of nests that nothing is done to any more")
+                raise AssertionError("launches are made last; loops without a count hold nests of their own")
             case _:
                 assert_never(stmt)
 

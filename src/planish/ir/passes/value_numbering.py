@@ -123,7 +123,7 @@ def _numbered(block: Block, known: _Known, names: _Names) -> list[Stmt]:
             case Alloc():
                 out.append(stmt)
             case Launch() | Barrier() | While():
-                raise AssertionError("launches are made of nests that nothing is done to any more")
+                raise AssertionError("launches are made last; loops without a count hold nests of their own")
             case _:
                 assert_never(stmt)
     return out

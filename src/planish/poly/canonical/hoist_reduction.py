@@ -85,7 +85,7 @@ def _uses(stmt: Stmt, array: str, around: tuple[For | If, ...]) -> Iterator[_Use
             if own:
                 yield _Use(stmt, around, False, own)
         case Launch() | Barrier() | While():
-            raise AssertionError("launches are made of nests that nothing is done to any more")
+            raise AssertionError("launches are made last; loops without a count hold nests of their own")
         case _:
             assert_never(stmt)
 

@@ -44,7 +44,7 @@ def _pruned(block: Block, kept: frozenset[int], numbers: Iterator[int]) -> Block
             case Alloc():
                 pass
             case Launch() | Barrier() | While():
-                raise AssertionError("launches are made of nests that nothing is done to any more")
+                raise AssertionError("launches are made last; loops without a count hold nests of their own")
             case _:
                 assert_never(stmt)
     return Block(tuple(_needed(out)))

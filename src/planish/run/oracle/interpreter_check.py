@@ -2,6 +2,7 @@
 
     answer = check_meaning(MeaningRequest(library, kernel, signature, cases), report)
     answer["message"]       # "" where all agree
+    answer["compared"]      # of how many calls that is said
 """
 
 from __future__ import annotations
@@ -45,24 +46,37 @@ class MeaningRequest:
 
 
 def confirm_meaning(
-    library: Path, kernel: Kernel, signature: Signature, cases: Sequence[CallCase], emulator: tuple[str, ...] = ()
-) -> None:
+    library: Path,
+    kernel: Kernel,
+    signature: Signature,
+    cases: Sequence[CallCase],
+    emulator: tuple[str, ...] = (),
+    seconds: float = 60,
+) -> str:
     """RuntimeError where the library and the interpreter do not agree on the small cases: C that was made of a kernel
-    is what versions are compared with, and has to mean what the kernel means."""
+    is what versions are compared with, and has to mean what the kernel means. Gives why none, or not all, of it is
+    confirmed; "" where the small cases were compared."""
     small = tuple(c for c in cases if all(v <= LARGEST for v in c.values.values()))
     request = MeaningRequest(str(library), kernel, signature, small, emulator)
-    child = run_child("planish.run.oracle.interpreter_check:check_meaning", request, Limits(seconds=60))
+    child = run_child("planish.run.oracle.interpreter_check:check_meaning", request, Limits(seconds=seconds))
     if child.status == "timeout" and not is_counted(kernel):
-        return  # It may be none that ends with all sizes.
+        # It may be none that ends with all sizes.
+        place = int(child.progress or 0) + 1
+        return f"the reference interpreter did not end with call {place} of {len(small)} small ones"
     wrong = f"the check {child.status} ({child.signal or child.progress})"
     if child.status == "ok":
         wrong = child.value["message"]
     if wrong:
         raise RuntimeError(f"the C for {kernel.name} does not compute what the kernel means: {wrong}")
+    if not child.value["compared"]:
+        return f"the reference interpreter confirms the C for {kernel.name} with none of {len(small)} small calls"
+    return ""
 
 
 def check_meaning(request: MeaningRequest, report: Report) -> dict[str, Any]:
-    """Runs library and interpreter on equal random arguments; `message` says where they differ."""
+    """Runs library and interpreter on equal random arguments; `message` says where they differ, `compared` how many
+    calls it is about."""
+    compared = 0
     library = open_library(request.library, request.signature, request.emulator)
     for number, case in enumerate(request.cases):
         report(str(number))
@@ -77,6 +91,7 @@ def check_meaning(request: MeaningRequest, report: Report) -> dict[str, Any]:
             # Nothing says with which sizes a kernel stays in its arrays where loops run as long as conditions hold.
             continue
         library.call(arguments)
+        compared += 1
         for array, parameter in zip(request.kernel.arrays, request.signature.arrays, strict=True):
             whole = np.asarray(values[array.name]).reshape(-1)
             got = arguments.views[parameter.name][: whole.size]
@@ -86,8 +101,8 @@ def check_meaning(request: MeaningRequest, report: Report) -> dict[str, Any]:
             found = difference(want, got, array.type, bound, drawn.arrays[parameter.name][: got.size])
             if found.place >= 0:
                 at = f"{array.name}[{found.place}] is {got[found.place]} instead of {want[found.place]}"
-                return {"message": f"{at} ({case.describe(request.signature)})"}
-    return {"message": ""}
+                return {"message": f"{at} ({case.describe(request.signature)})", "compared": compared}
+    return {"message": "", "compared": compared}
 
 
 def _values(request: MeaningRequest, drawn: Drawn, case: CallCase) -> dict[str, Any]:

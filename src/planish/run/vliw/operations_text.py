@@ -129,7 +129,7 @@ def _inside(stmt: Stmt, known: dict[str, Interval], counts: dict[str, int]) -> b
             counts[array.name] = _count(array)
             return True
         case Launch() | Barrier() | While():
-            raise AssertionError("launches are made of nests that nothing is done to any more")
+            raise AssertionError("launches are made last; loops without a count hold nests of their own")
         case _:
             assert_never(stmt)
 

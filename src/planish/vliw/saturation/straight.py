@@ -110,7 +110,7 @@ class _Straightener:
                 else:
                     self.named[var] = self.value(value)
             case Launch() | Barrier() | While():
-                raise AssertionError("launches are made of nests that nothing is done to any more")
+                raise AssertionError("launches are made last; loops without a count hold nests of their own")
             case _:
                 assert_never(stmt)
 

@@ -229,7 +229,7 @@ class _Writer:
             case Let():
                 raise AssertionError("named values are cells")
             case Launch() | Barrier() | While():
-                raise AssertionError("launches are made of nests that nothing is done to any more")
+                raise AssertionError("launches are made last; loops without a count hold nests of their own")
             case _:
                 assert_never(stmt)
 

@@ -155,7 +155,7 @@ def _apart(stmt: Stmt) -> tuple[Stmt, ...]:
         case Assign() | Reduce() | If() | Let() | Alloc():
             return (stmt,)
         case Launch() | Barrier() | While():
-            raise AssertionError("launches are made of nests that nothing is done to any more")
+            raise AssertionError("launches are made last; loops without a count hold nests of their own")
         case _:
             assert_never(stmt)
 

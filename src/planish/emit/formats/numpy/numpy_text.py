@@ -314,7 +314,7 @@ class _Function:
             case Alloc(array=array):
                 self.allocate(array, indent)
             case Launch() | Barrier() | While():
-                raise AssertionError("launches are made of nests that nothing is done to any more")
+                raise AssertionError("launches are made last; loops without a count hold nests of their own")
             case _:
                 assert_never(stmt)
 
