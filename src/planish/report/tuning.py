@@ -46,7 +46,8 @@ def describe_result(found: TunedResult, wishes: TuningWishes, store: Path) -> It
     elif result.default is not None and best.point == result.default.point:
         yield f"  the default is the best so far: {best.point}"
     else:
-        yield f"  best {describe_score(best)} over the default: {best.point} (trial {best.digest[:SHORT]})"
+        what = "" if wishes.feedback == ("time",) else f" in {wishes.feedback[0]}"
+        yield f"  best {describe_score(best)} over the default{what}: {best.point} (trial {best.digest[:SHORT]})"
     if not result.complete:
         yield f"  incomplete: {result.reason}; the same command goes on from {store}"
 

@@ -58,14 +58,14 @@ class Measurement:
         """What it takes of what the default takes, of all that it is compared by."""
         return self.ratio, *(_share(own, default) for _, own, default in self.more)
 
-    @property
-    def merit(self) -> float:
-        """What a search makes small: the geometric mean of `ratios`.
+    def merit(self, things: int) -> float:
+        """What a search makes small that compares by the first so many things: the geometric mean of their `ratios`.
 
-        >>> round(Measurement("ok", 1.0, 2.0, more=(("bytes", 40.0, 20.0),)).merit, 3)
-        1.0
+        >>> both = Measurement("ok", 1.0, 2.0, more=(("bytes", 40.0, 20.0),))
+        >>> both.merit(1), round(both.merit(2), 3)
+        (0.5, 1.0)
         """
-        ratios = self.ratios
+        ratios = self.ratios[:things]
         if len(ratios) == 1 or inf in ratios or 0.0 in ratios:
             return ratios[0]
         return exp(fsum(map(log, ratios)) / len(ratios))

@@ -151,8 +151,7 @@ class Tuner:
             if trial.outcome == "ok" and len(trial.ratios) < self.things:
                 self._lacking.add(trial.point)
             else:
-                self.known[trial.point] = trial.merit
-                search.hear(trial.point, trial.merit)
+                self._learn(trial)
 
     @property
     def done(self) -> bool:
@@ -220,9 +219,14 @@ class Tuner:
             if trial is None:
                 return False
             del self._issued[number]
-            self.known[trial.point] = trial.merit
-            self._search.hear(trial.point, trial.merit)
+            self._learn(trial)
         return True
+
+    def _learn(self, trial: TuningTrial) -> None:
+        """Knows a trial's point from now on, by the things alone that are asked for: others may have been measured."""
+        assert self._search is not None
+        self.known[trial.point] = trial.merit(self.things)
+        self._search.hear(trial.point, self.known[trial.point])
 
     def _suggested(self) -> TrialRequest | None:
         """The search's next point; None where what is under way is `_needed` first, or the `_stage` is another one."""

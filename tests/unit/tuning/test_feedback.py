@@ -7,24 +7,26 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from planish.cli import main
 from planish.core.cache import key
 from planish.core.diagnostic import PlanishError
-from planish.report.tuning import describe_front
+from planish.report.tuning import describe_front, describe_result
 from planish.schedule.arguments import Point, TuningArgument, TuningArguments
 from planish.tuning.measurement import Measurement
 from planish.tuning.pareto import find_front
 from planish.tuning.points.built_point import BuiltPoint, RaceSetup
-from planish.tuning.points.feedback import measure_library
+from planish.tuning.points.feedback import Feedback, measure_library
 from planish.tuning.points.timer import time_point, time_reference
 from planish.tuning.searches.exhaustive import ExhaustiveSearch
+from planish.tuning.session import TunedResult, TuningWishes
 from planish.tuning.spaces.search_space import SearchSpace
 from planish.tuning.store.trial_store import TrialStore, default_store
 from planish.tuning.trial import TuningTask, TuningTrial, parse_trial, print_trial
-from planish.tuning.tuner import Tuner, TuningBudget
+from planish.tuning.tuner import Tuner, TuningBudget, TuningResult
 
 TASK = TuningTask("kernel nest(; )", "native", "0f", "gcc 12")
 SPACE = SearchSpace({"a": TuningArguments((TuningArgument("rows", (1, 2, 4), 1),))})
@@ -100,10 +102,36 @@ def test_searches_hear_the_mean_of_all_that_counts(tmp_path: Path) -> None:
         seconds, size = from_rows[int(point.get("rows") or 0)]
         return Measurement("ok", seconds, 1.0, more=(("bytes", size, 1.0),))
 
-    tuner = Tuner(TASK, SPACE, evaluate, TrialStore(tmp_path / "s"))
+    tuner = Tuner(TASK, SPACE, evaluate, TrialStore(tmp_path / "s"), things=2)
     result = tuner.run(Heard(SPACE), TuningBudget(trials=5))
     assert heard == pytest.approx({1: 1.0, 2: 2.0, 4: 0.4**0.5})
     assert result.best is not None and result.best.point.get("rows") == 2, "what decides is the first"
+
+
+def test_what_is_compared_by_time_alone_is_bounded_by_times_where_sizes_are_known_too(tmp_path: Path) -> None:
+    store = TrialStore(tmp_path / "s")
+    point = SPACE.complete({"version": "a", "rows": 2})
+    assert point is not None
+    store.add(replace(trial(2, 0.8, 30.0), point=point))
+    asked: list[float] = []
+    told: list[str] = []
+
+    def evaluate(point: Point, best: float) -> Measurement:
+        asked.append(best)
+        return Measurement("ok", 1.0, 1.0, more=(("bytes", 10.0, 100.0),))
+
+    tuner = Tuner(TASK, SPACE, evaluate, store, tell=told.append)
+    tuner.run(ExhaustiveSearch(SPACE), TuningBudget(trials=2))
+    assert asked[:2] == [0.8, 0.8] and told[1].endswith("best so far 1.25x")
+
+
+def test_the_best_says_by_what_it_is_better_than_the_default(tmp_path: Path) -> None:
+    best, default = trial(2, 0.5, 1.0), trial(1, 1.0, 1.0)
+    found = TunedResult(Mock(label="f"), SPACE, TuningResult(default, best, 2, 2, True))
+    compared: dict[tuple[Feedback, ...], str] = {("time",): "", ("size",): " in size", ("time", "size"): " in time"}
+    for feedback, said in compared.items():
+        told = "\n".join(describe_result(found, TuningWishes(TuningBudget(), feedback=feedback), tmp_path))
+        assert f"best 2.00x over the default{said}: rows=2" in told
 
 
 def test_points_whose_size_alone_is_known_are_measured_again(tmp_path: Path) -> None:
