@@ -12,11 +12,12 @@ import inspect
 import keyword
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
 from typing import Any, Protocol
 
 from planish.frontend.c.translation_unit import CFile, CFunction
 from planish.report.account import FunctionAccount
-from planish.report.page.notebook import render_outcome, trees_of
 from planish.run.calls.arguments import Argument, CallInterface
 from planish.run.calls.torch_operator import ShapeOf, make_operator
 
@@ -63,7 +64,7 @@ class Report:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return render_outcome(self.account, self.floats, self.compile, cached=self.cached)
+        return str(_notebook().render_outcome(self.account, self.floats, self.compile, cached=self.cached))
 
 
 class PythonCallee(Protocol):
@@ -121,11 +122,16 @@ class CompiledFunction:
         return f"<planish {self.interface}>"
 
     def _repr_html_(self) -> str:
-        report = self.report
-        return render_outcome(
+        report, notebook = self.report, _notebook()
+        return str(notebook.render_outcome(
             report.account, report.floats, report.compile, cached=report.cached, signature=str(self.interface),
-            trees=trees_of(self.stages, report.account), source=self.source,
-        )  # fmt: skip
+            trees=notebook.trees_of(self.stages, report.account), source=self.source,
+        ))  # fmt: skip
+
+
+def _notebook() -> ModuleType:
+    """What makes HTML; it loads when it is first asked for, since its templates' library takes a while."""
+    return import_module("planish.report.page.notebook")
 
 
 def _parameter(argument: Argument) -> inspect.Parameter:

@@ -35,9 +35,24 @@ def test_a_public_class_name_means_one_thing() -> None:
     assert {x: where for x, where in homes.items() if len(where) > 1} == {}
 
 
+@cache
+def imports() -> dict[str, set[str]]:
+    """The modules that each one imports."""
+    return {name: _imported(tree) - {name} for name, tree in modules().items()}
+
+
 def test_no_modules_import_one_another_in_a_circle() -> None:
-    uses = {name: _imported(tree) - {name} for name, tree in modules().items()}
-    list(TopologicalSorter(uses).static_order())  # raises CycleError, which names the circle
+    list(TopologicalSorter(imports()).static_order())  # raises CycleError, which names the circle
+
+
+def test_the_interface_of_python_loads_no_templates_before_a_notebook_asks() -> None:
+    reached, coming = set[str](), ["planish.api"]
+    while coming:
+        if (name := coming.pop()) not in reached:
+            reached.add(name)
+            coming += imports()[name]
+    assert "planish.compiled" in reached and "planish.report.page.notebook" not in reached
+    assert "planish.report.page.rendering" not in reached
 
 
 def _imported(tree: ast.Module) -> set[str]:
