@@ -26,10 +26,12 @@ from planish.target.load import load_target
 def read_file(source: Source, options: Options) -> CFile:
     """The file's functions and regions.
 
-    Raises PlanishError E0104 where one of `options.functions` is not among them, E0105 where there is no loop, E0204
-    where a function is defined twice, E0205 where the target has a narrower `long` than the file is read with, E0623
-    where a script is given for several nests, and what the front-end raises.
+    Raises PlanishError E0104 where one of `options.functions` is not among them, E0105 where there is no loop, E0117
+    for a file of Python, E0204 where a function is defined twice, E0205 where the target has a narrower `long` than the
+    file is read with, E0623 where a script is given for several nests, and what the front-end raises.
     """
+    if source.name.endswith(".py"):
+        raise PlanishError(Diagnostic("E0117", f"{source.name} is Python, and commands read C and MLIR"))
     if is_mlir(source):
         kernels = read_mlir(source, options.functions, options.fp)
         file = emit_standalone(*kernels, origin=source, fp=options.fp)

@@ -369,8 +369,8 @@ REASONS = (
     Reason("verify-type", "the compiler does not know a type of the file", "choose one that does with --cc NAME"),
     Reason(
         "clock",
-        "no version is faster than the original, or it could not be timed",
-        "give the sizes that matter with --size N=1000,M=…; --no-measure takes the most promising version",
+        "the best version is slower in a call that was timed, or faster in none of several; or it could not be timed",
+        "give all sizes with --size N=1000,M=…: as fast is enough in one call; --no-measure takes the best guess",
     ),
     Reason(
         "tuned-stale",

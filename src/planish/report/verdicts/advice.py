@@ -30,7 +30,7 @@ def _advices(accounts: Sequence[FileAccount], measured: bool) -> Iterator[str]:
             yield told
     names = " ".join(dict.fromkeys(account.name for account, f in functions if f.replaced))
     if names and not measured and not any(account.emulator for account in accounts):
-        yield f"nothing was timed: planish build {names}, without --no-measure, keeps what is faster on this machine"
+        yield f"nothing was timed: planish build {names}, without --no-measure, times all versions on this machine"
     if names:
         yield f"planish bench {names} compares with all compilers here; planish tune {names} searches further"
     yield "planish explain tells what holds each nest back"
