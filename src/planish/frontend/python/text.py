@@ -68,7 +68,7 @@ class FunctionText:
             span = self.head_of(node)
         else:
             span = self.span_of(node)
-        raise PlanishError(Diagnostic(code, message, span, advice), self.source)
+        raise PlanishError(Diagnostic(code, message, span, advice), self.source) from None
 
 
 def find_live(function: Callable[..., object]) -> FunctionText:

@@ -98,7 +98,9 @@ def _with_compiler(compiler: str, source: Source, defines: Sequence[str], places
         command += ["-idirafter", empty]
         command += [f"-D{define}" for define in (*DIALECT, *defines)]
         for _ in range(_MOST_MISSING):
-            done = subprocess.run([*command, "-"], input=text, capture_output=True, text=True, check=False)
+            done = subprocess.run(
+                [*command, "-"], input=text, capture_output=True, text=True, errors="replace", check=False
+            )
             if done.returncode == 0:
                 kept = [line for line in done.stdout.splitlines() if not (line.startswith("#") and empty in line)]
                 return Preprocessed("\n".join(kept) + "\n", tuple(missing))

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from pycparser import c_ast
 from pycparser.c_parser import CParser, ParseError
@@ -216,13 +217,13 @@ def parse_c(text: str, source: Source, flags: Sequence[str] = (), *, complete: b
     unit.types |= {*own}
     for part in needed_parts(split_text(text), source.name):
         unit.read(part)
-    taken = False
-    if unit.failures or unit.stripped:
+    taken, functions = False, sum(_is_own(x, source) for x in unit.nodes)
+    if unit.failures or unit.stripped or not functions:  # what a header begins may have taken all functions with it
         taken = _is_taken(source, flags)
         wrong = None if taken or not complete else _ask_compiler(text, [*unit.unknown])
         if wrong is not None:
-            raise PlanishError(wrong, source)
-    if unit.failures and sum(_is_own(x, source) for x in unit.nodes) <= unit.emptied:
+            raise PlanishError(wrong, _text_of(wrong, source))
+    if unit.failures and functions <= unit.emptied:
         raise PlanishError(_tell_unread(unit.failures[0][1], taken), source)
     head = [_declare(x, x if x in OWN_TYPES else f"{UNKNOWN}{x}") for x in own]
     head += [_declare(x, f"{UNKNOWN}{x}") for x in unit.unknown if x not in STANDARD]
@@ -340,7 +341,19 @@ def _is_taken(source: Source, flags: Sequence[str]) -> bool:
     if compiler is None:
         return False
     command = [compiler, "-fsyntax-only", "-w", *flags, "-x", "c", "-"]
-    return subprocess.run(command, input=source.text, capture_output=True, text=True, check=False).returncode == 0
+    done = subprocess.run(command, input=source.text, capture_output=True, text=True, errors="replace", check=False)
+    return done.returncode == 0
+
+
+def _text_of(problem: Diagnostic, source: Source) -> Source:
+    """The file that a problem is in: the one that is read, or a header."""
+    name = source.name if problem.span is None else problem.span.file
+    if name == source.name:
+        return source
+    try:
+        return Source(name, Path(name).read_text("utf-8", "replace"))
+    except OSError:
+        return source  # it has no place of its own, as what is read from a stream
 
 
 def _ask_compiler(text: str, unknown: list[str]) -> Diagnostic | None:
@@ -351,7 +364,9 @@ def _ask_compiler(text: str, unknown: list[str]) -> Diagnostic | None:
     prelude = "".join(f"typedef int {name}; " for name in unknown)
     own = [f"-D{name}=float" for name in OWN_TYPES]
     command = [compiler, "-fsyntax-only", "-w", *own, "-x", "c", "-"]
-    done = subprocess.run(command, input=f"{prelude}\n{text}", capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, input=f"{prelude}\n{text}", capture_output=True, text=True, errors="replace", check=False
+    )
     found = _SYNTAX.search(done.stderr)
     if found is None:
         return None
