@@ -18,9 +18,9 @@ from typing import Annotated, Any
 import typer
 
 from planish.build.dump import STAGES, Stage, only_changed, print_stages
-from planish.build.project import ProjectFile, list_files
+from planish.build.project import MADE_BY, NOTHING, OUTPUT, ProjectFile, list_files
 from planish.cli.exits import OK, USER_ERROR, guarded, tell, tell_crashes, tell_interrupted
-from planish.cli.files import check_ours, check_outputs, write_files
+from planish.cli.files import check_outputs, write_files
 from planish.cli.machines.device_build import build_on_device
 from planish.cli.machines.machine_build import build_for_machine
 from planish.cli.options import (
@@ -30,6 +30,9 @@ from planish.cli.options import (
     Fp,
     Function,
     Includes,
+    Measure,
+    ProjectFiles,
+    Quiet,
     Sizes,
     Style,
     Target,
@@ -43,7 +46,7 @@ from planish.cli.tuning.trials import StorePath, open_store
 from planish.cli.tuning.tune import ClusterName, Jobs, WorkerCount, check_budget, parse_budget
 from planish.core.cache import Cache
 from planish.core.diagnostic import Diagnostic, PlanishError
-from planish.core.files import Input, read_input
+from planish.core.files import Input, check_ours, read_input
 from planish.core.passes import PassTimes, spell_times
 from planish.core.reasons import LOSSES
 from planish.emit.dropin.shared_header import share_prologue
@@ -69,14 +72,7 @@ from planish.tuning.farm.profile import read_profile
 from planish.tuning.store.trial_store import TrialStore
 from planish.vliw.description import is_machine
 
-DEFAULT_FOLDER = Path("planish-out")
 BUDGET = "60s"
-NOTHING = ("E0104", "E0105", "E0108", "E0203")
-"""What is no error in a file that was found in a folder: it has no such function, no loop, nothing, or no function."""
-ProjectFiles = Annotated[
-    list[str],
-    typer.Argument(metavar="FILE.c|DIR|compile_commands.json", help="C files, or all of them.", show_default=False),
-]
 
 
 class StageName(StrEnum):
@@ -99,14 +95,12 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_mar
 @guarded
 def build(
     files: ProjectFiles,
-    output: Annotated[Path, typer.Option("-o", metavar="DIR", help="Where the drop-ins go.")] = DEFAULT_FOLDER,
+    output: Annotated[Path, typer.Option("-o", metavar="DIR", help="Where the drop-ins go.")] = OUTPUT,
     target: Target = "native",
     function: Function = None,
     threads: Threads = 1,
     fp: Fp = Floats.reassociate,
-    measure: Annotated[
-        bool, typer.Option("--measure/--no-measure", help="Time each version; without, take the most promising one.")
-    ] = True,
+    measure: Measure = True,
     raising: Annotated[
         bool, typer.Option("--raise/--no-raise", help="Try calls of the library's own kernels.")
     ] = True,
@@ -173,7 +167,7 @@ def build(
     force: Annotated[
         bool, typer.Option("--force", help="Build anew what is cached; replace files that Planish did not write.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print errors only.")] = False,
+    quiet: Quiet = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON in place of the table.")] = False,
 ) -> int:
     """Write a verified and faster drop-in for each C file, and C for each file of MLIR (`.mlir`).
@@ -196,8 +190,9 @@ def build(
         choices=() if replay is None else read_record(read_input(replay, "a record of tuning").source),
     )  # fmt: skip
     untimed = is_machine(target) or is_device(target)
-    if as_json and (untimed or dump):
-        what = f"for {target}" if untimed else "with --dump"
+    texts = {"--dump": dump, "--stop-after": stop_after, "--print-changed": print_changed}
+    if as_json and (untimed or any(texts.values())):
+        what = f"for {target}" if untimed else f"with {next(x for x, given in texts.items() if given)}"
         raise PlanishError(Diagnostic("E0127", f"there is no JSON {what}", help="leave out --json"))
     asked = {"--tune": tune and untimed} if tune else {
         "--budget": budget != BUDGET, "--profile": profile, "--cluster": cluster, "--jobs": jobs, "--workers": workers
@@ -224,7 +219,8 @@ def build(
     if tune:
         assert known is not None
         wishes = FarmWishes(all=parse_budget(budget), weights={} if profile is None else read_profile(profile))
-        if not tune_project(project, options, known, Elsewhere(cluster, jobs, workers, wishes), quiet):
+        out = sys.stderr if as_json or dump else sys.stdout
+        if not tune_project(project, options, known, Elsewhere(cluster, jobs, workers, wishes), quiet, out):
             return tell_interrupted(0, "all trials so far are in the store: without --tune they are used")
     if dump:
         shown = _show(project, options, tuple(dump), known)
@@ -324,7 +320,7 @@ def _write(given: Input, account: FileAccount, folder: Path, style: Style, force
         parted = share_prologue(account.text)
         files = {f"{stem}.c": parted.text}
         for name, header in parted.headers.items():
-            check_ours(folder / name, force)
+            check_ours(folder / name, MADE_BY, force=force)
             files[name] = header
     if not re.search(rf'^[ \t]*#[ \t]*include[ \t]*"{re.escape(stem)}\.h"', account.text, re.MULTILINE):
         # A header of that name beside the drop-in would hide the user's own.

@@ -9,14 +9,13 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from planish.build.project import MADE_BY
 from planish.core.diagnostic import PlanishError
-from planish.core.files import refusal
+from planish.core.files import check_ours, refusal, write_whole
 
 
 def check_outputs(inputs: Sequence[str], folder: Path, force: bool) -> None:
@@ -41,14 +40,7 @@ def check_outputs(inputs: Sequence[str], folder: Path, force: bool) -> None:
             if output.resolve() in given:
                 message = f"the output {output} would replace the input {given[output.resolve()]}"
                 raise refusal("E0903", message, "name another directory with -o")
-            check_ours(output, force)
-
-
-def check_ours(output: Path, force: bool) -> None:
-    """That a file may be written; raises PlanishError E0904 where one is there that this program did not write."""
-    if not force and output.exists() and not _is_ours(output):
-        message = f"{output} is in the way, and Planish did not write it"
-        raise refusal("E0904", message, "name another directory with -o, or replace it with --force")
+            check_ours(output, MADE_BY, force=force)
 
 
 def check_writable(folder: Path) -> None:
@@ -60,46 +52,15 @@ def check_writable(folder: Path) -> None:
         raise _unwritable(folder, error) from error
 
 
-def _is_ours(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(64).startswith((MADE_BY.encode(), b"\xef\xbb\xbf" + MADE_BY.encode()))
-    except OSError:
-        return False
-
-
 def write_files(folder: Path, contents: Mapping[str, str | bytes], encoding: str = "utf-8") -> tuple[Path, ...]:
-    """Writes files into a folder (made where it is missing) and returns their paths.
-
-    All are written beside their place first, so that a full disk or an interrupt leaves what was there before. Raises
-    PlanishError E0902.
-    """
-    waiting: list[tuple[str, Path]] = []
+    """As `write_whole`, into a folder that is made where it is missing; raises PlanishError E0902."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, content in contents.items():
-            handle, part = tempfile.mkstemp(prefix=f".{name}-", suffix=".part", dir=folder)
-            waiting.append((part, folder / name))
-            with os.fdopen(handle, "wb") as file:
-                file.write(content.encode(encoding) if isinstance(content, str) else content)
-            os.chmod(part, 0o666 & ~_umask())
-        for part, path in waiting:
-            os.replace(part, path)
-        return tuple(path for _, path in waiting)
+        return write_whole(folder, contents, encoding)
     except OSError as error:
         raise _unwritable(folder, error) from error
-    finally:
-        for part, _ in waiting:
-            if os.path.exists(part):
-                os.unlink(part)
 
 
 def _unwritable(folder: Path, error: OSError) -> PlanishError:
     message = f"cannot write into {folder}: {error.strerror or error}"
     return refusal("E0902", message, "check the space and the permissions there")
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

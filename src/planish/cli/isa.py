@@ -24,6 +24,7 @@ import typer
 
 from planish.cli.exits import OK, guarded
 from planish.cli.files import check_outputs, write_files
+from planish.cli.options import Quiet
 from planish.cli.terminal.progress import show_progress
 from planish.core.cache import Cache
 from planish.core.diagnostic import Diagnostic, PlanishError
@@ -69,7 +70,6 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_mar
 
 Isa = Annotated[str | None, typer.Option("--isa", metavar="NAME", help="Of one architecture only.")]
 Cluster = Annotated[str, typer.Option(metavar="ADDRESS", help="Use a Dask cluster, as tcp://host:8786.")]
-Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print errors only.")]
 
 
 @app.callback()

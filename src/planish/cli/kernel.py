@@ -18,7 +18,7 @@ import typer
 from planish.build.project import MADE_BY
 from planish.cli.exits import OK, guarded
 from planish.cli.files import check_writable, write_files
-from planish.cli.options import Target
+from planish.cli.options import Quiet, Target
 from planish.cli.small import emit_small, parse_size
 from planish.cli.terminal.progress import show_progress
 from planish.core.cache import Cache
@@ -139,7 +139,7 @@ def kernel(
     ] = False,
     script: Annotated[bool, typer.Option("--script", help="Print the micro-kernel's schedule instead.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Make anew what is cached of the whole product.")] = False,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print errors only.")] = False,
+    quiet: Quiet = False,
 ) -> int:
     """Generate C for a kernel of the library: a micro-kernel, or the whole product as a header.
 

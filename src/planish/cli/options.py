@@ -62,6 +62,10 @@ def check_defines(texts: list[str] | None) -> list[str] | None:
 
 
 Files = Annotated[list[str], typer.Argument(metavar="FILE.c", help="C files.", show_default=False)]
+ProjectFiles = Annotated[
+    list[str],
+    typer.Argument(metavar="FILE.c|DIR|compile_commands.json", help="C files, or all of them.", show_default=False),
+]
 Target = Annotated[str, typer.Option("--target", help="The machine: a name (planish targets) or a .toml file.")]
 Function = Annotated[
     list[str] | None,
@@ -90,6 +94,10 @@ Includes = Annotated[
 Compiler = Annotated[
     str | None, typer.Option("--cc", metavar="NAME", help="The C compiler to use.", show_default="the first found")
 ]
+Measure = Annotated[
+    bool, typer.Option("--measure/--no-measure", help="Time each version; without, take the most promising one.")
+]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print errors only.")]
 
 
 def read_floats(floats: Floats) -> Literal["strict", "contract", "reassociate"]:

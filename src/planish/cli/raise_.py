@@ -18,7 +18,7 @@ import typer
 from planish.build.read import read_file
 from planish.cli.exits import OK, guarded
 from planish.cli.files import check_writable, write_files
-from planish.cli.options import Defines, Floats, Fp, Function, Includes, read_floats
+from planish.cli.options import Defines, Floats, Fp, Function, Includes, Quiet, read_floats
 from planish.core.cache import Cache
 from planish.core.diagnostic import Diagnostic, PlanishError, Remark
 from planish.core.files import read_input
@@ -59,7 +59,7 @@ def raise_file(
     fp: Fp = Floats.reassociate,
     define: Defines = None,
     include: Includes = None,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print errors only.")] = False,
+    quiet: Quiet = False,
 ) -> int:
     """Print what the nests of a C file compute: operations where they have a name, loops where not.
 

@@ -14,11 +14,12 @@ planish.core.diagnostic.PlanishError: error[E0132]: `../a.c` is no file of the f
 from __future__ import annotations
 
 import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from planish.build.project import OUTPUT
 from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.core.files import write_whole
 
 MOST_FILES = 500
 MOST_TEXT = 256 << 10
@@ -39,7 +40,7 @@ class SharedFolder:
         lead elsewhere, and names that are not UTF-8."""
         out = []
         for folder, inner, names in os.walk(self.root):
-            inner[:] = sorted(x for x in inner if not x.startswith(".") and x != "planish-out")
+            inner[:] = sorted(x for x in inner if not x.startswith(".") and x != OUTPUT.name)
             place = Path(folder).relative_to(self.root)
             inner[:] = inner if len(place.parts) < 4 else []
             out += [name for x in sorted(names) if self._has(name := str(place / x))]
@@ -90,16 +91,8 @@ class SharedFolder:
     def write(self, name: str, text: str) -> None:
         """Writes a script; PlanishError E0132 for anything else. Sources are the user's editor's to write."""
         path = self.path(name, SCRIPTS)
-        part = ""
         try:
-            handle, part = tempfile.mkstemp(prefix=".planish-", dir=path.parent)
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-            os.replace(part, path)
-            part = ""
+            write_whole(path.parent, {path.name: text})
         except OSError as error:
             message = f"`{name}` cannot be written: {error.strerror}"
             raise PlanishError(Diagnostic("E0132", message, help="check the folder and its permissions")) from error
-        finally:
-            if part:
-                os.unlink(part)

@@ -11,6 +11,9 @@ from urllib.parse import parse_qs
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from planish.core.diagnostic import Diagnostic
+from planish.service.failures import describe_error
+
 MOST_BODY = 600 << 10
 """Bytes of a request."""
 HEADERS = (
@@ -60,8 +63,7 @@ class RequestGuard:
 
 
 def _refuse(code: str, message: str, status: int) -> JSONResponse:
-    error = {"code": code, "message": message, "line": None, "help": "", "text": f"error[{code}]: {message}"}
-    return JSONResponse({"error": error}, status)
+    return JSONResponse({"error": describe_error(Diagnostic(code, message))}, status)
 
 
 def _bounded(receive: Receive) -> Receive:

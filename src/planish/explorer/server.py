@@ -1,6 +1,6 @@
 """The explorer's server: the page, files of the folder, and requests to workers.
 
-    serve(Path("."), port=0, workers=2, tell=print)
+    serve(Path("."), listen(0), workers=2, tell=print)
 """
 
 from __future__ import annotations
@@ -205,12 +205,13 @@ class _Server(uvicorn.Server):
         self.should_exit = self.force_exit = True
 
 
-def serve(folder: Path, port: int, workers: int, tell: Callable[[str], None]) -> None:
-    """Serves a folder until it is interrupted; `tell` gets the address. OSError where the port is taken."""
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listening.bind((HOST, port))
-    listening.listen(256)
+def listen(port: int) -> socket.socket:
+    """A port of this machine's own address, 0 for one that is free; OSError where it is taken."""
+    return socket.create_server((HOST, port), backlog=256)
+
+
+def serve(folder: Path, listening: socket.socket, workers: int, tell: Callable[[str], None]) -> None:
+    """Serves a folder until it is interrupted; `tell` gets the address."""
     number, token = listening.getsockname()[1], secrets.token_urlsafe(24)
     hosts = frozenset({f"{HOST}:{number}", f"localhost:{number}"})
     explorer = Explorer(SharedFolder(folder), workers)

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,11 @@ from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
-from planish.build.project import MADE_BY
+from planish.build.project import MADE_BY, OUTPUT
+from planish.core.diagnostic import PlanishError
+from planish.core.files import check_ours, write_whole
 from planish.language_server.words import SEVERITIES, code_lenses, diagnostics_of, hover_text
+from planish.report.page.rendering import GENERATOR, HEAD
 from planish.service.pool import RequestError, WorkerPool
 from planish.version import VERSION
 
@@ -25,8 +27,6 @@ PAUSE = 0.5
 PATIENCE, BUILD_PATIENCE = 60.0, 600.0
 """Seconds for a look at a file, and for a build."""
 BUILD, REPORT = "planish.build", "planish.report"
-FOLDER = "planish-out"
-"""Beside the file: where its drop-in and its page go."""
 
 
 class PlanishServer(LanguageServer):
@@ -54,14 +54,15 @@ class PlanishServer(LanguageServer):
     async def look(self, uri: str, pause: float = 0.0) -> None:
         """Looks at a file, and tells the editor what it found."""
         await asyncio.sleep(pause)
-        version = self.workspace.get_text_document(uri).version
+        document, request = self.workspace.get_text_document(uri), self.request(uri, "analyse")
+        version = document.version
         try:
-            found = await self.pool.ask(self.request(uri, "analyse"), PATIENCE)
+            found = await self.pool.ask(request, PATIENCE)
         except RequestError as error:
             problem = {"line": 1, "column": 1, "end_line": 1, "end_column": 2, "severity": "warning", **error.fields}
             found = {"problems": [{**problem, "line": problem["line"] or 1}], "functions": []}
         self.known[uri] = found
-        diagnostics = diagnostics_of(found)
+        diagnostics = diagnostics_of(found, request["text"], document.position_codec)
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, diagnostics, version))
         workspace = self.client_capabilities.workspace
         if workspace and workspace.code_lens and workspace.code_lens.refresh_support:
@@ -121,11 +122,11 @@ def make_server() -> PlanishServer:
         return code_lenses(server.known.get(uri), uri, BUILD, REPORT)
 
     @server.command(BUILD)
-    async def build(uri: str, function: str = "") -> list[str]:
+    async def build(uri: str, *function: str) -> list[str]:
         return await _build(server, uri)
 
     @server.command(REPORT)
-    async def report(uri: str, function: str = "") -> str:
+    async def report(uri: str, *function: str) -> str:
         return await _report(server, uri)
 
     @server.feature(lsp.SHUTDOWN)
@@ -140,16 +141,19 @@ async def _build(server: PlanishServer, uri: str) -> list[str]:
     try:
         folder = _folder_of(uri)
         made = await server.pool.ask(server.request(uri, "build"), BUILD_PATIENCE)
-        written = [_write(folder / name, text, MADE_BY) for name, text in made["files"].items()]
-    except RequestError as error:
-        server.say(str(error.fields["text"]), "error")
+        for name in made["files"]:
+            check_ours(folder / name, MADE_BY)
+        written = _write(folder, made["files"])
+    except PlanishError as error:
+        server.say(_text_of(error), "error")
         return []
     except OSError as error:
         server.say(f"the drop-in cannot be written: {error.strerror or error}", "error")
         return []
-    told = "; ".join(f"{x['name']}: {x['outcome']}" for x in made["functions"]) or "there is no loop"
+    told = "; ".join(f"{x['function']}: {x['outcome']}" for x in made["functions"]) or "there is no loop"
     server.say(f"{told}. Wrote {', '.join(written) or 'nothing'}")
-    await server.look(uri)
+    if uri in server.workspace.text_documents:
+        server.look_soon(uri, 0.0)
     return written
 
 
@@ -158,9 +162,10 @@ async def _report(server: PlanishServer, uri: str) -> str:
     try:
         place = _folder_of(uri) / f"{Path(to_fs_path(uri) or uri).stem}.html"
         made = await server.pool.ask(server.request(uri, "report"), BUILD_PATIENCE)
-        path = _write(place, made["page"], "<!doctype html>")
-    except RequestError as error:
-        server.say(str(error.fields["text"]), "error")
+        check_ours(place, GENERATOR, HEAD)
+        (path,) = _write(place.parent, {place.name: made["page"]})
+    except PlanishError as error:
+        server.say(_text_of(error), "error")
         return ""
     except OSError as error:
         server.say(f"the page cannot be written: {error.strerror or error}", "error")
@@ -174,22 +179,23 @@ async def _report(server: PlanishServer, uri: str) -> str:
 
 
 def _folder_of(uri: str) -> Path:
-    """Where what is made of a file goes; OSError for a text that is in no file."""
+    """Where the drop-in and the page of a file go; OSError for a text that is in no file."""
     path = to_fs_path(uri)
     if not path:
         raise OSError("the text is in no file yet; save it first")
-    return Path(path).resolve().parent / FOLDER
+    return Path(path).resolve().parent / OUTPUT
 
 
-def _write(path: Path, text: str, mark: str) -> str:
-    """Writes a file where none is that something else has written; OSError where there is."""
-    if path.exists() and mark not in path.read_text("utf-8", "replace")[:400]:
-        raise OSError(f"{path} is in the way, and Planish did not write it")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(text, "utf-8", "surrogateescape")
-    os.replace(part, path)
-    return str(path)
+def _write(folder: Path, texts: Mapping[str, str]) -> list[str]:
+    """Writes files into a folder, which is made where it is missing; their paths. Raises OSError."""
+    folder.mkdir(parents=True, exist_ok=True)
+    contents = {name: text.encode("utf-8", "surrogateescape") for name, text in texts.items()}
+    return [str(x) for x in write_whole(folder, contents)]
+
+
+def _text_of(error: PlanishError) -> str:
+    """What is told of an error: what a worker told of its own, else its message, since its advice names options."""
+    return str(error.fields["text"]) if isinstance(error, RequestError) else error.diagnostic.message
 
 
 def _as_mapping(given: Any) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lsprotocol import types as lsp
+from pygls.workspace import PositionCodec
 
 SEVERITIES = {
     "error": lsp.DiagnosticSeverity.Error,
@@ -22,14 +23,15 @@ SEVERITIES = {
 }
 
 
-def diagnostics_of(found: Mapping[str, Any]) -> list[lsp.Diagnostic]:
-    """Errors as such, and what is refused as information: the code is right as it stands."""
-    out = []
+def diagnostics_of(found: Mapping[str, Any], text: str, codec: PositionCodec) -> list[lsp.Diagnostic]:
+    """Errors as such, and what is refused as information: the code is right as it stands. Columns of the `text` are
+    told in the units that the editor counts in."""
+    out, lines = [], text.split("\n")
     for x in found["problems"]:
-        text = f"{x['message']}\nhelp: {x['help']}" if x["help"] else x["message"]
+        said = f"{x['message']}\nhelp: {x['help']}" if x["help"] else x["message"]
         begin, end = lsp.Position(x["line"] - 1, x["column"] - 1), lsp.Position(x["end_line"] - 1, x["end_column"] - 1)
-        severity = SEVERITIES[x["severity"]]
-        out.append(lsp.Diagnostic(lsp.Range(begin, end), text, severity, x["code"], source="planish"))
+        place, severity = codec.range_to_client_units(lines, lsp.Range(begin, end)), SEVERITIES[x["severity"]]
+        out.append(lsp.Diagnostic(place, said, severity, x["code"], source="planish"))
     return out
 
 

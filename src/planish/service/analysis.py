@@ -9,10 +9,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from planish.build.lower import RegionPlan, lower_region
+from planish.build.project import NOTHING
 from planish.build.read import read_file
 from planish.core.cache import Cache
 from planish.core.diagnostic import Diagnostic, PlanishError, Remark
@@ -25,20 +26,20 @@ from planish.report.store import recall
 from planish.report.verdicts.verdict import describe_verdict
 from planish.target.load import load_target
 
-QUIET = ("E0104", "E0105", "E0108", "E0203")
-"""What is no problem of a file that is only being looked at: it has no loop, or nothing yet."""
 
-
-def analyse(source: Source, options: Options) -> dict[str, Any]:
-    """The problems of a file, and its functions with their nests; nothing is run."""
+def analyse(source: Source, options: Options, quiet: Collection[str] = NOTHING) -> dict[str, Any]:
+    """The problems of a file, and the functions that are asked for with their nests; nothing is run. Errors that are
+    `quiet` are no problems of a file that is only being looked at: it has no loop, or nothing yet."""
     try:
         target, file = load_target(options.target), read_file(source, options)
     except PlanishError as error:
         problem = error.diagnostic
-        return {"problems": [] if problem.code in QUIET else [_problem(problem, source)], "functions": []}
+        return {"problems": [] if problem.code in quiet else [_problem(problem, source)], "functions": []}
     earlier = _recall(source, options)
-    functions, remarks = [], list(file.remarks)
-    for function in file.functions:
+    wanted = [x for x in file.functions if options.takes(x.name)]
+    remarks = [r for r in file.remarks if not options.functions or any(is_about(r, x) for x in wanted)]
+    functions = []
+    for function in wanted:
         plans = tuple(lower_region(r, options, target, most=1) for r in function.regions)
         remarks += [r for p in plans if not p.versions for r in p.remarks]
         built = next((f for f in (earlier.functions if earlier else ()) if f.function == function.name), None)
@@ -84,8 +85,11 @@ def _remark(remark: Remark) -> dict[str, Any]:
 
 
 def _problem(problem: Diagnostic, source: Source) -> dict[str, Any]:
-    return {**_place(problem.span or source.point(1)), "severity": problem.severity, "code": problem.code,
-            "message": problem.message, "help": problem.advice}  # fmt: skip
+    place, message = problem.span or source.point(1), problem.message
+    if place.file != source.name:  # a header, whose lines are not those of the file
+        place, message = source.point(1), f"{place}: {message}"
+    return {**_place(place), "severity": problem.severity, "code": problem.code, "message": message,
+            "help": problem.advice}  # fmt: skip
 
 
 def _place(span: Span) -> dict[str, int]:

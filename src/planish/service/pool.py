@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.service.failures import describe_error
 
 ANSWER_BYTES = 32 << 20
 """Of one answer, at most."""
@@ -66,7 +67,8 @@ class _Worker:
         except asyncio.CancelledError:
             await self.end()
             raise
-        if not line:
+        if not line.endswith(b"\n"):
+            # Of a process that is killed while it answers, a part of the line is all there is.
             await self.end()
             raise _failure("E0130", "the process that did it ended")
         told: dict[str, Any] = json.loads(line)
@@ -119,5 +121,4 @@ class WorkerPool:
 
 
 def _failure(code: str, message: str) -> RequestError:
-    text = f"error[{code}]: {message}"
-    return RequestError({"code": code, "message": message, "line": None, "help": "", "text": text})
+    return RequestError(describe_error(Diagnostic(code, message)))

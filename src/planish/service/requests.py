@@ -15,9 +15,10 @@ from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.options import Options
 from planish.report.account import FileAccount
-from planish.report.page.contents import FilePage, describe_outcome, gather_file, state_of
+from planish.report.page.contents import describe_outcome, gather_file
 from planish.report.page.rendering import render_page
 from planish.report.store import build_cached
+from planish.report.verdicts.json_summary import summarise_function
 from planish.service.analysis import analyse
 from planish.service.failures import describe_error
 from planish.service.stepping import explore_steps
@@ -48,25 +49,31 @@ def _analyse(source: Source, options: Options, request: Mapping[str, Any]) -> An
 
 def _build(source: Source, options: Options, request: Mapping[str, Any]) -> Answer:
     """A build: the drop-in and its header, the command that compiles it, what became of each function."""
-    account, _ = _built(source, options)
+    return _told(source, _built(source, options)[0])
+
+
+def _report(source: Source, options: Options, request: Mapping[str, Any]) -> Answer:
+    """The page of a build."""
+    return _shown(source, *_built(source, options))
+
+
+def _session(source: Source, options: Options, request: Mapping[str, Any]) -> Answer:
+    """A build with its page: what a browser compares."""
+    account, chosen = _built(source, options)
+    return {**_told(source, account), **_shown(source, account, chosen)}
+
+
+def _told(source: Source, account: FileAccount) -> Answer:
     listed = [
-        {"name": x.function, "line": x.line, "state": state_of(x), "outcome": describe_outcome(x), "ratio": x.ratio,
-         "version": x.version, "refusals": x.refusals}
-        for x in account.functions
-    ]  # fmt: skip
+        {**summarise_function(x), "outcome": describe_outcome(x), "refusals": x.refusals} for x in account.functions
+    ]
     stem = Path(source.name).stem
     return {"functions": listed, "files": {f"{stem}.c": account.text, f"{stem}.h": account.header},
             "compile": account.compile, "link": account.link, "warnings": account.warnings}  # fmt: skip
 
 
-def _report(source: Source, options: Options, request: Mapping[str, Any]) -> Answer:
-    """The page of a build."""
-    return {"page": render_page([_gather(source, options)], Path(source.name).name)}
-
-
-def _gather(source: Source, options: Options) -> FilePage:
-    account, chosen = _built(source, options)
-    return gather_file(source, chosen, account, Cache())
+def _shown(source: Source, account: FileAccount, chosen: Options) -> Answer:
+    return {"page": render_page([gather_file(source, chosen, account, Cache())], Path(source.name).name)}
 
 
 def _built(source: Source, options: Options) -> tuple[FileAccount, Options]:
@@ -81,12 +88,6 @@ def _steps(source: Source, options: Options, request: Mapping[str, Any]) -> Answ
     if not all(isinstance(x, str) for x in texts):
         raise refuse("`script`, `function` and `loop` are texts")
     return explore_steps(source, options, *texts)
-
-
-def _session(source: Source, options: Options, request: Mapping[str, Any]) -> Answer:
-    """A build with its page: what a browser compares."""
-    made = _build(source, options, request)
-    return {**made, **_report(source, options, request)}
 
 
 REQUESTS: dict[str, Callable[[Source, Options, Mapping[str, Any]], Answer]] = {

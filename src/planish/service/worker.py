@@ -11,6 +11,8 @@ import resource
 import sys
 import traceback
 
+from planish.core.diagnostic import Diagnostic
+from planish.service.failures import describe_error
 from planish.service.requests import answer
 
 MEMORY = 6 << 30
@@ -28,16 +30,13 @@ def serve() -> None:
         try:
             told = answer(json.loads(line))
         except MemoryError:
-            told = _failed("E0906", "there is not enough memory for it")
+            told = {"error": describe_error(Diagnostic("E0906", "there is not enough memory for it"))}
         except Exception as error:
             traceback.print_exc()
-            told = _failed("E0130", f"a bug in Planish: {type(error).__name__}: {error}")
+            bug = Diagnostic("E0130", f"a bug in Planish: {type(error).__name__}: {error}")
+            told = {"error": describe_error(bug)}
         out.write(json.dumps(told) + "\n")
         out.flush()
-
-
-def _failed(code: str, message: str) -> dict[str, object]:
-    return {"error": {"code": code, "message": message, "line": None, "help": "", "text": f"error[{code}]: {message}"}}
 
 
 if __name__ == "__main__":

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from planish.cli.entry import main
+from planish.tuning.session import TunedResult
 
 TEXT = """\
 void halve(long n, float *values) {
@@ -37,8 +39,22 @@ def test_a_build_is_told_as_json(file: Path, capsys: pytest.CaptureFixture[str])
     halve, follow = built["functions"]
     assert (halve["state"], follow["state"]) == ("replaced", "kept") and halve["verified"]["cases"] > 3
     assert follow["version"] is None and follow["reasons"] and follow["verified"] is None
-    assert main(["build", str(file), "-o", str(out), "--json", "--dump", "nest"]) == 1
-    assert "error[E0127]" in capsys.readouterr().err
+    for more in (["--dump", "nest"], ["--stop-after", "nest"], ["--print-changed"]):
+        assert main(["build", str(file), "-o", str(out), "--json", *more]) == 1
+        assert f"error[E0127]: there is no JSON with {more[0]}" in capsys.readouterr().err
+
+
+def test_what_is_tuned_before_a_build_is_no_part_of_its_data(
+    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tuned = TunedResult(Mock(label="two.c: halve, line 2"), Mock(), None)
+    monkeypatch.setattr("planish.cli.tuning.project.tune_units", lambda *_: iter((tuned,)))
+    build = ["build", str(file), "-o", str(file.parent / "out"), "--no-measure", "--tune", "--store", str(file) + ".db"]
+    assert main([*build, "--json"]) == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out)["files"] and "halve, line 2: not tuned" in told.err
+    assert main(build) == 0
+    assert "halve, line 2: not tuned" in capsys.readouterr().out
 
 
 def test_an_explanation_is_told_as_json_and_sarif(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -51,6 +67,13 @@ def test_an_explanation_is_told_as_json_and_sarif(file: Path, capsys: pytest.Cap
     place = result["locations"][0]["physicalLocation"]
     assert (result["level"], place["region"]["startLine"]) == ("note", 7)
     assert place["artifactLocation"]["uri"] == file.as_uri()
+    for form in ("--json", "--sarif"):
+        assert main(["explain", str(file), form, "--function", "halve"]) == 0
+        assert "scop-data" not in (told := capsys.readouterr().out) and ('"follow"' in told) is False
+        assert main(["explain", str(file), form, "--function", "none"]) == 1
+        assert "E0104" in capsys.readouterr().out
+        assert main(["explain", str(file), form, "-v"]) == 1
+        assert f"error[E0127]: -v is of no use with {form}" in capsys.readouterr().err
     file.write_text("void f( {\n")
     assert main(["explain", str(file), "--sarif"]) == 1
     assert json.loads(capsys.readouterr().out)["runs"][0]["results"][0]["level"] == "error"

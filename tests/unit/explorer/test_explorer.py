@@ -7,8 +7,10 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -18,6 +20,8 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
+
+from planish.cli import main
 
 pytest.importorskip("starlette", reason="the explorer needs starlette")
 pytest.importorskip("uvicorn", reason="the explorer needs uvicorn")
@@ -121,6 +125,33 @@ def test_nothing_outside_of_the_folder_is_read_or_written(served: Served) -> Non
         assert served.ask("/api/do/analyse", {"name": "a.c", "text": TEXT, "options": options})[0] in (404, 422)
 
 
+def test_a_port_is_taken_before_a_browser_is_opened_which_is_not_waited_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        assert main(["explore", str(tmp_path), "--port", str(taken.getsockname()[1])]) == 1
+    assert "error[E0132]: port" in capsys.readouterr().err
+    ended, opened = threading.Event(), threading.Event()
+
+    def browse(address: str) -> None:
+        opened.set()
+        assert ended.wait(60)
+
+    def serve(folder: Path, listening: socket.socket, workers: int, tell: Any) -> None:
+        listening.close()
+        tell("http://127.0.0.1:1/")
+        assert opened.wait(60)
+        ended.set()
+        raise OSError("of the server while it runs")
+
+    monkeypatch.setattr("webbrowser.open", browse)
+    monkeypatch.setattr("planish.explorer.server.serve", serve)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    main(["explore", str(tmp_path)])
+    told = capsys.readouterr().err
+    assert "E0132" not in told and "of the server while it runs" in told
+
+
 def test_what_is_too_large_or_no_request_is_refused(served: Served) -> None:
     assert served.ask("/api/files?name=big.c")[1]["error"]["code"] == "E0133"
     assert served.ask("/api/do/analyse", {"name": "a.c", "text": "x" * 300_000})[1]["error"]["code"] == "E0133"
@@ -157,6 +188,7 @@ def test_steps_are_legal_or_say_why(served: Served) -> None:
     assert {x["step"]: x["legal"] for x in refused["next"]}['vectorise("i")'] is False
     assert served.ask("/api/script", {"name": "a.sched", "text": script})[0] == 200
     assert (served.folder / "a.sched").read_text() == script
+    assert (served.folder / "a.sched").stat().st_mode == (served.folder / "a.c").stat().st_mode, "as others' files"
 
 
 def test_builds_are_compared(served: Served) -> None:

@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,11 @@ from planish.core.cache import Cache
 from planish.core.span import Source
 from planish.options import Options
 from planish.report.account import Clocked, FileAccount, RacedVersion
-from planish.report.page.contents import FilePage, FunctionPage, gather_file
+from planish.report.page.contents import FilePage, FunctionPage, describe_outcome, gather_file, state_of
 from planish.report.page.rendering import MOST_BYTES, render_page
 from planish.report.page.roofline import Roofline
 from planish.report.store import build_cached
+from planish.report.verdicts.json_summary import summarise_function
 
 SOURCE = Source("three.c", """\
 /* <three> & more */
@@ -77,6 +79,24 @@ def test_verdicts_are_first_and_true(page: FilePage) -> None:
     assert _function(page, "total").state == "replaced"
     shift = _function(page, "shift")
     assert shift.state == "kept" and shift.account.refusals and not shift.candidates
+
+
+def test_what_is_slower_is_not_called_faster(page: FilePage) -> None:
+    scale = _function(page, "scale").account
+    slower = replace(scale, before=scale.after, after=scale.before)
+    assert (state_of(slower), describe_outcome(slower)) == ("replaced", "replaced, 0.20 times as fast: 2 ms → 10 ms")
+    assert (state_of(scale), summarise_function(slower)["state"]) == ("faster", "replaced")
+    untimed = replace(scale, before=None, after=None)
+    assert (state_of(untimed), describe_outcome(untimed)) == ("replaced", "replaced; nothing was timed")
+
+
+def test_what_no_version_is_faster_than_says_so(page: FilePage) -> None:
+    scale = _function(page, "scale")
+    reason = "line 5: maxfuse: it is not faster"
+    kept = replace(scale, state="kept", account=replace(scale.account, replaced=False, reasons=(reason,)))
+    shown = render_page([replace(page, functions=(kept,))], "one.c")
+    assert f"<dd>{reason}</dd>" in shown and "nothing holds it back" not in shown
+    assert "nothing holds it back" in render_page([replace(page, functions=(scale,))], "one.c")
 
 
 def test_lines_of_c_belong_to_the_statements_that_they_do(page: FilePage) -> None:

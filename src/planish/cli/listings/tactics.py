@@ -15,6 +15,7 @@ from typing import Annotated
 import typer
 
 from planish.cli.exits import OK, USER_ERROR, guarded, tell
+from planish.cli.options import Quiet
 from planish.cli.terminal.progress import show_progress
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.files import read_input
@@ -51,7 +52,7 @@ def list_tactics(own: With = None) -> int:
 def check(
     files: Files = None,
     all: Annotated[bool, typer.Option("--all", help="Those that come with Planish.")] = False,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print errors only.")] = False,
+    quiet: Quiet = False,
 ) -> int:
     """Check tactics of files, or those that come with Planish.
 

@@ -19,7 +19,7 @@ from typing import Annotated
 
 import typer
 
-from planish.build.project import ProjectFile, list_files
+from planish.build.project import NOTHING, OUTPUT, ProjectFile, list_files
 from planish.cli.exits import INTERRUPTED, OK, USER_ERROR, guarded, tell, tell_interrupted
 from planish.cli.options import (
     Compiler,
@@ -29,6 +29,7 @@ from planish.cli.options import (
     Fp,
     Function,
     Includes,
+    Quiet,
     Sizes,
     Target,
     Threads,
@@ -57,9 +58,7 @@ from planish.tuning.tuner import TuningBudget
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
-OUTPUT = "planish-out"
-"""The folder of drop-ins, which is not searched for files."""
-SILENT = ("E0104", "E0105", "E0108", "E0203", "E0927")
+SILENT = (*NOTHING, "E0927")
 """What is no error of files that the user did not name: there is nothing to tune."""
 _BUDGET = re.compile(r"(?P<count>\d{1,9}(?:\.\d{1,3})?)(?P<unit>s|m|h|)")
 
@@ -162,7 +161,7 @@ def tune(
         bool, typer.Option("--raise/--no-raise", help="Try calls of the library's own kernels.")
     ] = True,
     size: Sizes = None, define: Defines = None, include: Includes = None, cc: Compiler = None,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print errors only.")] = False,
+    quiet: Quiet = False,
 ) -> int:  # fmt: skip
     """Search for faster schedules of the nests in C files.
 
@@ -177,7 +176,7 @@ def tune(
     holes = None if script is None else read_input(script, "a script").source
     compared = read_feedback(feedback)
     wishes = TuningWishes(parse_budget(budget), search.value, seed, not resume, holes, feedback=compared)
-    project = list_files(files, Path(OUTPUT))
+    project = list_files(files, OUTPUT)
     shared = any(x.found for x in project)
     if profile is not None and not shared:
         message = "--profile is of no use where each nest has its own budget"
@@ -243,17 +242,27 @@ def _tune(
 def _read_units(project: Sequence[ProjectFile], options: Options) -> tuple[list[TuningUnit], int]:
     """What is to be tuned, and the exit code so far: a file of a folder that cannot be read is told, and holds up no
     other one. PlanishError for one that was named."""
-    units, code = [], OK
+    (units, refused), code = read_units(project, options), OK
+    for file, error in refused:
+        if not file.found:
+            raise error
+        if error.diagnostic.code not in SILENT:
+            tell(error)
+            code = USER_ERROR
+    return units, code
+
+
+def read_units(
+    project: Sequence[ProjectFile], options: Options
+) -> tuple[list[TuningUnit], list[tuple[ProjectFile, PlanishError]]]:  # fmt: skip
+    """The files that can be read, and the others, each with its error."""
+    units, refused = [], []
     for file in project:
         try:
             units.append(TuningUnit(read_input(file.name).source, file.options(options)))
         except PlanishError as error:
-            if not file.found:
-                raise
-            if error.diagnostic.code not in SILENT:
-                tell(error)
-                code = USER_ERROR
-    return units, code
+            refused.append((file, error))
+    return units, refused
 
 
 def print_front(found: TunedResult, wishes: TuningWishes, store: TrialStore) -> None:

@@ -11,6 +11,7 @@ import sys
 import webbrowser
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Thread
 from typing import Annotated
 
 import typer
@@ -45,11 +46,14 @@ def explore(
         print(json.dumps({"format": FORMAT, "address": address}) if as_json else f"planish explore: {address}")
         sys.stdout.flush()
         if browse:
-            webbrowser.open(address)
+            # A browser in the terminal is waited for, and has to be served in the meantime.
+            Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
+    server = importlib.import_module("planish.explorer.server")
     try:
-        importlib.import_module("planish.explorer.server").serve(folder.resolve(), port, workers, tell)
+        listening = server.listen(port)
     except OSError as error:
         message = f"port {port} cannot be used: {error.strerror or error}"
         raise refusal("E0132", message, "choose another port") from error
+    server.serve(folder.resolve(), listening, workers, tell)
     return OK

@@ -11,8 +11,7 @@ from typing import Annotated
 
 import typer
 
-from planish.build.project import ProjectFile, list_files
-from planish.cli.build import NOTHING, ProjectFiles
+from planish.build.project import NOTHING, OUTPUT, ProjectFile, list_files
 from planish.cli.exits import OK, USER_ERROR, guarded, tell
 from planish.cli.files import write_files
 from planish.cli.options import (
@@ -22,6 +21,9 @@ from planish.cli.options import (
     Fp,
     Function,
     Includes,
+    Measure,
+    ProjectFiles,
+    Quiet,
     Sizes,
     Target,
     Threads,
@@ -32,20 +34,17 @@ from planish.cli.terminal.progress import show_progress
 from planish.cli.tuning.trials import open_store
 from planish.core.cache import Cache
 from planish.core.diagnostic import Diagnostic, PlanishError
-from planish.core.files import read_input, refusal
+from planish.core.files import check_ours, read_input, refusal
 from planish.core.progress import Progress
 from planish.options import Options
 from planish.report.page.contents import FilePage, gather_file
-from planish.report.page.rendering import render_page
+from planish.report.page.rendering import GENERATOR, HEAD, render_page
 from planish.report.store import build_cached
 from planish.report.verdicts.json_summary import FORMAT, summarise_function
 from planish.target.device import is_device
 from planish.tuning.choices import with_known_choices
 from planish.tuning.store.trial_store import TrialStore
 from planish.vliw.description import is_machine
-
-GENERATOR = '<meta name="generator" content="Planish'
-"""What a page has that this program wrote."""
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
@@ -59,16 +58,14 @@ def report(
     function: Function = None,
     threads: Threads = 1,
     fp: Fp = Floats.reassociate,
-    measure: Annotated[
-        bool, typer.Option("--measure/--no-measure", help="Time each version; without, take the most promising one.")
-    ] = True,
+    measure: Measure = True,
     size: Sizes = None,
     define: Defines = None,
     include: Includes = None,
     cc: Compiler = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a page that Planish did not write.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what the page has in short, as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print errors only.")] = False,
+    quiet: Quiet = False,
 ) -> int:
     """Write one page of HTML on what becomes of each function: the verdict, the source beside the generated C and the
     assembly, loops before and after, dependences, all versions with their times, and the roofline of this machine.
@@ -83,7 +80,7 @@ def report(
         message = f"there is no page for {target}, whose code is no C with a drop-in"
         raise PlanishError(Diagnostic("E0127", message))
     _check_page(output, force)
-    project = list_files(files, output.parent / "planish-out")
+    project = list_files(files, OUTPUT)
     pages, failed = _gather(project, options, quiet)
     if not pages:
         if not failed:
@@ -128,11 +125,7 @@ def _check_page(output: Path, force: bool) -> None:
     """That a page may be written there; PlanishError E0902 and E0904."""
     if output.is_dir():
         raise refusal("E0902", f"cannot write {output}: it is a folder", "name a file with -o")
-    if output.exists() and not force:
-        with output.open("rb") as file:
-            if GENERATOR.encode() not in file.read(4096):
-                message = f"{output} is in the way, and Planish did not write it"
-                raise refusal("E0904", message, "name another file with -o, or replace it with --force")
+    check_ours(output, GENERATOR, HEAD, force=force)
 
 
 def _summary(output: Path, pages: list[FilePage]) -> dict[str, object]:

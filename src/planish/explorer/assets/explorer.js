@@ -169,7 +169,7 @@
       ...Object.entries(options.sizes).map(([k, v]) => `${k}=${v}`), options.script ? "script" : ""].filter(Boolean).join(", ");
     const told = row.insertCell();
     for (const x of made.functions) {
-      told.append(make("div", `${x.name}: ${x.outcome}`, x.state === "kept" || x.state === "lost" ? "" : "yes"));
+      told.append(make("div", `${x.function}: ${x.outcome}`, x.state === "kept" || x.state === "lost" ? "" : "yes"));
     }
     const box = make("input");
     box.type = "checkbox";

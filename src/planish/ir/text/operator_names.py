@@ -35,6 +35,9 @@ UPDATES: dict[str, ReduceOp] = {
 }  # fmt: skip
 """Spelling to operator of a reduction."""
 
+SIGNS = {op: sign for sign, op in UPDATES.items()}
+"""Operator of a reduction to spelling."""
+
 RESERVED = frozenset(BY_NAME) | frozenset(CALLED) | {
     "kernel", "launch", "barrier", "async", "assume", "where", "for", "in", "step", "parallel", "simd", "reduce",
     "unroll", "coincident", "isolated", "as", "past", "fetching", "on", "of", "if", "else", "while", "let",

@@ -188,23 +188,25 @@ def _last_line(function: CFunction, text: str) -> int:
 
 
 def state_of(own: FunctionAccount) -> str:
-    """What became of a function in one word: "faster", "replaced" (nothing was timed), "lost", or "kept"."""
+    """What became of a function in one word: "faster", "replaced" (nothing was timed, or what was asked for is slower),
+    "lost", or "kept"."""
     if own.lost:
         return "lost"
     if not own.replaced:
         return "kept"
-    return "faster" if own.before is not None else "replaced"
+    return "faster" if own.ratio is not None and own.ratio >= 1.0 else "replaced"
 
 
 def describe_outcome(own: FunctionAccount) -> str:
     """What became of a function in a few words."""
+    times, ratio = "", format_ratio(own.ratio).removesuffix("x")
+    if own.before is not None and own.after is not None:
+        times = f"{format_seconds(own.before.median)} → {format_seconds(own.after.median)}"
     match state_of(own):
         case "faster":
-            assert own.before is not None and own.after is not None
-            times = f"{format_seconds(own.before.median)} → {format_seconds(own.after.median)}"
-            return f"{format_ratio(own.ratio).removesuffix('x')} times faster: {times}"
+            return f"{ratio} times faster: {times}"
         case "replaced":
-            return "replaced; nothing was timed"
+            return f"replaced, {ratio} times as fast: {times}" if times else "replaced; nothing was timed"
         case "lost":
             return "kept as written: its analysis did not end"
         case _:

@@ -28,15 +28,12 @@ from planish.ir.nest import (
     Let,
     LoopFacts,
     Reduce,
-    ReduceOp,
     Stmt,
     While,
 )
+from planish.ir.text.operator_names import SIGNS
 from planish.ir.text.printer import print_expr
 
-_SIGNS: dict[ReduceOp, str] = {
-    "add": "+=", "mul": "*=", "min": "min=", "max": "max=", "and": "&=", "or": "|=", "xor": "^="
-}  # fmt: skip
 _TYPES = re.compile(r"(?<=[\w.]):(?:bf|[fiu])\d+\b")
 MOST_ENTRIES = 120
 """Of a tree that is shown; a kernel of the library may have thousands."""
@@ -131,7 +128,7 @@ def _entry(stmt: Stmt) -> Iterator[TreeEntry]:
         case Assign(array=array, index=index, value=value):
             yield TreeEntry(f"{_place(array, index)} = {_say(value)}", "statement", (), line)
         case Reduce(array=array, index=index, op=op, value=value):
-            yield TreeEntry(f"{_place(array, index)} {_SIGNS[op]} {_say(value)}", "statement", (), line)
+            yield TreeEntry(f"{_place(array, index)} {SIGNS[op]} {_say(value)}", "statement", (), line)
         case Alloc(array=array):
             shape = "".join(f"[{'?' if x is None else _say(x)}]" for x in array.shape)
             yield TreeEntry(f"{array.name}{shape}: {array.type} in {array.memory}", "array", (), line)

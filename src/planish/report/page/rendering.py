@@ -22,6 +22,8 @@ from planish.report.tables import format_bytes, format_ratio, format_seconds
 from planish.version import VERSION
 
 TEMPLATES = Path(__file__).with_name("templates")
+GENERATOR, HEAD = '<meta name="generator" content="Planish', 4096
+"""What every page has, and in how many bytes from its beginning."""
 MOST_BYTES = 2 << 20
 """Of a page: it is read, sent and kept as a whole."""
 _LIMITS = (1500, 600, 250, 100, 40, 0)

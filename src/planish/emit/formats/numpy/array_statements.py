@@ -21,13 +21,11 @@ from planish.ir.expr import Binary, Const, Expr, Load, Unary, Var, index, type_o
 from planish.ir.index.polynomial import add, coefficient_of, constant, mul, normal, same, sub
 from planish.ir.nest import Alloc, Assign, Barrier, Block, For, If, Launch, Let, Reduce, ReduceOp, Stmt, While
 from planish.ir.passes.update_idioms import rest_of
-from planish.ir.text.operator_names import UPDATES
+from planish.ir.text.operator_names import SIGNS
 from planish.ir.text.printer import print_expr, print_stmt
 from planish.ir.traverse import expressions, loads, map_block, map_expr, map_exprs, substitute, variables, walk
 from planish.ir.types import BOOL, INDEX
 from planish.raising.raised import View
-
-_SIGNS = {op: sign for sign, op in UPDATES.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +80,7 @@ class Bulk:
 
     def __str__(self) -> str:
         access = self.read(self.target)
-        sign = "=" if self.op is None else _SIGNS[self.op]
+        sign = "=" if self.op is None else SIGNS[self.op]
         target = str(access.view) if not self.reduced else f"{print_expr(self.target)}"
         return f"{target} {sign} {print_expr(self.value)}"
 
