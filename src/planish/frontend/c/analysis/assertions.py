@@ -16,13 +16,12 @@ from collections.abc import Iterator
 
 from pycparser import c_ast
 
-from planish.frontend.c.types.constants import walk_tree
+from planish.frontend.c.types.constants import has_effects, walk_tree
 
 _ENDS = frozenset({"abort", "exit", "_Exit", "__builtin_unreachable", "__builtin_trap"})
 """Functions that do not return."""
 ASSUMES = frozenset({"__builtin_assume", "__assume"})
 """What compilers are told by: the calls do nothing."""
-_STEPS = frozenset({"++", "--", "p++", "p--"})
 _LOOPS = (c_ast.For, c_ast.While)
 
 
@@ -41,21 +40,13 @@ def assumed(node: c_ast.Node) -> c_ast.Node | None:
         case c_ast.FuncCall(name=c_ast.ID(name=name), args=c_ast.ExprList(exprs=[condition])) if name in ASSUMES:
             return condition
         case c_ast.If(cond=condition, iftrue=then, iffalse=None) if (
-            _calls(then) == ["__builtin_unreachable"] and not _acts(condition)
+            _calls(then) == ["__builtin_unreachable"] and not has_effects(condition)
         ):
             return c_ast.UnaryOp("!", condition, condition.coord)
         case c_ast.DoWhile(cond=c_ast.Constant(value="0"), stmt=c_ast.Compound(block_items=[single])):
             return assumed(single)
         case _:
             return None
-
-
-def _acts(condition: c_ast.Node) -> bool:
-    """Whether a condition does something besides."""
-    return any(
-        isinstance(x, c_ast.Assignment | c_ast.FuncCall) or isinstance(x, c_ast.UnaryOp) and x.op in _STEPS
-        for x in walk_tree(condition)
-    )
 
 
 def find_assertions(body: c_ast.Compound) -> Iterator[tuple[c_ast.Node, bool]]:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pycparser import c_ast
 
 from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_pointer, written
-from planish.frontend.c.types.constants import walk_tree
+from planish.frontend.c.types.constants import STEPS, walk_tree
 
 LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
 
@@ -64,7 +64,7 @@ def _sets_scalars(node: c_ast.Node, bound: BoundNames) -> bool:
         if not isinstance(node.lvalue, c_ast.ID):
             return False
         node = node.rvalue
-    if isinstance(node, c_ast.UnaryOp) and node.op in ("++", "--", "p++", "p--"):
+    if isinstance(node, c_ast.UnaryOp) and node.op in STEPS:
         return isinstance(node.expr, c_ast.ID)
     return True
 

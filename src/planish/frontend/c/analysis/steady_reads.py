@@ -18,10 +18,8 @@ from collections.abc import Iterable
 from pycparser import c_ast
 
 from planish.frontend.c.analysis.scope import BoundNames, Symbol, written
-from planish.frontend.c.types.constants import walk_tree
+from planish.frontend.c.types.constants import STEPS, walk_tree
 from planish.frontend.c.types.declarations import CArray, CPointer
-
-_STEPS = frozenset({"++", "--", "p++", "p--"})
 
 
 def steady_reads(nodes: Iterable[c_ast.Node], bound: BoundNames) -> frozenset[int]:
@@ -81,7 +79,7 @@ def _is_steady(node: c_ast.Node, unsteady: set[Symbol | None], bound: BoundNames
                 pass
             case c_ast.FuncCall() | c_ast.Assignment() | c_ast.StructRef() | c_ast.Cast():
                 return False
-            case c_ast.UnaryOp(op=op) if op in _STEPS:
+            case c_ast.UnaryOp(op=op) if op in STEPS:
                 return False
             case _:
                 pass

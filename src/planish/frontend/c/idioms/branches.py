@@ -1,6 +1,6 @@
 """Branches on loop variables and sizes: what only one side loads is then not loaded elsewhere.
 
->>> from planish.ir.expr import Const, index
+>>> from planish.ir.expr import Binary, Const, Load, index
 >>> from planish.ir.types import F32
 >>> far = Select(Compare("gt", index("i"), index(0)), Load("x", (index("i"),), F32), Const(0.0, F32))
 >>> find_choice(Binary("add", Load("y", (), F32), far), lambda test: True) == far.condition

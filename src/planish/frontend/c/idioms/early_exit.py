@@ -28,11 +28,9 @@ from pycparser import c_ast
 
 from planish.frontend.c.analysis.assertions import asserted
 from planish.frontend.c.analysis.statement_runs import LOOPS
-from planish.frontend.c.types.constants import items_of, walk_tree
+from planish.frontend.c.types.constants import has_effects, items_of, walk_tree
 
 _JUMPS = (c_ast.Break, c_ast.Return, c_ast.Goto)
-_EFFECTS = (c_ast.Assignment, c_ast.FuncCall)
-_STEPS = ("++", "--", "p++", "p--")
 Flag = Callable[[], c_ast.ID]
 """Makes a new mention of the flag."""
 
@@ -77,8 +75,8 @@ def split_condition(cond: c_ast.Node) -> tuple[c_ast.Node, list[c_ast.Node]] | N
     for part in _conjuncts(cond):
         if _reads_memory(part):
             tests.append(part)
-            changed = changed or _has_effects(part)
-        elif changed or (tests and _has_effects(part)):
+            changed = changed or has_effects(part)
+        elif changed or (tests and has_effects(part)):
             return None
         else:
             counted = part if counted is None else c_ast.BinaryOp("&&", counted, part, cond.coord)
@@ -98,10 +96,6 @@ def _reads_memory(node: c_ast.Node) -> bool:
         isinstance(x, (c_ast.ArrayRef, c_ast.FuncCall)) or (isinstance(x, c_ast.UnaryOp) and x.op == "*")
         for x in walk_tree(node)
     )
-
-
-def _has_effects(node: c_ast.Node) -> bool:
-    return any(isinstance(x, _EFFECTS) or (isinstance(x, c_ast.UnaryOp) and x.op in _STEPS) for x in walk_tree(node))
 
 
 def _leaves(items: list[c_ast.Node]) -> bool:

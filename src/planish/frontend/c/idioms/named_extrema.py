@@ -31,14 +31,14 @@ from planish.frontend.c.translate.addresses import call_name
 from planish.frontend.c.translate.assignments import start_cell
 from planish.frontend.c.translate.expressions import value_of
 from planish.frontend.c.translate.state import CTranslation
-from planish.frontend.c.types.constants import items_of, walk_tree
+from planish.frontend.c.types.constants import STEPS, items_of, walk_tree
 from planish.frontend.c.types.declarations import CScalar
 from planish.ir.expr import type_of
 
 Loop: TypeAlias = c_ast.For | c_ast.While
 Execute = Callable[[c_ast.Node, CTranslation], None]
 _NO_VALUE = (c_ast.Assignment, c_ast.Compound, c_ast.TernaryOp)
-_STEPS = ("++", "--", "p++", "p--", "&")
+_ACTS = STEPS | {"&"}
 _ORDER = ("<", "<=", ">", ">=")
 
 
@@ -118,7 +118,7 @@ def _is_plain(node: c_ast.Node) -> bool:
     """Whether an expression is evaluated as a whole, and changes nothing."""
     return not any(
         isinstance(x, _NO_VALUE)
-        or (isinstance(x, c_ast.UnaryOp) and x.op in _STEPS)
+        or (isinstance(x, c_ast.UnaryOp) and x.op in _ACTS)
         or (isinstance(x, c_ast.BinaryOp) and x.op in ("&&", "||"))
         for x in walk_tree(node)
     )
@@ -127,7 +127,7 @@ def _is_plain(node: c_ast.Node) -> bool:
 def _without_steps(condition: c_ast.Node, bound: BoundNames) -> c_ast.Node | None:
     """What is asked before a loop's first iteration, without the effects of asking, `n > 0` for `n-- > 0`: the loop
     itself asks it again. None where it has others."""
-    steps = [x for x in walk_tree(condition) if isinstance(x, c_ast.UnaryOp) and x.op in _STEPS]
+    steps = [x for x in walk_tree(condition) if isinstance(x, c_ast.UnaryOp) and x.op in _ACTS]
     named = [bound.symbol(x) for x in walk_tree(condition) if isinstance(x, c_ast.ID)]
     if any(isinstance(x, c_ast.Assignment) for x in walk_tree(condition)):
         return None

@@ -30,7 +30,7 @@ from pycparser import c_ast
 from planish.frontend.c.analysis.scope import FileScope, bind_function, root_of
 from planish.frontend.c.translate.addresses import type_of_place
 from planish.frontend.c.translate.state import CTranslation
-from planish.frontend.c.types.constants import fold, walk_tree
+from planish.frontend.c.types.constants import STEPS, fold, has_effects, walk_tree
 from planish.frontend.c.types.declarations import CArray, CScalar, CUnknown, resolve
 from planish.frontend.c.types.layouts import extent_of
 from planish.ir.types import Type
@@ -38,7 +38,6 @@ from planish.ir.types import Type
 MOST = 32
 """The numbers of a structure that are worth as many copies."""
 _PLACES = (c_ast.ID, c_ast.ArrayRef, c_ast.StructRef)
-_STEPS = ("++", "--", "p++", "p--")
 _Wrap = Callable[[c_ast.Node], c_ast.Node]
 
 
@@ -182,7 +181,7 @@ class _Copies:
         """A place that is the same however often it is read: what steps a pointer in it is appended to `steps`, to be
         done before. None where something else happens in it, or what it names may be among the members."""
         match place:
-            case c_ast.UnaryOp(op="*", expr=c_ast.UnaryOp(op=op, expr=c_ast.ID() as pointer)) if op in _STEPS:
+            case c_ast.UnaryOp(op="*", expr=c_ast.UnaryOp(op=op, expr=c_ast.ID() as pointer)) if op in STEPS:
                 steps.append(c_ast.UnaryOp(op, pointer, place.coord))
                 back = {"p++": "-1", "p--": "1"}.get(op, "0")
                 return c_ast.ArrayRef(deepcopy(pointer), c_ast.Constant("int", back, place.coord), place.coord)
@@ -200,12 +199,12 @@ class _Copies:
 
     def _is_plain(self, node: c_ast.Node, members: _Listed) -> bool:
         """Whether an expression does nothing, and reads variables, and elements of types that no member has."""
+        if has_effects(node):
+            return False
         copied = {x.type for x in _flat(members)}
         for x in walk_tree(node):
             match x:
-                case c_ast.Assignment() | c_ast.FuncCall() | c_ast.StructRef():
-                    return False
-                case c_ast.UnaryOp(op=op) if op in (*_STEPS, "*", "&"):
+                case c_ast.StructRef() | c_ast.UnaryOp(op="*" | "&"):
                     return False
                 case c_ast.ArrayRef():
                     found = type_of_place(x, self._cx)

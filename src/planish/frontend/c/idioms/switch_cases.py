@@ -6,10 +6,10 @@
 >>> node = CParser().parse(text).ext[0].body.block_items[0]
 >>> print(" ".join(CGenerator().visit(as_branches(node, [])).split()))
 if ((k == 1) || (k == 2)) { x = 1; } else { x = 3; }
->>> text = "int f() { switch (k) { case 1: return 3; default: case 2: return 4; } }"
+>>> text = "int f() { switch (-k) { case 1: return 3; default: case 2: return 4; } }"
 >>> node = CParser().parse(text).ext[0].body.block_items[0]
 >>> print(" ".join(CGenerator().visit(as_branches(node, [], returns=True)).split()))
-if (k == 1) { return 3; } else { return 4; }
+if ((-k) == 1) { return 3; } else { return 4; }
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from functools import reduce
 
 from pycparser import c_ast
 
-from planish.frontend.c.types.constants import walk_tree
+from planish.frontend.c.types.constants import has_effects, walk_tree
 
 _JUMPS = (c_ast.Break, c_ast.Continue, c_ast.Goto, c_ast.Label, c_ast.Case, c_ast.Default)
 MOST = 16
@@ -30,7 +30,7 @@ def as_branches(node: c_ast.Switch, kept: list[c_ast.Node], returns: bool = Fals
     another jump, or where what is looked at is more than a value. Cases may return from the function if `returns`. New
     nodes are appended to `kept`."""
     jumps = _JUMPS if returns else (*_JUMPS, c_ast.Return)
-    if any(isinstance(x, c_ast.FuncCall | c_ast.Assignment | c_ast.UnaryOp) for x in walk_tree(node.cond)):
+    if has_effects(node.cond):
         return None
     items = list(node.stmt.block_items or []) if isinstance(node.stmt, c_ast.Compound) else []
     cases: list[tuple[list[c_ast.Node], c_ast.Node]] = []

@@ -30,7 +30,7 @@ from planish.frontend.c.translate.subscripts import (
     place_of,
     subscript_of,
 )
-from planish.frontend.c.types.constants import walk_tree
+from planish.frontend.c.types.constants import has_effects, walk_tree
 from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CUnknown, CVoid, resolve
 from planish.ir.expr import Binary, Cast, Const, Expr, Load, index, type_of
 from planish.ir.index.polynomial import constant, neg
@@ -40,7 +40,6 @@ from planish.ir.traverse import decide
 from planish.ir.types import BOOL, I32, INDEX, Type
 
 _MOST_LISTED = 256
-_EFFECTS = (c_ast.FuncCall, c_ast.UnaryOp, c_ast.Assignment, c_ast.Compound)
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,7 +386,7 @@ def read_for_effects(value: c_ast.Node | None, cx: CTranslation) -> None:
             for part in before:
                 run_inside(part, cx)
             read_for_effects(last, cx)
-        case c_ast.Node() if any(isinstance(x, _EFFECTS) for x in walk_tree(value)):
+        case c_ast.Node() if has_effects(value):
             value_of(value, cx)
         case _:
             pass

@@ -25,7 +25,7 @@ from planish.frontend.c.translate.arithmetic import common
 from planish.frontend.c.translate.expressions import value_of
 from planish.frontend.c.translate.state import CTranslation, NotIndex, Refused
 from planish.frontend.c.translate.subscripts import index_of
-from planish.frontend.c.types.constants import walk_tree
+from planish.frontend.c.types.constants import STEPS, walk_tree
 from planish.ir.expr import Binary, Cast, Const, Expr, Load, Select, Var, index, type_of
 from planish.ir.index.interval import Interval, range_of
 from planish.ir.index.polynomial import add, build, constant, names, normal, polynomial, sub
@@ -80,7 +80,7 @@ def _sum(node: c_ast.Node, reason: NotIndex, cx: CTranslation) -> tuple[Expr, Ty
 
 
 def _is_step(node: c_ast.Node) -> bool:
-    return isinstance(node, c_ast.UnaryOp) and node.op in ("++", "--", "p++", "p--")
+    return isinstance(node, c_ast.UnaryOp) and node.op in STEPS
 
 
 def settle_subscripts(

@@ -21,6 +21,8 @@ from planish.frontend.c.types.declarations import CArray, CScalar, CType, enumer
 Constants = Mapping[str, int] | Callable[[c_ast.ID], int | None]
 """The values of enumerators by their names, or what tells that of a name where it stands."""
 
+STEPS = frozenset({"++", "--", "p++", "p--"})
+"""The operators that step a variable, those with `p` behind it."""
 _PLAIN_CHARACTER = re.compile(r"'([^\\'])'")
 
 
@@ -31,6 +33,20 @@ def walk_tree(node: c_ast.Node) -> Iterator[c_ast.Node]:
         part = left.pop()
         yield part
         left += reversed([*part])
+
+
+def has_effects(node: c_ast.Node) -> bool:
+    """Whether an expression may do more than to give a value.
+
+    >>> from pycparser.c_parser import CParser
+    >>> tree = CParser().parse("void f() { a[-i] + 1; a[i++]; g(); (k = 1); }")
+    >>> [has_effects(x) for x in tree.ext[0].body.block_items]
+    [False, True, True, True]
+    """
+    return any(
+        isinstance(x, c_ast.Assignment | c_ast.FuncCall) or (isinstance(x, c_ast.UnaryOp) and x.op in STEPS)
+        for x in walk_tree(node)
+    )
 
 
 def items_of(node: c_ast.Node | None) -> list[c_ast.Node]:
