@@ -20,7 +20,7 @@ PACKS = {
     "positive": ("int32_t", "int32_t", "int32_t", "char",
                  "int k = 0; for (int i = 0; i < n; i++) if (x[i] > limit) out[k++] = x[i]; return k;"),
     "where": ("float", "float", "int32_t", "char",
-              "long k = 3; for (int i = 0; i < n; i++) { if (x[i] < 0.5f) { out[k] = i; k += 1; } } return k;"),
+              "long k = 3; for (int i = 0; i < n; i++) { if (x[i] < 0.5f) { out[k] = i; k = k + 1; } } return k;"),
     "pairs": ("double", "int64_t", "double", "int64_t",
               "double *p = out; int64_t *q = other; for (ptrdiff_t i = 0; i < n; i++)"
               " if (x[i] != 0) { *p++ = x[i] * 2; *q++ = y[i]; } return (p - out) * 100000 + (q - other);"),
@@ -31,7 +31,7 @@ PACKS = {
                   "char *q = out; for (; n > 0; n--) { const char c = *x++; if (c == ' ' || c == 9) continue; *q++ = c;"
                   " } return q - out;"),
     "masked": ("uint8_t", "uint16_t", "uint16_t", "char",
-               "unsigned k = 0; for (int i = 0; i < n; ++i) { if (x[i] & 4) { out[k++] = y[i]; } } return k;"),
+               "unsigned k = 0; for (int i = 0; i < n; ++i) { if (x[i] & 4) { out[k] = y[i]; k += 1u; } } return k;"),
     "narrowed": ("int64_t", "int64_t", "int32_t", "uint8_t",
                  "int k = -1, j = 0; for (int i = 0; i < n; i++) { if (x[i] > y[i]) out[++k] = (int32_t)x[i];"
                  " if (y[i] > 7) other[j++] = 1; } return k * 1000 + j;"),

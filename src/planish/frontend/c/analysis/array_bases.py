@@ -15,7 +15,7 @@ from functools import reduce
 
 from pycparser import c_ast
 
-from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_integer, is_pointer, settings, written
+from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_integer, is_pointer, settings, step_of, written
 from planish.frontend.c.translate.kernels import FinishedKernel
 from planish.frontend.c.translate.region_types import distances_of
 from planish.frontend.c.translate.state import Again, CTranslation, NotIndex, Refused
@@ -27,8 +27,6 @@ from planish.ir.index.polynomial import add, mul, names, neg, place
 from planish.ir.nest import Kernel
 from planish.ir.types import INDEX
 from planish.poly.canonical.first_element import begin_at_first
-
-_STEPS = {"++": 1, "p++": 1, "--": -1, "p--": -1}
 
 
 def find_bases(finished: FinishedKernel, node: c_ast.Node, bound: BoundNames) -> tuple[Kernel, tuple[ArrayBase, ...]]:
@@ -73,8 +71,8 @@ def moves_before(node: c_ast.Node, bound: BoundNames) -> dict[str, Expr]:
 def _move(item: c_ast.Node, bound: BoundNames, cx: CTranslation) -> tuple[Symbol, Expr] | None:
     """The variable that a statement adds to, and what; None for another statement."""
     match item:
-        case c_ast.UnaryOp(op=op, expr=c_ast.ID() as target) if op in _STEPS:
-            symbol, value = bound.symbol(target), index(_STEPS[op])
+        case _ if (found := step_of(item, bound)) is not None:
+            return found[0], index(found[1])
         case c_ast.Assignment(op="+=" | "-=", lvalue=c_ast.ID() as target, rvalue=amount):
             symbol = bound.symbol(target)
             try:

@@ -19,7 +19,7 @@ from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
 from planish.core.diagnostic import Remark
-from planish.frontend.c.analysis.scope import BoundNames, Symbol, root_of, written
+from planish.frontend.c.analysis.scope import BoundNames, Symbol, root_of, step_of, written
 from planish.frontend.c.text.extent import Item, balanced_conditionals
 from planish.frontend.c.text.lexer import Tokens
 from planish.frontend.c.translate.data_subscripts import LONG
@@ -60,11 +60,11 @@ def long_on_average(loop: c_ast.Node, bounds: Sequence[str], bound: BoundNames) 
         return None
     first, name = _first(loop.init)
     match loop.cond:
-        case c_ast.BinaryOp(op="<", left=c_ast.ID(name=compared), right=last) if compared == name:
-            pass
+        case c_ast.BinaryOp(op="<", left=c_ast.ID(name=compared) as counter, right=last) if compared == name:
+            stepped = step_of(loop.next, bound)
         case _:
             return None
-    if first is None or not _is_plain(first) or not _is_plain(last) or not _steps_by_one(loop.next, name):
+    if first is None or not _is_plain(first) or not _is_plain(last) or stepped != (bound.symbol(counter), 1):
         return None
     if any(isinstance(x, _BRANCHES) and any(isinstance(y, c_ast.For) for y in walk_tree(x)) for x in walk_tree(loop)):
         return None  # the last row may be one of which it is not asked where it ends
@@ -120,16 +120,6 @@ def _first(init: c_ast.Node | None) -> tuple[c_ast.Node | None, str]:
 
 def _is_plain(node: c_ast.Node) -> bool:
     return all(isinstance(x, _PARTS) for x in walk_tree(node))
-
-
-def _steps_by_one(step: c_ast.Node | None, name: str) -> bool:
-    match step:
-        case c_ast.UnaryOp(op="++" | "p++", expr=c_ast.ID(name=stepped)):
-            return bool(stepped == name)
-        case c_ast.Assignment(op="+=", lvalue=c_ast.ID(name=stepped), rvalue=c_ast.Constant(value="1")):
-            return bool(stepped == name)
-        case _:
-            return False
 
 
 def _text(node: c_ast.Node) -> str:

@@ -348,6 +348,33 @@ def _note_uses(node: c_ast.Node, bound: BoundNames) -> None:
             pass
 
 
+def step_of(node: c_ast.Node | None, bound: BoundNames) -> tuple[Symbol, int] | None:
+    """The variable that a statement adds a number to, and that number; None for another statement.
+
+    >>> from pycparser.c_parser import CParser
+    >>> text = "void f(int k, int *p) { k++; --p; k += 2u; p = 3 + p; k = k - 1; k = 1 - k; k *= 2; }"
+    >>> bound = bind_function(CParser().parse(text).ext[0], FileScope({}, {}, {}, frozenset()))
+    >>> found = [step_of(x, bound) for x in bound.function.body.block_items]
+    >>> [x and (x[0].name, x[1]) for x in found]
+    [('k', 1), ('p', -1), ('k', 2), ('p', 3), ('k', -1), None, None]
+    """
+    match node:
+        case c_ast.UnaryOp(op="++" | "p++" | "--" | "p--" as op, expr=c_ast.ID() as target):
+            added: int | None = 1
+        case c_ast.Assignment(op="+=" | "-=" as op, lvalue=c_ast.ID() as target, rvalue=amount):
+            added = bound.value(amount)
+        case c_ast.Assignment(
+            op="=", lvalue=c_ast.ID() as target, rvalue=c_ast.BinaryOp(op="+" | "-" as op, left=left, right=right)
+        ):
+            if op == "+" and bound.symbol(left) is not bound.symbol(target):
+                left, right = right, left
+            added = bound.value(right) if bound.symbol(left) is bound.symbol(target) else None
+        case _:
+            return None
+    symbol = bound.symbol(target)
+    return None if symbol is None or added is None else (symbol, -added if "-" in op else added)
+
+
 def settings(node: c_ast.Node, bound: BoundNames) -> Iterator[tuple[Symbol, c_ast.Node]]:
     """Each place below `node` that sets a variable, and what to; for one that changes it, that place itself. What
     sets a member sets the structure."""

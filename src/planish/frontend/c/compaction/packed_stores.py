@@ -24,7 +24,7 @@ from typing import TypeAlias
 
 from pycparser import c_ast
 
-from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_integer, is_pointer, settings, written
+from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_integer, is_pointer, settings, step_of, written
 from planish.frontend.c.analysis.statement_runs import LOOPS
 from planish.frontend.c.idioms.early_continue import without_continue
 from planish.frontend.c.types.constants import items_of, walk_tree
@@ -92,24 +92,13 @@ def _names(node: c_ast.Node | None) -> Iterator[c_ast.ID]:
 def _counters(loop: Loop, body: c_ast.Node, bound: BoundNames) -> Iterator[Symbol]:
     """Variables that an iteration may advance by one, under a condition, and that nothing else in the loop sets."""
     inside = [x for part in walk_tree(body) if isinstance(part, c_ast.If) for x in walk_tree(part)]
-    stepped = {symbol: None for x in inside if (symbol := bound.symbol(_stepped(x))) is not None}
+    stepped = {found[0]: None for x in inside if (found := step_of(x, bound)) is not None and found[1] == 1}
     parts = [x for x in (body, loop.cond, getattr(loop, "next", None)) if x is not None]
     for symbol in stepped:
         if symbol.lasting or sum(s is symbol for x in parts for s, _ in settings(x, bound)) != 1:
             continue
         if is_pointer(symbol) or (isinstance(symbol.ctype, CScalar) and symbol.ctype.type.bits >= _FEWEST_BITS):
             yield symbol
-
-
-def _stepped(node: c_ast.Node) -> c_ast.Node:
-    """The variable that a part of a program advances by one; the node itself where it is something else."""
-    match node:
-        case c_ast.UnaryOp(op="++" | "p++", expr=c_ast.ID() as name):
-            return name
-        case c_ast.Assignment(op="+=", lvalue=c_ast.ID() as name, rvalue=c_ast.Constant(value="1")):
-            return name
-        case _:
-            return c_ast.EmptyStatement()
 
 
 class _Rewriting:
@@ -138,8 +127,8 @@ class _Rewriting:
                     out.append(self.keep(c_ast.Compound(self.items(inner or [], ahead, branch), item.coord)))
                 case c_ast.Assignment(op="=", lvalue=c_ast.ArrayRef() | c_ast.UnaryOp(op="*") as place, rvalue=value):
                     out += self.store(place, value, ahead, branch)
-                case _ if (symbol := self.bound.symbol(_stepped(item))) in self.counters and symbol is not None:
-                    out += self.advance(symbol, ahead, branch)
+                case _ if (found := step_of(item, self.bound)) is not None and found[0] in self.counters:
+                    out += self.advance(found[0], ahead, branch)
                 case _:
                     out.append(item)
         return out

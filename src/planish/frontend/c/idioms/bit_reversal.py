@@ -30,7 +30,7 @@ from dataclasses import dataclass, field
 from pycparser import c_ast
 
 from planish.frontend.c.analysis.liveness import Live
-from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_plain, written
+from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_plain, step_of, written
 from planish.frontend.c.translation_unit import TILE, BitReversal
 from planish.frontend.c.types.declarations import CArray, CPointer, CScalar
 from planish.ir.nest import Kernel
@@ -145,11 +145,9 @@ class _Reader:
 
     def counted(self) -> Symbol:
         """The loop's counter, which is increased by one."""
-        match self.loop.next:
-            case c_ast.UnaryOp(op="++" | "p++", expr=c_ast.ID() as target):
-                return self.symbol(target)
-            case c_ast.Assignment(op="+=", lvalue=c_ast.ID() as target, rvalue=value) if self.number(value) == 1:
-                return self.symbol(target)
+        match step_of(self.loop.next, self.bound):
+            case (symbol, 1):
+                return symbol
             case _:
                 raise _OtherError
 

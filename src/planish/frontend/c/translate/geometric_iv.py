@@ -19,7 +19,7 @@ from fractions import Fraction
 
 from pycparser import c_ast
 
-from planish.frontend.c.analysis.scope import LEAST_BITS, BoundNames, Symbol, bits_of, is_plain, written
+from planish.frontend.c.analysis.scope import LEAST_BITS, BoundNames, Symbol, bits_of, is_plain, step_of, written
 from planish.frontend.c.translate.loops import Test
 from planish.frontend.c.types.constants import walk_tree
 from planish.ir.index.polynomial import coefficient_of, names, polynomial
@@ -162,8 +162,9 @@ def _are_turned(root: GeometricStep, others: Sequence[GeometricStep]) -> bool:
 def _read_step(node: c_ast.Node | None, bound: BoundNames) -> GeometricStep | None:
     """How a statement advances a variable; None where it does something else."""
     match node:
-        case c_ast.UnaryOp(op="++" | "p++" | "--" | "p--" as op, expr=c_ast.ID() as target):
-            kind, amount = op[-1], 1
+        case _ if (found := step_of(node, bound)) is not None:
+            counter, amount = found
+            return GeometricStep(counter, 2, amount > 0, True) if abs(amount) == 1 else None
         case c_ast.Assignment(op="=", lvalue=c_ast.ID() as target, rvalue=c_ast.BinaryOp(op=kind, left=a, right=b)):
             if kind in ("*", "+") and not _means(a, target, bound):
                 a, b = b, a
@@ -183,8 +184,6 @@ def _read_step(node: c_ast.Node | None, bound: BoundNames) -> GeometricStep | No
     symbol = bound.symbol(target)
     if symbol is None:
         return None
-    if kind in ("+", "-"):
-        return GeometricStep(symbol, 2, kind == "+", True) if amount == 1 else None
     if kind in ("<<", ">>"):
         kind, amount = kind[0].replace("<", "*").replace(">", "/"), 1 << amount if 0 < amount < MOST else 0
     power = amount > 1 and amount & (amount - 1) == 0
