@@ -100,7 +100,7 @@ class _Shape:
                 return value
             case [c_ast.Compound(block_items=inner), *rest]:
                 return self.value_of([*(inner or []), *rest])
-            case [c_ast.Switch() as switch, *rest] if (branches := as_branches(switch, [], returns=True)) is not None:
+            case [c_ast.Switch() as switch, *rest] if (branches := as_branches(switch, returns=True)) is not None:
                 return self.value_of([branches, *rest])
             case [c_ast.If(cond=cond, iftrue=then, iffalse=otherwise, coord=coord), *rest]:
                 a, b = (self._branch(items_of(x), rest) for x in (then, otherwise))
@@ -131,7 +131,7 @@ class _Shape:
                     return [*items[:n], *self.ended([*(inner or []), *items[n + 1 :]])]
                 case c_ast.If():
                     return [*items[:n], self._branches(item, items[n + 1 :])]
-                case c_ast.Switch() if (branches := as_branches(item, [], returns=True)) is not None:
+                case c_ast.Switch() if (branches := as_branches(item, returns=True)) is not None:
                     return [*items[:n], *self.ended([branches, *items[n + 1 :]])]
                 case _:
                     where = next(x for x in walk_tree(item) if isinstance(x, c_ast.Return))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeVar
 
 from pycparser import c_ast
 
@@ -29,6 +29,7 @@ from planish.frontend.c.types.declarations import (
 )
 from planish.frontend.c.types.records import Records
 
+_Node = TypeVar("_Node", bound=c_ast.Node)
 LEAST_BITS = 32
 """A narrower integer is computed with in `int`, and cut off when it is stored."""
 
@@ -120,6 +121,17 @@ class BoundNames:
     def symbol(self, node: c_ast.Node) -> Symbol | None:
         """The symbol that an ID or Decl node means."""
         return self.by_node.get(id(node))
+
+    def keep(self, node: _Node) -> _Node:
+        """A new node with all below it, whose identities stay their own."""
+        self.kept.append(node)
+        return node
+
+    def mention(self, symbol: Symbol, coord: object = None) -> c_ast.ID:
+        """A new node that means a symbol."""
+        node = self.keep(c_ast.ID(symbol.name, coord))
+        self.by_node[id(node)] = symbol
+        return node
 
     def by_key(self) -> dict[str, Symbol]:
         """The symbols that a nest of the function may use; what only an inlined function names is of the file."""

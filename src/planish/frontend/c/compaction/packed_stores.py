@@ -65,7 +65,7 @@ class _NoPacking(Exception):
 def with_cells(loop: Loop, bound: BoundNames) -> tuple[Loop, tuple[CountedStores, ...]] | None:
     """The same loop with cells in the place of what it packs; None where it packs nothing, or does more than that with
     its counters."""
-    body = without_continue(loop.stmt, bound.kept)
+    body = without_continue(loop.stmt)
     if loop.cond is None or any(isinstance(x, (*LOOPS, *_JUMPS)) for x in walk_tree(body)):
         return None
     counters = [*_counters(loop, body, bound)]
@@ -73,7 +73,7 @@ def with_cells(loop: Loop, bound: BoundNames) -> tuple[Loop, tuple[CountedStores
         return None
     rewriting = _Rewriting(loop, counters, bound)
     try:
-        stmt = rewriting.keep(c_ast.Compound(rewriting.items(items_of(body), {}, 0), loop.stmt.coord))
+        stmt = c_ast.Compound(rewriting.items(items_of(body), {}, 0), loop.stmt.coord)
     except _NoPacking:
         return None
     used = {bound.symbol(x) for part in (stmt, loop.cond, getattr(loop, "next", None)) for x in _names(part)}
@@ -81,8 +81,7 @@ def with_cells(loop: Loop, bound: BoundNames) -> tuple[Loop, tuple[CountedStores
         return None
     made = c_ast.For(loop.init, loop.cond, loop.next, stmt, loop.coord) if isinstance(loop, c_ast.For) else None
     whole: Loop = made if made is not None else c_ast.While(loop.cond, stmt, loop.coord)
-    bound.kept.append(whole)
-    return whole, tuple(rewriting.packs.values())
+    return bound.keep(whole), tuple(rewriting.packs.values())
 
 
 def _names(node: c_ast.Node | None) -> Iterator[c_ast.ID]:
@@ -109,11 +108,6 @@ class _Rewriting:
         self.packs: dict[Symbol, CountedStores] = {}
         self.values = self.branches = 0
 
-    def keep(self, node: c_ast.Node) -> c_ast.Node:
-        """A new node, whose identity stays its own."""
-        self.bound.kept.append(node)
-        return node
-
     def items(self, items: list[c_ast.Node], ahead: dict[Symbol, int], branch: int) -> list[c_ast.Node]:
         """Statements of an iteration; `ahead`: how far counters are advanced already; `branch`: the number of the one
         that they are in, 0 where they are run always."""
@@ -122,9 +116,9 @@ class _Rewriting:
             match item:
                 case c_ast.If(cond=cond, iftrue=then, iffalse=otherwise):
                     sides = [self.side(x, ahead) for x in (then, otherwise)]
-                    out.append(self.keep(c_ast.If(cond, sides[0], sides[1], item.coord)))
+                    out.append(c_ast.If(cond, sides[0], sides[1], item.coord))
                 case c_ast.Compound(block_items=inner):
-                    out.append(self.keep(c_ast.Compound(self.items(inner or [], ahead, branch), item.coord)))
+                    out.append(c_ast.Compound(self.items(inner or [], ahead, branch), item.coord))
                 case c_ast.Assignment(op="=", lvalue=c_ast.ArrayRef() | c_ast.UnaryOp(op="*") as place, rvalue=value):
                     out += self.store(place, value, ahead, branch)
                 case _ if (found := step_of(item, self.bound)) is not None and found[0] in self.counters:
@@ -138,7 +132,7 @@ class _Rewriting:
         if node is None:
             return None
         self.branches += 1
-        return self.keep(c_ast.Compound(self.items(items_of(node), dict(ahead), self.branches)))
+        return c_ast.Compound(self.items(items_of(node), dict(ahead), self.branches))
 
     def advance(self, counter: Symbol, ahead: dict[Symbol, int], branch: int) -> list[c_ast.Node]:
         if not branch or ahead.get(counter):
@@ -197,6 +191,4 @@ class _Rewriting:
         return known
 
     def assign(self, symbol: Symbol, value: c_ast.Node) -> c_ast.Node:
-        name = self.keep(c_ast.ID(symbol.name, self.loop.coord))
-        self.bound.by_node[id(name)] = symbol
-        return self.keep(c_ast.Assignment("=", name, self.keep(value), self.loop.coord))
+        return c_ast.Assignment("=", self.bound.mention(symbol, self.loop.coord), value, self.loop.coord)

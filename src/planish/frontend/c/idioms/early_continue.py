@@ -3,7 +3,7 @@
 >>> from pycparser.c_generator import CGenerator
 >>> from pycparser.c_parser import CParser
 >>> body = CParser().parse("void f() { for (;;) { if (i < 0) continue; x += a[i]; } }").ext[0].body.block_items[0].stmt
->>> print(" ".join(CGenerator().visit(without_continue(body, [])).split()))
+>>> print(" ".join(CGenerator().visit(without_continue(body)).split()))
 { if (i < 0) { } else { x += a[i]; } }
 """
 
@@ -14,19 +14,16 @@ from pycparser import c_ast
 from planish.frontend.c.types.constants import items_of
 
 
-def without_continue(body: c_ast.Node, kept: list[c_ast.Node]) -> c_ast.Node:
-    """The same body of a loop without its `continue`s, as far as these stand at the end of a branch of the body itself.
-
-    New nodes are appended to `kept`: who keeps that list may know nodes by their identity.
-    """
+def without_continue(body: c_ast.Node) -> c_ast.Node:
+    """The same body of a loop without its `continue`s, as far as these stand at the end of a branch of that."""
     items = items_of(body)
-    fresh = _cut(items, kept)
+    fresh = _cut(items)
     if all(a is b for a, b in zip(items, fresh, strict=False)) and len(items) == len(fresh):
         return body
-    return _keep(c_ast.Compound(fresh, body.coord), kept)
+    return c_ast.Compound(fresh, body.coord)
 
 
-def _cut(items: list[c_ast.Node], kept: list[c_ast.Node]) -> list[c_ast.Node]:
+def _cut(items: list[c_ast.Node]) -> list[c_ast.Node]:
     """The statements of an iteration up to its end."""
     for n, item in enumerate(items):
         if isinstance(item, c_ast.Continue):
@@ -40,11 +37,6 @@ def _cut(items: list[c_ast.Node], kept: list[c_ast.Node]) -> list[c_ast.Node]:
             sides = [*then, *rest], otherwise[:-1]
         else:
             continue
-        blocks = [_keep(c_ast.Compound(_cut(side, kept), item.coord), kept) for side in sides]
-        return [*items[:n], _keep(c_ast.If(item.cond, *blocks, item.coord), kept)]
+        blocks = [c_ast.Compound(_cut(side), item.coord) for side in sides]
+        return [*items[:n], c_ast.If(item.cond, *blocks, item.coord)]
     return items
-
-
-def _keep(node: c_ast.Node, kept: list[c_ast.Node]) -> c_ast.Node:
-    kept.append(node)
-    return node

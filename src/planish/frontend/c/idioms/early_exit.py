@@ -11,12 +11,12 @@ goes on from there as it is written.
 >>> from pycparser.c_parser import CParser
 >>> text = "int f() { for (i = 0; i < n; i++) { if (a[i] > 9) return a[i]; if (!a[i]) break; } }"
 >>> loop = CParser().parse(text).ext[0].body.block_items[0]
->>> made = with_flag(loop, lambda: c_ast.ID("flag"), [])
+>>> made = with_flag(loop, lambda: c_ast.ID("flag"))
 >>> print(" ".join(CGenerator().visit(made).split()))
 for (i = 0; i < n; i++) { if (a[i] > 9) { flag = 1; } if (!a[i]) { flag = 1; } }
 >>> text = "int f() { for (i = 0; i < n; i++) { b[i] = 2 * a[i]; if (a[i] < 0) { k++; warn(i); } } }"
 >>> loop = CParser().parse(text).ext[0].body.block_items[0]
->>> print(" ".join(CGenerator().visit(with_flag(loop, lambda: c_ast.ID("flag"), [], lambda x: x == "warn")).split()))
+>>> print(" ".join(CGenerator().visit(with_flag(loop, lambda: c_ast.ID("flag"), lambda x: x == "warn")).split()))
 for (i = 0; i < n; i++) { b[i] = 2 * a[i]; if (a[i] < 0) { flag = 1; } }
 """
 
@@ -36,20 +36,17 @@ Flag = Callable[[], c_ast.ID]
 
 
 def with_flag(
-    loop: c_ast.For | c_ast.While, flag: Flag, kept: list[c_ast.Node], unknown: Callable[[str], bool] = lambda _: False
+    loop: c_ast.For | c_ast.While, flag: Flag, unknown: Callable[[str], bool] = lambda _: False
 ) -> c_ast.For | c_ast.While | None:
     """The same loop without its exits, and without branches that call an `unknown` function; None where it has none of
-    these, or they are in loops, switches or behind labels inside.
-
-    New nodes are appended to `kept`: who keeps that list may know nodes by their identity.
-    """
+    these, or they are in loops, switches or behind labels inside."""
     if loop.cond is None:
         return None
     parts = split_condition(loop.cond)
     if parts is None:
         return None
     counted, tests = parts
-    rewriting = _Rewriting(flag, kept, unknown)
+    rewriting = _Rewriting(flag, unknown)
     body = rewriting.without_exits(items_of(loop.stmt))
     inside = [
         x for y in body for x in walk_tree(y) if isinstance(x, (*LOOPS, c_ast.Switch, c_ast.Label, c_ast.Case))
@@ -57,13 +54,10 @@ def with_flag(
     if inside or (not tests and not rewriting.exits):
         return None
     leaving = [rewriting.leave_unless(x) for x in tests]
-    stmt = rewriting.keep(c_ast.Compound([*leaving, *body], loop.stmt.coord))
+    stmt = c_ast.Compound([*leaving, *body], loop.stmt.coord)
     if isinstance(loop, c_ast.For):
-        made: c_ast.For | c_ast.While = c_ast.For(loop.init, counted, loop.next, stmt, loop.coord)
-    else:
-        made = c_ast.While(counted, stmt, loop.coord)
-    kept.append(made)
-    return made
+        return c_ast.For(loop.init, counted, loop.next, stmt, loop.coord)
+    return c_ast.While(counted, stmt, loop.coord)
 
 
 def split_condition(cond: c_ast.Node) -> tuple[c_ast.Node, list[c_ast.Node]] | None:
@@ -116,27 +110,21 @@ def _leaves(items: list[c_ast.Node]) -> bool:
 class _Rewriting:
     """What is made while exits give way to a flag."""
 
-    def __init__(self, flag: Flag, kept: list[c_ast.Node], unknown: Callable[[str], bool]) -> None:
+    def __init__(self, flag: Flag, unknown: Callable[[str], bool]) -> None:
         self._flag = flag
-        self._kept = kept
         self._unknown = unknown
         self.exits = 0
 
-    def keep(self, node: c_ast.Node) -> c_ast.Node:
-        """A new node, whose identity stays its own."""
-        self._kept.append(node)
-        return node
-
     def leave_unless(self, cond: c_ast.Node) -> c_ast.Node:
         """`if (!cond) flag = 1;`"""
-        against = self.keep(c_ast.UnaryOp("!", cond, cond.coord))
-        return self.keep(c_ast.If(against, self._leave(cond), None, cond.coord))
+        against = c_ast.UnaryOp("!", cond, cond.coord)
+        return c_ast.If(against, self._leave(cond), None, cond.coord)
 
     def _leave(self, node: c_ast.Node) -> c_ast.Node:
         self.exits += 1
-        one = self.keep(c_ast.Constant("int", "1", node.coord))
-        store = self.keep(c_ast.Assignment("=", self._flag(), one, node.coord))
-        return self.keep(c_ast.Compound([store], node.coord))
+        one = c_ast.Constant("int", "1", node.coord)
+        store = c_ast.Assignment("=", self._flag(), one, node.coord)
+        return c_ast.Compound([store], node.coord)
 
     def without_exits(self, items: list[c_ast.Node]) -> list[c_ast.Node]:
         """Statements that set the flag in the place of their exits."""
@@ -149,9 +137,9 @@ class _Rewriting:
                     out.append(self.leave_unless(condition))
                 case c_ast.If(cond=cond, iftrue=then, iffalse=otherwise) if self._exits(item):
                     sides = [self._side(x) for x in (then, otherwise)]
-                    out.append(self.keep(c_ast.If(cond, sides[0], sides[1], item.coord)))
+                    out.append(c_ast.If(cond, sides[0], sides[1], item.coord))
                 case c_ast.Compound(block_items=inner) if self._exits(item):
-                    out.append(self.keep(c_ast.Compound(self.without_exits(inner or []), item.coord)))
+                    out.append(c_ast.Compound(self.without_exits(inner or []), item.coord))
                 case _:
                     out.append(item)
         return out
@@ -162,7 +150,7 @@ class _Rewriting:
             return branch
         if _leaves(items) or any(map(self._calls, items)):
             return self._leave(branch)
-        return self.keep(c_ast.Compound(self.without_exits(items), branch.coord))
+        return c_ast.Compound(self.without_exits(items), branch.coord)
 
     def _exits(self, node: c_ast.Node) -> bool:
         """Whether a statement holds an exit, or a branch that calls an unknown function."""

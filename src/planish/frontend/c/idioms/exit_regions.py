@@ -61,15 +61,10 @@ def find_early_exit(
     """The kernel of a loop with early exits that stands behind others of its block, and how the loop goes on; why there
     is none, or None where it has no such exits."""
     flag = Symbol(NAME, NAME, CScalar(I32, "int", "int"), "local")
-
-    def mention() -> c_ast.ID:
-        bound.kept.append(node := c_ast.ID(NAME, loop.coord))
-        bound.by_node[id(node)] = flag
-        return node
-
-    made = with_flag(loop, mention, bound.kept, partial(_is_unknown, bound=bound))
+    made = with_flag(loop, partial(bound.mention, flag, loop.coord), partial(_is_unknown, bound=bound))
     if made is None:
         return None
+    bound.keep(made)
     facts = constant_facts(before, bound)
     found = attempt([made], facts, frozenset({flag}))
     if isinstance(found, Refused):

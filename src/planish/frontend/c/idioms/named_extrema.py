@@ -190,8 +190,8 @@ def with_values(loop: Loop, body: c_ast.Node, cx: CTranslation, execute: Execute
         first = _assignment(symbol, found.element, cx)
         entered = _without_steps(loop.cond, cx.bound)
         assert entered is not None
-        execute(_keep(c_ast.If(_keep(entered, cx), first, None, loop.coord), cx), cx)
-        body = _named_body(body, found, symbol, cx)
+        execute(cx.bound.keep(c_ast.If(entered, first, None, loop.coord)), cx)
+        body = cx.bound.keep(_named_body(body, found, symbol, cx))
     return body
 
 
@@ -201,13 +201,11 @@ def _named_body(body: c_ast.Node, found: NamedElement, symbol: Symbol, cx: CTran
 
     def change(node: c_ast.Node) -> c_ast.Node:
         if node is found.element:
-            return _mention(symbol, node, cx)
+            return cx.bound.mention(symbol, node.coord)
         if node is found.branch:
             items = [*_stores(found, symbol, other, cx)]
-            inner = _keep(c_ast.Compound(items, node.coord), cx)
-            return _keep(c_ast.If(change(node.cond), inner, None, node.coord), cx)
-        made = _with_children(node, change)
-        return made if made is node else _keep(made, cx)
+            return c_ast.If(change(node.cond), c_ast.Compound(items, node.coord), None, node.coord)
+        return _with_children(node, change)
 
     return change(body)
 
@@ -220,19 +218,4 @@ def _stores(found: NamedElement, symbol: Symbol, other: c_ast.Node, cx: CTransla
 
 
 def _assignment(symbol: Symbol, value: c_ast.Node, cx: CTranslation) -> c_ast.Assignment:
-    made = c_ast.Assignment("=", _mention(symbol, value, cx), value, value.coord)
-    cx.bound.kept.append(made)
-    return made
-
-
-def _mention(symbol: Symbol, node: c_ast.Node, cx: CTranslation) -> c_ast.ID:
-    made = c_ast.ID(symbol.key, node.coord)
-    cx.bound.kept.append(made)
-    cx.bound.by_node[id(made)] = symbol
-    return made
-
-
-def _keep(node: c_ast.Node, cx: CTranslation) -> c_ast.Node:
-    """A new node, whose identity stays its own."""
-    cx.bound.kept.append(node)
-    return node
+    return c_ast.Assignment("=", cx.bound.mention(symbol, value.coord), value, value.coord)

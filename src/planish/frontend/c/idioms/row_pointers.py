@@ -89,10 +89,7 @@ def _spaced(place: Address, pointer: CPointer, node: c_ast.Node, cx: CTranslatio
     if _SPACED not in root.members:
         key = cx.fresh(f"{_stem(root.name)}_rows")
         apart = Symbol(f"planish_{key}", cx.fresh(f"{key}_apart"), CScalar(I64, "long"), "global", const=True)
-        extent = c_ast.ID(apart.name)
-        cx.bound.by_node[id(extent)] = apart
-        cx.bound.kept.append(extent)
-        ctype = CPointer(CArray(pointer.target, extent))
+        ctype = CPointer(CArray(pointer.target, cx.bound.mention(apart)))
         found = Symbol(f"{apart.name}_first", key, ctype, "global", whole=root, through=True, apart=apart)
         root.members[_SPACED] = found
         cx.bound.symbols += (apart, found)

@@ -4,11 +4,11 @@
 >>> from pycparser.c_parser import CParser
 >>> text = "void f() { switch (k) { case 1: case 2: x = 1; break; default: x = 3; } }"
 >>> node = CParser().parse(text).ext[0].body.block_items[0]
->>> print(" ".join(CGenerator().visit(as_branches(node, [])).split()))
+>>> print(" ".join(CGenerator().visit(as_branches(node)).split()))
 if ((k == 1) || (k == 2)) { x = 1; } else { x = 3; }
 >>> text = "int f() { switch (-k) { case 1: return 3; default: case 2: return 4; } }"
 >>> node = CParser().parse(text).ext[0].body.block_items[0]
->>> print(" ".join(CGenerator().visit(as_branches(node, [], returns=True)).split()))
+>>> print(" ".join(CGenerator().visit(as_branches(node, returns=True)).split()))
 if ((-k) == 1) { return 3; } else { return 4; }
 """
 
@@ -25,10 +25,10 @@ MOST = 16
 """The cases of a switch that are worth as many comparisons."""
 
 
-def as_branches(node: c_ast.Switch, kept: list[c_ast.Node], returns: bool = False) -> c_ast.Node | None:
+def as_branches(node: c_ast.Switch, returns: bool = False) -> c_ast.Node | None:
     """The same as an `if` with an `else if` for each further case; None where a case goes on into the next one, holds
-    another jump, or where what is looked at is more than a value. Cases may return from the function if `returns`. New
-    nodes are appended to `kept`."""
+    another jump, or where what is looked at is more than a value. If `returns`, cases may return from the
+    function."""
     jumps = _JUMPS if returns else (*_JUMPS, c_ast.Return)
     if has_effects(node.cond):
         return None
@@ -50,7 +50,7 @@ def as_branches(node: c_ast.Switch, kept: list[c_ast.Node], returns: bool = Fals
         body = stmts[:-1] if breaks else stmts
         if not (ends or n + 1 == len(items)) or any(isinstance(y, jumps) for x in body for y in walk_tree(x)):
             return None
-        block = _keep(c_ast.Compound(body, item.coord), kept)
+        block = c_ast.Compound(body, item.coord)
         if usual:
             otherwise = block  # what has labels besides is one of all others
         else:
@@ -59,12 +59,7 @@ def as_branches(node: c_ast.Switch, kept: list[c_ast.Node], returns: bool = Fals
     if not cases or sum(len(x) for x, _ in cases) > MOST:
         return None
     for labels, block in reversed(cases):
-        tests = [_keep(c_ast.BinaryOp("==", node.cond, x, node.coord), kept) for x in labels]
-        test = reduce(lambda a, b: _keep(c_ast.BinaryOp("||", a, b, node.coord), kept), tests)
-        otherwise = _keep(c_ast.If(test, block, otherwise, node.coord), kept)
+        tests = [c_ast.BinaryOp("==", node.cond, x, node.coord) for x in labels]
+        test = reduce(lambda a, b: c_ast.BinaryOp("||", a, b, node.coord), tests)
+        otherwise = c_ast.If(test, block, otherwise, node.coord)
     return otherwise
-
-
-def _keep(node: c_ast.Node, kept: list[c_ast.Node]) -> c_ast.Node:
-    kept.append(node)
-    return node

@@ -187,10 +187,7 @@ def declare_complex(node: c_ast.Decl, symbol: Symbol, cx: CTranslation) -> None:
     cx.emit(Alloc(Array(symbol.key, cx.element(symbol), (index(2),), True, "stack"), cx.span_of(node)))
     if node.init is None:
         return
-    name = c_ast.ID(symbol.name, node.coord)
-    cx.bound.by_node[id(name)] = symbol
-    cx.bound.kept.append(name)
-    real, imaginary = _targets(name, cx)
+    real, imaginary = _targets(cx.bound.mention(symbol, node.coord), cx)
     guards, cx.guards = cx.guards, []
     _store(real, imaginary, complex_value(node.init, cx), node, cx)
     cx.guards = guards

@@ -282,9 +282,7 @@ def declare(node: c_ast.Decl, cx: CTranslation) -> None:
         case CScalar(type=type):
             if is_integer(symbol) and not cx.is_cell(symbol):
                 if node.init is not None:
-                    left = c_ast.ID(symbol.name, node.coord)
-                    cx.bound.by_node[id(left)] = symbol
-                    cx.bound.kept.append(left)
+                    left = cx.bound.mention(symbol, node.coord)
                     _assign_integer(c_ast.Assignment("=", left, node.init, node.coord), symbol, type, cx)
                 return
             value = None

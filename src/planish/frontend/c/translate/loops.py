@@ -121,7 +121,7 @@ def run_loop(node: c_ast.For | c_ast.While | c_ast.DoWhile, cx: CTranslation, ex
     # What rows are searched for is told by all that the loops say.
     plain = isinstance(node, c_ast.DoWhile) or guards or cx.searches is not None
     body = node.stmt if plain else with_values(node, node.stmt, cx, execute)
-    body = without_continue(body, cx.bound.kept)
+    body = cx.bound.keep(without_continue(body))
     if isinstance(node, c_ast.For):
         parts = LoopParts(node.cond, node.next, body, False, guards)
     else:

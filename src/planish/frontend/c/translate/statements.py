@@ -81,8 +81,8 @@ def execute(node: c_ast.Node, cx: CTranslation) -> None:
             execute(operand, cx)
         case c_ast.Break() | c_ast.Continue() | c_ast.Return() | c_ast.Goto():
             raise Refused("scop-jump", f"a {_JUMPS[type(node)]}", node)
-        case c_ast.Switch() if (branches := as_branches(node, cx.bound.kept)) is not None:
-            execute(branches, cx)
+        case c_ast.Switch() if (branches := as_branches(node)) is not None:
+            execute(cx.bound.keep(branches), cx)
         case c_ast.Label() | c_ast.Switch():
             raise Refused("scop-jump", f"a {type(node).__name__.lower()}", node)
         case c_ast.FuncCall() if is_block_call(node, cx):
@@ -111,8 +111,7 @@ def _branch(node: c_ast.If, cx: CTranslation) -> None:
         if not isinstance(outer, Const) and is_static(outer, cx):
             # What is on the right of && is then read in a branch of its own.
             inner = c_ast.If(node.cond.right, node.iftrue, None, node.coord)
-            cx.bound.kept += (inner, whole := c_ast.If(node.cond.left, inner, None, node.coord))
-            _branch(whole, cx)
+            _branch(cx.bound.keep(c_ast.If(node.cond.left, inner, None, node.coord)), cx)
             return
     cx.whole = sole_call(node.cond, cx.bound)
     test = condition_of(node.cond, cx)
