@@ -48,7 +48,7 @@ from planish.frontend.c.translate.state import CTranslation, NotIndex
 from planish.frontend.c.translate.subscripts import index_of
 from planish.frontend.c.translation_unit import CFile, CFunction, CParameter, Region
 from planish.frontend.c.types.constants import walk_tree
-from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, declared, leaf_of, resolve
+from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, leaf_of, resolve, text_of
 from planish.frontend.c.types.parameter_forms import Forms
 from planish.frontend.c.types.prototypes import find_interface
 from planish.ir.expr import Expr
@@ -219,7 +219,7 @@ def _read_function(node: c_ast.FuncDef, reading: _Reading) -> CFunction:
         node.decl.name,
         "static" in (node.decl.storage or []),
         result.type if isinstance(result, CScalar) else None,
-        f"{declared(node.decl)};",
+        f"{text_of(node.decl)};",
         parameters,
         regions,
         span,
@@ -290,11 +290,11 @@ def _uncallable(node: c_ast.FuncDef, bound: BoundNames) -> str:
 def _parameter(node: c_ast.Decl, bound: BoundNames, fp: str, forms: Forms) -> CParameter:
     symbol, seen = bound.symbol(node), forms.seen_as(node, bound.function.body)
     if symbol is None:
-        return CParameter(node.name, None, False, (), declared(node), forms.of_parameter(seen))
+        return CParameter(node.name, None, False, (), text_of(node), forms.of_parameter(seen))
     ctype = symbol.ctype if seen is node else resolve(seen, bound.typedefs)
     extents = _extents(symbol, bound, fp) if seen is node else (None,)
     form = forms.of_parameter(seen)
-    return CParameter(node.name, leaf_of(ctype), isinstance(ctype, CPointer), extents, declared(node), form)
+    return CParameter(node.name, leaf_of(ctype), isinstance(ctype, CPointer), extents, text_of(node), form)
 
 
 def _extents(symbol: Symbol, bound: BoundNames, fp: str) -> tuple[Expr | None, ...]:

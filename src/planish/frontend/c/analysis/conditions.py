@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from pycparser import c_ast
-from pycparser.c_generator import CGenerator
 
 from planish.frontend.c.translation_unit import Conditions
-from planish.frontend.c.types.constants import fold, walk_tree
+from planish.frontend.c.types.constants import fold, is_null, walk_tree
+from planish.frontend.c.types.declarations import text_of
 
 _COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 _MOST = 24
@@ -83,7 +83,7 @@ def _names(node: c_ast.Node) -> Iterator[str]:
         case c_ast.ID(name=name):
             yield name
         case c_ast.StructRef():
-            yield str(CGenerator().visit(node))
+            yield text_of(node)
         case c_ast.ArrayRef() | c_ast.FuncCall():
             return
         case _:
@@ -103,22 +103,10 @@ def _bare(condition: c_ast.Node) -> Iterator[str]:
             yield from _bare(right)
         case c_ast.BinaryOp(op="==" | "!=", left=left, right=right):
             for one, other in ((left, right), (right, left)):
-                if _is_null(one):
+                if is_null(one):
                     yield from _bare(other)
         case _:
             return
-
-
-def _is_null(node: c_ast.Node) -> bool:
-    match node:
-        case c_ast.Cast(expr=inner):
-            return _is_null(inner)
-        case c_ast.Constant(value=value):
-            return str(value) == "0"
-        case c_ast.ID(name=name):
-            return str(name) == "NULL"
-        case _:
-            return False
 
 
 def calls_in(tree: c_ast.Node, constants: Mapping[str, int]) -> Calls:

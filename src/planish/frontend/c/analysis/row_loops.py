@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pycparser import c_ast
-from pycparser.c_generator import CGenerator
 
 from planish.core.diagnostic import Remark
 from planish.frontend.c.analysis.scope import BoundNames, Symbol, root_of, step_of, written
@@ -25,6 +24,7 @@ from planish.frontend.c.text.lexer import Tokens
 from planish.frontend.c.translate.data_subscripts import LONG
 from planish.frontend.c.translation_unit import Region, RowLoop
 from planish.frontend.c.types.constants import walk_tree
+from planish.frontend.c.types.declarations import text_of
 
 _PARTS = (c_ast.ID, c_ast.Constant, c_ast.BinaryOp)
 _BRANCHES = (c_ast.If, c_ast.Switch, c_ast.TernaryOp, c_ast.While, c_ast.DoWhile)
@@ -77,7 +77,7 @@ def long_on_average(loop: c_ast.Node, bounds: Sequence[str], bound: BoundNames) 
             continue
         if changed & _called(found[1], loop.stmt, bound):
             continue
-        begin, end = _text(first), _text(last)
+        begin, end = text_of(first), text_of(last)
         low, high = (x if x.isalnum() else f"({x})" for x in (begin, end))
         elements = f"(ptrdiff_t){found[1]}[{end}] - (ptrdiff_t){found[1]}[{begin}]"
         return f"{low} < {high} && {elements} >= {LONG} * ((ptrdiff_t){high} - (ptrdiff_t){low})"
@@ -120,7 +120,3 @@ def _first(init: c_ast.Node | None) -> tuple[c_ast.Node | None, str]:
 
 def _is_plain(node: c_ast.Node) -> bool:
     return all(isinstance(x, _PARTS) for x in walk_tree(node))
-
-
-def _text(node: c_ast.Node) -> str:
-    return str(CGenerator().visit(node))

@@ -16,14 +16,15 @@ After:  for i { y[i] = left[i] }    under the condition that planar is not 0
 
 from __future__ import annotations
 
+from functools import partial
+
 from pycparser import c_ast
 
-from planish.frontend.c.assumed.granted_conditions import grant
+from planish.frontend.c.assumed.granted_conditions import granted_side
 from planish.frontend.c.idioms.branches import is_static
 from planish.frontend.c.translate.expressions import condition_of
 from planish.frontend.c.translate.state import Address, CTranslation, Refused
 from planish.frontend.c.translate.subscripts import address_of
-from planish.ir.conditional_accesses import opposite
 
 
 def choose_address(node: c_ast.TernaryOp, cx: CTranslation) -> Address:
@@ -35,12 +36,8 @@ def choose_address(node: c_ast.TernaryOp, cx: CTranslation) -> Address:
     test = condition_of(node.cond, cx)
     if not is_static(test, cx):
         raise refusal
-    for side, holds in ((node.iftrue, True), (node.iffalse, False)):
-        try:
-            with cx.attempt():
-                if grant(test if holds else opposite(test), cx):
-                    return address_of(side, cx)
-                raise refusal
-        except Refused:
-            pass
-    raise refusal
+    sides = {True: node.iftrue, False: node.iffalse}
+    found = granted_side(test, {x: partial(address_of, side, cx) for x, side in sides.items()}, cx)
+    if found is None:
+        raise refusal
+    return found

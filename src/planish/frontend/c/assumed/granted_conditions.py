@@ -21,20 +21,21 @@ False
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 from pycparser import c_ast
 
 from planish.frontend.c.translate.addresses import is_address
 from planish.frontend.c.translate.state import Address, CTranslation, LostValue, Refused
-from planish.frontend.c.types.constants import fold
-from planish.frontend.c.types.declarations import CPointer, resolve
+from planish.frontend.c.types.declarations import CPointer
 from planish.ir.conditional_accesses import opposite
 from planish.ir.expr import Binary, Compare, Const, Expr, Unary, index, type_of
 from planish.ir.index.polynomial import names, neg, normal, sub
 from planish.ir.traverse import variables
 from planish.ir.types import INDEX
 
+_T = TypeVar("_T")
 ReadAddress = Callable[[c_ast.Node, CTranslation], Address]
 
 NOWHERE = LostValue("it leads nowhere")
@@ -80,6 +81,20 @@ def grant(condition: Expr, cx: CTranslation) -> bool:
             return False
 
 
+def granted_side(test: Expr, sides: Mapping[bool, Callable[[], _T]], cx: CTranslation) -> _T | None:
+    """What is read on the first of several sides of a condition that can be, where it holds or not, under the condition
+    that this one is taken; None where there is none that can be asked where the nest begins."""
+    for holds, read in sides.items():
+        try:
+            with cx.attempt():
+                if grant(test if holds else opposite(test), cx):
+                    return read()
+                raise Refused("scop-condition", "a condition that cannot be asked where the nest begins")
+        except Refused:
+            pass
+    return None
+
+
 def _differs(apart: Expr, cx: CTranslation) -> bool:
     """Take it as granted that a difference of sizes is not 0."""
     if cx.dry:
@@ -90,13 +105,6 @@ def _differs(apart: Expr, cx: CTranslation) -> bool:
     if condition not in cx.assumptions:
         cx.assumptions.append(condition)
     return True
-
-
-def is_null(node: c_ast.Node, cx: CTranslation) -> bool:
-    """Whether an expression is the address that leads nowhere."""
-    if isinstance(node, c_ast.Cast) and isinstance(resolve(node.to_type, cx.bound.typedefs), CPointer):
-        return is_null(node.expr, cx)
-    return isinstance(node, c_ast.Constant) and fold(node, {}) == 0
 
 
 def is_nowhere(node: c_ast.Node, cx: CTranslation) -> bool:

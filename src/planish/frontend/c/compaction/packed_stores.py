@@ -27,8 +27,9 @@ from pycparser import c_ast
 from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_integer, is_pointer, settings, step_of, written
 from planish.frontend.c.analysis.statement_runs import LOOPS
 from planish.frontend.c.idioms.early_continue import without_continue
+from planish.frontend.c.idioms.recast_views import element_of_root
 from planish.frontend.c.types.constants import items_of, walk_tree
-from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType
+from planish.frontend.c.types.declarations import CPointer, CScalar
 from planish.ir.types import I32
 
 Loop: TypeAlias = c_ast.For | c_ast.While
@@ -168,14 +169,9 @@ class _Rewriting:
 
     def _element(self, target: Symbol, base: bool) -> CScalar | None:
         """The type of the elements behind a variable that stays as it is, or is the counter."""
-        ctype: CType | None = None
-        match target.ctype:
-            case CPointer(target=ctype) if not target.lasting:
-                pass
-            case CArray(element=ctype):
-                pass
-            case _:
-                return None
+        if isinstance(target.ctype, CPointer) and target.lasting:
+            return None
+        ctype = element_of_root(target)
         moved = base and any(target in written(x, self.bound) for x in (self.loop.stmt, self.loop.cond))
         known = isinstance(ctype, CScalar) and (ctype.type.is_int or ctype.type.kind == "float")
         return ctype if known and isinstance(ctype, CScalar) and not moved else None

@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from pycparser import c_ast
-from pycparser.c_generator import CGenerator
 
 from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_integer, settings, written
 from planish.frontend.c.numbers.complex_numbers import LENGTHS
@@ -32,7 +31,7 @@ from planish.frontend.c.translate.assignments import start_cell
 from planish.frontend.c.translate.expressions import value_of
 from planish.frontend.c.translate.state import CTranslation
 from planish.frontend.c.types.constants import STEPS, items_of, walk_tree
-from planish.frontend.c.types.declarations import CScalar
+from planish.frontend.c.types.declarations import CScalar, text_of
 from planish.ir.expr import type_of
 
 Loop: TypeAlias = c_ast.For | c_ast.While
@@ -106,10 +105,10 @@ def _named(store: c_ast.Node, branch: c_ast.If, loop: Loop, bound: BoundNames) -
         moving = written(loop, bound) - {place}
         if any(bound.symbol(x) in moving for x in walk_tree(element) if isinstance(x, c_ast.ID)):
             continue
-        text, fresh = _text(element), _text(other)
+        text, fresh = text_of(element), text_of(other)
         if not any(isinstance(x, c_ast.ArrayRef) for x in walk_tree(element)) or not _is_plain(other):
             continue
-        if _text(_placed(element, place, value, bound)) == fresh:
+        if text_of(_placed(element, place, value, bound)) == fresh:
             return NamedElement(place, element, text, branch, store, fresh)
     return None
 
@@ -144,10 +143,6 @@ def _without_steps(condition: c_ast.Node, bound: BoundNames) -> c_ast.Node | Non
                 return _with_children(node, asked)
 
     return asked(condition)
-
-
-def _text(node: c_ast.Node) -> str:
-    return str(CGenerator().visit(node))
 
 
 def _placed(node: c_ast.Node, place: Symbol, value: c_ast.Node, bound: BoundNames) -> c_ast.Node:

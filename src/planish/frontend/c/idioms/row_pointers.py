@@ -21,12 +21,11 @@ from __future__ import annotations
 import re
 
 from pycparser import c_ast
-from pycparser.c_generator import CGenerator
 
 from planish.frontend.c.analysis.scope import Symbol, is_pointer
 from planish.frontend.c.translate.addresses import row
 from planish.frontend.c.translate.state import Address, Again, CTranslation, Refused
-from planish.frontend.c.types.declarations import CArray, CPointer, CScalar
+from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, text_of
 from planish.ir.expr import index
 from planish.ir.index.polynomial import names, sub
 from planish.ir.types import I64
@@ -53,7 +52,7 @@ def follow(place: Address, node: c_ast.Node, cx: CTranslation) -> Address:
 def held_address(root: Symbol, pointer: CPointer, node: c_ast.Node, cx: CTranslation) -> Symbol:
     """The address in an element or member `node`, behind `root`, as a pointer variable of its own that is read where
     the nest begins. Raises Refused where it is not there yet."""
-    text = str(CGenerator().visit(node))
+    text = text_of(node)
     if root in cx.local:
         raise Refused("scop-pointer", f"{root.name}, an array of addresses that is declared in the nest", node)
     if f"&{text}" not in root.members:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pycparser import c_ast
 
 from planish.frontend.c.analysis.scope import Symbol, is_constant, is_integer
-from planish.frontend.c.assumed.granted_conditions import NOWHERE, is_nowhere, is_null
+from planish.frontend.c.assumed.granted_conditions import NOWHERE, is_nowhere
 from planish.frontend.c.idioms.branches import find_choice, is_static
 from planish.frontend.c.idioms.inner_assignments import run_inside
 from planish.frontend.c.idioms.recast_views import recast
@@ -30,7 +30,7 @@ from planish.frontend.c.translate.subscripts import (
     place_of,
     subscript_of,
 )
-from planish.frontend.c.types.constants import has_effects, walk_tree
+from planish.frontend.c.types.constants import has_effects, is_null, walk_tree
 from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CUnknown, CVoid, resolve
 from planish.ir.expr import Binary, Cast, Const, Expr, Load, index, type_of
 from planish.ir.index.polynomial import constant, neg
@@ -128,7 +128,7 @@ def target_of(node: c_ast.Node, symbol: Symbol | None, cx: CTranslation) -> Stor
 
 def _assign_pointer(node: c_ast.Assignment, symbol: Symbol, cx: CTranslation) -> None:
     match node.op:
-        case "=" if (is_null(node.rvalue, cx) or is_nowhere(node.rvalue, cx)) and not cx.guards:
+        case "=" if (is_null(node.rvalue) or is_nowhere(node.rvalue, cx)) and not cx.guards:
             cx.values[symbol] = NOWHERE
             return
         case "=":
@@ -292,7 +292,7 @@ def declare(node: c_ast.Decl, cx: CTranslation) -> None:
                 value = convert(value_of(init, cx), type)
             start_cell(symbol, type, value, node, cx)
         case CPointer():
-            if node.init is not None and (is_null(node.init, cx) or is_nowhere(node.init, cx)):
+            if node.init is not None and (is_null(node.init) or is_nowhere(node.init, cx)):
                 cx.values[symbol] = NOWHERE
             elif node.init is not None:
                 # Nothing sees it where the conditions around it do not hold.

@@ -19,7 +19,7 @@ from planish.frontend.c.analysis.callees import Frame, Frames
 from planish.frontend.c.analysis.early_return import NotSingleExit
 from planish.frontend.c.analysis.escape import called_name
 from planish.frontend.c.analysis.scope import Symbol, computed_from_data, is_integer
-from planish.frontend.c.assumed.granted_conditions import NOWHERE, is_nowhere, is_null
+from planish.frontend.c.assumed.granted_conditions import NOWHERE, is_nowhere
 from planish.frontend.c.idioms.recast_views import recast
 from planish.frontend.c.translate.arithmetic import convert, plain_index
 from planish.frontend.c.translate.assignments import start_cell
@@ -33,6 +33,7 @@ from planish.frontend.c.translate.state import (
     Value,
 )
 from planish.frontend.c.translate.subscripts import address_of, fitted, index_of
+from planish.frontend.c.types.constants import is_null
 from planish.frontend.c.types.declarations import CPointer, CScalar, CVoid
 from planish.ir.expr import Cast, Const, Expr, Var
 from planish.ir.traverse import loads, walk_expr
@@ -130,7 +131,7 @@ def _bind(symbol: Symbol, argument: c_ast.Node, frame: Frame, cx: CTranslation) 
     outer, cx.whole = cx.whole, None
     try:
         match symbol.ctype:
-            case CPointer() if is_null(argument, cx) or is_nowhere(argument, cx):
+            case CPointer() if is_null(argument) or is_nowhere(argument, cx):
                 return symbol, NOWHERE
             case CPointer(target=target):
                 value = address_of(argument, cx)

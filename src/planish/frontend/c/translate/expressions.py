@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pycparser import c_ast
 
 from planish.frontend.c.analysis.scope import Symbol, is_integer
-from planish.frontend.c.assumed.granted_conditions import grant_address, is_nowhere, is_null
+from planish.frontend.c.assumed.granted_conditions import grant_address, is_nowhere
 from planish.frontend.c.idioms.data_dependent_rows import search_value, searched
 from planish.frontend.c.idioms.inner_assignments import assign_inside, run_inside
 from planish.frontend.c.numbers.library_calls import is_library_function, library_value
@@ -49,7 +49,7 @@ from planish.frontend.c.translate.subscripts import (
     fitted,
     index_of,
 )
-from planish.frontend.c.types.constants import walk_tree
+from planish.frontend.c.types.constants import is_null, walk_tree
 from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CUnknown, CVoid, resolve
 from planish.ir.conditional_accesses import opposite
 from planish.ir.expr import (
@@ -401,7 +401,7 @@ def condition_of(node: c_ast.Node, cx: CTranslation) -> Expr:
 def _comparison(node: c_ast.Node, op: str, left: c_ast.Node, right: c_ast.Node, cx: CTranslation) -> Expr:
     if op in ("==", "!="):
         for one, other in ((left, right), (right, left)):
-            if is_null(other, cx) and (is_nowhere(one, cx) or grant_address(one, cx, address_of)):
+            if is_null(other) and (is_nowhere(one, cx) or grant_address(one, cx, address_of)):
                 return Const((op == "!=") != is_nowhere(one, cx), BOOL)
     values, assumptions, written = dict(cx.values), list(cx.assumptions), len(cx.out)
     try:

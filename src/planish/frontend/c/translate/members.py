@@ -20,13 +20,12 @@ import re
 from collections.abc import Callable, Iterator
 
 from pycparser import c_ast
-from pycparser.c_generator import CGenerator
 
 from planish.frontend.c.analysis.scope import Symbol
 from planish.frontend.c.translate.record_views import element_member
 from planish.frontend.c.translate.state import Address, Again, CTranslation, NotIndex, Refused
 from planish.frontend.c.types.constants import fold
-from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, CUnknown, resolve
+from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, CUnknown, resolve, text_of
 from planish.ir.expr import index
 from planish.ir.index.polynomial import constant
 
@@ -102,7 +101,7 @@ def held_element(node: c_ast.Node, cx: CTranslation, place_of: ReadAddress) -> S
         place = place_of(node, cx)
     except Refused as reason:
         raise NotIndex(reason.message, reason.node or node, reason.id) from None
-    root, text = place.symbol, str(CGenerator().visit(node))
+    root, text = place.symbol, text_of(node)
     if not isinstance(place.target, CScalar) or not place.target.type.is_int or isinstance(root.ctype, CScalar):
         raise NotIndex("a value that is read from an array", node, "scop-data")
     if text not in root.members:

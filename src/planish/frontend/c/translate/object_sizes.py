@@ -16,12 +16,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pycparser import c_ast
-from pycparser.c_generator import CGenerator
 
 from planish.frontend.c.analysis.scope import Symbol
 from planish.frontend.c.translate.state import Address, CTranslation, NotIndex, Refused
 from planish.frontend.c.types.constants import walk_tree
-from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, CUnknown, resolve
+from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, CUnknown, resolve, text_of
 from planish.frontend.c.types.layouts import extent_of
 
 ReadPlace = Callable[[c_ast.Node, CTranslation], Address]
@@ -101,4 +100,4 @@ def _ask(operand: c_ast.Node, size: int, cx: CTranslation) -> None:
     named = {cx.bound.symbol(x) for x in walk_tree(operand) if isinstance(x, c_ast.ID)}
     if cx.calls or named & cx.local:
         raise NotIndex("sizeof of a structure, whose name means nothing in front of the loop", operand)
-    cx.layouts |= {f"sizeof({CGenerator().visit(operand)}) == {size}": None}
+    cx.layouts |= {f"sizeof({text_of(operand)}) == {size}": None}

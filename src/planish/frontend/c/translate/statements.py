@@ -6,11 +6,13 @@ where no store appears that the user's program does not make.
 
 from __future__ import annotations
 
+from functools import partial
+
 from pycparser import c_ast
 
 from planish.frontend.c.analysis.assertions import asserted, assumed
 from planish.frontend.c.analysis.scope import Symbol
-from planish.frontend.c.assumed.granted_conditions import grant, is_rare
+from planish.frontend.c.assumed.granted_conditions import grant, granted_side, is_rare
 from planish.frontend.c.idioms.branches import is_static
 from planish.frontend.c.idioms.data_dependent_rows import search_statement, searched
 from planish.frontend.c.idioms.histogram import count_statement, counted
@@ -137,17 +139,13 @@ def _branch_on_sizes(node: c_ast.If, test: Expr, cx: CTranslation) -> None:
 
 def _take_one(node: c_ast.If, test: Expr, cx: CTranslation) -> bool:
     """Translate the branch that can be read, and grant that the other one is not reached; whether there is one."""
-    for branch, holds in ((node.iffalse, False), (node.iftrue, True)):
-        try:
-            with cx.attempt():
-                if not grant(test if holds else opposite(test), cx):
-                    raise Refused("scop-condition", "a condition that cannot be asked where the nest begins", node)
-                if branch is not None:
-                    execute(branch, cx)
-                return True
-        except Refused:
-            pass
-    return False
+
+    def run(branch: c_ast.Node | None) -> bool:
+        if branch is not None:
+            execute(branch, cx)
+        return True
+
+    return bool(granted_side(test, {False: partial(run, node.iffalse), True: partial(run, node.iftrue)}, cx))
 
 
 def _take_both(node: c_ast.If, test: Expr, cx: CTranslation) -> None:

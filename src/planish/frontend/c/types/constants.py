@@ -135,6 +135,25 @@ def fold(node: c_ast.Node, constants: Constants, types: Mapping[str, CType] | No
             return None
 
 
+def is_null(node: c_ast.Node) -> bool:
+    """Whether an expression is the address that leads nowhere.
+
+    >>> from pycparser.c_parser import CParser
+    >>> tree = CParser().parse("void f() { g(0, (void *)0L, 1, p); }")
+    >>> [is_null(x) for x in tree.ext[0].body.block_items[0].args.exprs]
+    [True, True, False, False]
+    """
+    match node:
+        case c_ast.Cast(expr=inner):
+            return is_null(inner)
+        case c_ast.Constant():
+            return fold(node, {}) == 0
+        case c_ast.ID(name=name):
+            return str(name) == "NULL"  # of a header that is not there
+        case _:
+            return False
+
+
 def _size_of(ctype: CType, constants: Constants, types: Mapping[str, CType]) -> int | None:
     match ctype:
         case CScalar(type=type_):

@@ -191,6 +191,6 @@ def leaf_of(ctype: CType) -> Type | None:
     return None if scalar is None else scalar.type
 
 
-def declared(node: c_ast.Node) -> str:
-    """A declaration as C text, without its initialiser."""
+def text_of(node: c_ast.Node) -> str:
+    """A part of a program as C text."""
     return str(CGenerator().visit(node))

@@ -17,14 +17,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pycparser import c_ast
-from pycparser.c_generator import CGenerator
 
 from planish.core.span import Source
 from planish.frontend.c.text.old_definitions import is_promoted
 from planish.frontend.c.text.syntax import UNKNOWN, main_lines
 from planish.frontend.c.translation_unit import HeaderInterface, Prototype, TypeText
 from planish.frontend.c.types.constants import fold, walk_tree
-from planish.frontend.c.types.declarations import NAMED_BY_HEADERS, OWN_TYPES, CType
+from planish.frontend.c.types.declarations import NAMED_BY_HEADERS, OWN_TYPES, CType, text_of
 from planish.frontend.c.types.records import tag_of, walk_outside
 from planish.frontend.c.types.type_definitions import (
     TypeDefinition,
@@ -125,13 +124,13 @@ class _Finder:
             self.settle(part, own)
         leave_out_idle(decl)
         portable = self.ask(decl)
-        text = str(CGenerator().visit(decl))
+        text = text_of(decl)
         return Prototype(decl.name, text, self.in_cplusplus(decl) if portable and not _C_ONLY.search(text) else None)
 
     def settle(self, array: c_ast.ArrayDecl, own: set[str]) -> None:
         """Give an extent by numbers and parameters alone."""
         if any(isinstance(x, c_ast.ID) and x.name not in {*own, *self.constants} for x in walk_tree(array.dim)):
-            raise UndeclarableError(f"the extent {CGenerator().visit(array.dim)} is none of its parameters")
+            raise UndeclarableError(f"the extent {text_of(array.dim)} is none of its parameters")
         array.dim = _with_numbers(array.dim, {x: y for x, y in self.constants.items() if x not in own})
 
     def ask(self, node: c_ast.Node) -> bool:
@@ -216,7 +215,7 @@ class _Finder:
         if any(x.split()[-1] in _CPLUSPLUS for x in definition.keys) or any(map(self.is_hidden, definition.nodes)):
             return False
         for node in definition.types:
-            if _C_ONLY.search(str(CGenerator().visit(node))):
+            if _C_ONLY.search(text_of(node)):
                 return False
             for part in walk_tree(node):
                 match part:
@@ -258,7 +257,7 @@ class _Finder:
                 self.flatten(node)
                 if node.name in _CPLUSPLUS:
                     _rename(node, f"{node.name}_")
-        return str(CGenerator().visit(decl)).replace("_Bool", "bool")
+        return text_of(decl).replace("_Bool", "bool")
 
     def flatten(self, node: c_ast.Decl) -> None:
         """A parameter that is an array as a pointer to its elements, or to rows of a constant length."""

@@ -15,10 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from pycparser import c_ast
-from pycparser.c_generator import CGenerator
 
 from planish.frontend.c.types.constants import fold, walk_tree
-from planish.frontend.c.types.declarations import CScalar, CType, resolve, scalar_named
+from planish.frontend.c.types.declarations import CScalar, CType, resolve, scalar_named, text_of
 
 _INT = 32
 """A bit-field that is narrower is an `int` wherever it is read."""
@@ -34,7 +33,7 @@ class Records:
         for node in () if tree is None else (*walk_outside(tree), *walk_tree(tree)):
             for key in _defined(node):
                 first = self._known.setdefault(key, node)
-                if first is not node and _text(first) != _text(node):
+                if first is not node and text_of(first) != text_of(node):
                     self._twice.add(key)
         self._outer = {key for node in (() if tree is None else walk_outside(tree)) for key in _defined(node)}
 
@@ -161,7 +160,3 @@ def _named(node: c_ast.Node) -> Iterator[str]:
 def tag_of(node: c_ast.Node) -> str:
     """How a type with a tag is called: no name of a type has a blank."""
     return f"{type(node).__name__.lower()} {node.name}"
-
-
-def _text(node: c_ast.Node) -> str:
-    return str(CGenerator().visit(node))

@@ -21,11 +21,11 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
 from pycparser import c_ast
-from pycparser.c_generator import CGenerator
 
 from planish.core.span import Source
 from planish.frontend.c.text.lexer import CToken, Directive, tokenize
 from planish.frontend.c.types.constants import fold, walk_tree
+from planish.frontend.c.types.declarations import text_of
 from planish.frontend.c.types.records import tag_of, walk_outside
 
 _BASE = "planish_base"
@@ -130,8 +130,8 @@ class TypeDefinition:
     def spell(self, constants: Mapping[str, int]) -> str:
         """The C text of its types, with numbers for names of `constants`. Raises UndeclarableError."""
         if self.base is None:
-            return f"{CGenerator().visit(_settled(self.nodes[0], constants))};"
-        head = str(CGenerator().visit(_settled(self.base, constants)))
+            return f"{text_of(_settled(self.nodes[0], constants))};"
+        head = text_of(_settled(self.base, constants))
         declarators = []
         for node in self.nodes:
             if isinstance(node, c_ast.Typedef):
@@ -139,7 +139,7 @@ class TypeDefinition:
                 inner = _innermost(made)
                 quals = "".join(f"{x} " for x in inner.quals or ())
                 inner.type, inner.quals = c_ast.IdentifierType([_BASE]), []
-                text = CGenerator().visit(c_ast.Decl(None, [], [], [], [], made, None, None))
+                text = text_of(c_ast.Decl(None, [], [], [], [], made, None, None))
                 declarators.append(text.partition(_BASE)[2].strip())
         if declarators:
             head = f"typedef {quals}{head} {', '.join(declarators)}"
@@ -263,7 +263,7 @@ def _settled(node: c_ast.Node, constants: Mapping[str, int]) -> c_ast.Node:
             if isinstance(value, c_ast.Node) and any(isinstance(x, c_ast.ID) for x in walk_tree(value)):
                 number = fold(value, constants)
                 if number is None:
-                    raise UndeclarableError(f"what {CGenerator().visit(value)} is in a type is not known")
+                    raise UndeclarableError(f"what {text_of(value)} is in a type is not known")
                 setattr(part, name, c_ast.Constant("int", str(number)))
     return made
 

@@ -13,9 +13,8 @@ from collections.abc import Mapping
 from copy import copy, deepcopy
 
 from pycparser import c_ast
-from pycparser.c_generator import CGenerator
 
-from planish.frontend.c.types.declarations import CScalar, CType, resolve
+from planish.frontend.c.types.declarations import CScalar, CType, resolve, text_of
 from planish.frontend.c.types.records import Records, tag_of
 
 
@@ -80,12 +79,12 @@ def spell(node: c_ast.Node) -> str:
     rename(made, None)
     if isinstance(made, c_ast.TypeDecl | c_ast.PtrDecl):
         made.quals = []
-    return str(CGenerator().visit(c_ast.Typename(None, [], None, made)))
+    return text_of(c_ast.Typename(None, [], None, made))
 
 
 def spell_declaration(node: c_ast.Node) -> str:
     """The C text of a declaration whose name stands in its type."""
-    return str(CGenerator().visit(c_ast.Decl(None, [], [], [], [], node, None, None)))
+    return text_of(c_ast.Decl(None, [], [], [], [], node, None, None))
 
 
 def rename(node: c_ast.Node, name: str | None) -> None:
