@@ -27,7 +27,6 @@ _MOST_SINGLE = 3.4028235677973366e38
 """From here on a number is rounded to an infinite float."""
 
 
-
 def promoted(type: Type) -> Type:
     """The integer promotions: what is narrower than int becomes int."""
     return I32 if type.kind == "bool" or (type.is_int and type.bits < 32) else type
