@@ -214,13 +214,13 @@ def test_scop_marks_bound_a_region() -> None:
     [
         ("for (i = 0; i < n; i++) a[i] = g(i);", "scop-call", "g"),
         ("for (i = 0; i < n; i++) a[b[i]] = 1;", "scop-data", "subscript"),
-        ("for (i = 0; i < n; i++) { if (a[i]) break; a[i] = 1; }", "scop-jump", "iterations store to a"),
+        ("for (i = 0; i < n; i++) { if (a[i]) break; a[i + 1] = 1; }", "scop-jump", "iterations store to a"),
         ("for (i = 0; i < n; i++) { if (a[i] > 2) b[i] = 1; a[i] = b[i]; }", "scop-condition", "store"),
         ("for (i = 1; i < n; i *= 2) a[i] = 1;", "scop-bound", "condition"),
         ("for (;;) a[0] = 1;", "scop-loop", "condition"),
         ("for (i = 0; i * i < n; i++) a[i] = 1;", "scop-bound", "affine"),
         ("for (i = 0; i < n; i++) a[i * i] = 1;", "scop-affine", "affine"),
-        ("while (a[0]) a[0]--;", "scop-bound", "array"),
+        ("while (a[0]) a[0]--;", "scop-jump", "iterations store to a"),
     ],
 )
 def test_refusals_name_the_construct(statement: str, id: str, named: str) -> None:

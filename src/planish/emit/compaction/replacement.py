@@ -10,7 +10,7 @@ from planish.emit.c.compiler_attributes import CompilerSettings
 from planish.emit.c.context import EmitContext
 from planish.emit.c.element_types import declared_type
 from planish.emit.compaction.compress import PackText, emit_packing, packing_functions
-from planish.emit.dropin.patched_file import Patch, emit_guard
+from planish.emit.dropin.patched_file import Patch, bracketed, emit_guard
 from planish.emit.dropin.replacement import Replacement, guards_of, name_of
 from planish.emit.early_exit.lanes import PICK, LaneTest, lanes_for
 from planish.emit.early_exit.replacement import start_of, times, with_rows
@@ -77,7 +77,7 @@ def replace_packing(
     trips = f"const ptrdiff_t planish_n = {emit_guard(test.trips, names)};"
     lines = (trips, f"if (planish_n >= {LEAST}) {{", *(f"  {x}" for x in body), "}")
     inner = "".join(f"{indent}    {x}\n" for x in lines)
-    condition = f" &&\n{indent}      ".join(guards) if guards else "1"
+    condition = f" &&\n{indent}      ".join(bracketed(guards)) if guards else "1"
     first = f"{indent}  {packing.loop.first}\n" if packing.loop.first else ""
     whole = f"{{\n{first}#ifndef PLANISH_ORIGINAL\n{indent}  if ({condition}) {{\n{inner}{indent}  }}\n#endif\n"
     rest = packing.loop.opening + source_text[packing.loop.rest : region.end]

@@ -122,7 +122,7 @@ def guarded_call(
     with an `else`: one statement stands for it.
     """
     call = f"{name}({', '.join(arguments)})"
-    tests = [f"({x})" if len(guards) + returns_status > 1 and "||" in x else x for x in guards]
+    tests = bracketed(guards) if len(guards) + returns_status > 1 else [*guards]
     after = [x if x.rstrip().endswith((";", "}")) else f"{x};" for x in updates]
     if returns_status:
         tests.append(f"{call} == 0")
@@ -137,6 +137,15 @@ def guarded_call(
     joined = f" &&\n{indent}    ".join(_packed(tests, _WIDTH - len(indent)))
     body = "".join(f"{indent}  {line}\n" for line in after)
     return f"if ({joined}) {{\n{body}{indent}}} else {{\n{indent}{original}\n{indent}}}"
+
+
+def bracketed(tests: Sequence[str]) -> list[str]:
+    """Conditions, in C, of which all are asked.
+
+    >>> bracketed(["a", "b || c"])
+    ['a', '(b || c)']
+    """
+    return [f"({x})" if "||" in x else x for x in tests]
 
 
 def _packed(tests: Sequence[str], width: int) -> list[str]:

@@ -15,7 +15,7 @@ from planish.emit.c.compiler_attributes import CompilerSettings
 from planish.emit.c.context import EmitContext
 from planish.emit.c.element_types import declared_type
 from planish.emit.c.expression import emit_expr
-from planish.emit.dropin.patched_file import Patch, emit_guard
+from planish.emit.dropin.patched_file import Patch, bracketed, emit_guard
 from planish.emit.dropin.replacement import Replacement, guards_of, name_of, replace_region
 from planish.emit.early_exit.lanes import PICK, SIGNS, LaneTest, lanes_for
 from planish.emit.early_exit.search import SearchText, emit_search
@@ -104,7 +104,7 @@ def replace_early_exit(
     trips = f"const ptrdiff_t planish_n = {emit_guard(test.trips, names)};"
     lines = [trips, "if (planish_n > 0) {", *(f"  {x}" for x in body), "}"]
     inner = "".join(f"{indent}    {x}\n" for x in lines)
-    condition = f" &&\n{indent}      ".join(guards) if guards else "1"
+    condition = f" &&\n{indent}      ".join(bracketed(guards)) if guards else "1"
     rest = exits.loop.opening + source_text[exits.loop.rest : region.end]
     first = f"{indent}  {exits.loop.first}\n" if exits.loop.first else ""
     whole = f"{{\n{first}#ifndef PLANISH_ORIGINAL\n{indent}  if ({condition}) {{\n{inner}{indent}  }}\n#endif\n"

@@ -205,11 +205,13 @@ class ResumedLoop:
 @dataclass(frozen=True, slots=True)
 class EarlyExit:
     """That a region is a loop that an iteration may leave: the kernel sets its cell `flag` in such an iteration.
-    `effects`: iterations do more than its `loop` says, which has to be done for those that are skipped."""
+    `effects`: iterations do more than its `loop` says, which has to be done for those that are skipped. `uncounted`:
+    the kernel's size that stands for a number of iterations that no loop reaches, or ""."""
 
     flag: str
     loop: ResumedLoop
     effects: bool
+    uncounted: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from planish.ir.expr import Binary, Const, Expr, Load, Select, Unary, Var, index
-from planish.ir.index.polynomial import add, mul
+from planish.ir.index.polynomial import add, coefficient_of, mul
 from planish.ir.nest import Alloc, Assign, Block, For, If, Kernel, Let, Reduce, Stmt
 from planish.ir.traverse import arrays_in, loads, map_block, map_expr, with_stmts
 from planish.ir.types import BOOL, I32, INDEX
@@ -52,10 +52,11 @@ def iteration_values(kernel: Kernel, loop: For, flag: str, given: Mapping[str, E
 
 
 def _check_unstored(condition: Expr, loop: For) -> None:
-    """Raises NoExitTest where iterations store to what a condition reads."""
-    written = {x.array for x in _stores(loop.body) if x.index}
+    """Raises NoExitTest where iterations store to what a condition reads, but for elements that no other one reads."""
+    written = {(x.array, x.index) for x in _stores(loop.body) if x.index}
     for x in loads(condition):
-        if x.array in written:
+        moving = any((found := coefficient_of(y, loop.var)) is not None and found[0] != 0 for y in x.index)
+        if any(array == x.array and (not moving or at != x.index) for array, at in written):
             raise NoExitTest(f"iterations store to {x.array}, which it reads")
 
 
@@ -86,7 +87,7 @@ class _Run:
     """One iteration in symbols: what cells hold, as expressions of what they are made of."""
 
     def __init__(self, flag: str, cells: set[str]) -> None:
-        self.flag, self.cells = flag, cells
+        self.flag, self.cells, self.stored = flag, cells, set[str]()
 
     def after(self, stmts: tuple[Stmt, ...], values: Mapping[str, Expr]) -> dict[str, Expr]:
         """What cells hold behind statements."""
@@ -103,8 +104,8 @@ class _Run:
                     now[array] = self.known(value, now)
                 case Reduce(array=array, index=()):
                     now[array] = _LOST
-                case Assign() | Reduce():
-                    pass
+                case Assign(array=array) | Reduce(array=array):
+                    self.stored.add(array)
                 case If(condition=condition, then=then, otherwise=otherwise):
                     test = self.value(condition, now)
                     a, b = self.after(then.body, now), self.after(otherwise.body, now)
@@ -139,6 +140,8 @@ class _Run:
                     found = now.get(array, _LOST)
                 case Var(name=array) if f"let {array}" in now:
                     found = now[f"let {array}"]
+                case Load(array=array) if array in self.stored:
+                    raise NoExitTest(f"iterations store to {array} before they read it")
                 case _:
                     return part
             if found == _LOST:

@@ -72,6 +72,10 @@ def draw(signature: Signature, case: CallCase, distribution: Distribution) -> Dr
             scalars[parameter.name] = source.scalar(parameter.type, bounds)
     if case.seed % 2:
         _repeat_scalars(signature, case, arrays, scalars)
+    for parameter in signature.parameters:
+        if parameter.name in case.ends:
+            count, number = case.ends[parameter.name]
+            arrays[parameter.name][-count:] = to_memory(np.array([number]), parameter.type)[0]
     return Drawn(arrays, scalars)
 
 

@@ -50,6 +50,7 @@ from planish.run.sizes.gathered_elements import asks_for_many, find_gathers, hel
 from planish.run.sizes.guessed_extents import guess_extent, largest_constant
 from planish.run.sizes.known_sizes import KnownSizes, inner_sizes
 from planish.run.sizes.size_roles import Role, find_roles
+from planish.run.sizes.uncounted_inputs import find_ends
 
 CHECK_SIZES = (0, 1, 2, 3, 5, 8, 13, 17, 31, 33, 63, 65, 127, 130, 259, 515)
 FEW_SIZES, FEW_SEED = (259, 130, 33), 100
@@ -354,7 +355,9 @@ def make_case(
     values |= {name + ROW: -length if seed % TURNED_OF == TURNED_AT else length for name, length in rowed.items()}
     square = {x: r for x, r in rows.items() if x not in shapes and _is_square(elements.get(x, 0), r)}
     rising = frozenset(held if rises else ())
-    return CallCase(values, elements, shapes, seed, ranges=ranges, rows=square, rising=rising)
+    ends = find_ends(function)
+    values |= {x: y for x, y in ends.scalars.items() if x not in values}
+    return CallCase(values, elements, shapes, seed, ranges=ranges, rows=square, rising=rising, ends=ends.arrays)
 
 
 def _records(function: CFunction, elements: dict[str, int]) -> dict[str, int]:

@@ -13,33 +13,23 @@ True
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
-import numpy as np
-
 from planish.frontend.c.translation_unit import CFunction, Region
-from planish.ir.expr import Const, Expr, Load, Select
-from planish.ir.nest import Array, Assign, Block, Kernel
-from planish.ir.semantics.arithmetic import limits
-from planish.ir.semantics.interpreter import compile_kernel
-from planish.ir.traverse import map_expr
-from planish.ir.types import BOOL, I32, U8, Type
-from planish.poly.early_exit.exit_test import ITERATION, ExitTest, find_exit_test
+from planish.poly.early_exit.exit_test import find_exit_test
 from planish.run.calls.passing import leaves_of
 from planish.run.calls.signature import CallCase, Placement
 from planish.run.sizes.call_sizes import make_case, usable_sizes
+from planish.run.sizes.exit_values import Number, compiled, number_pool
 from planish.run.sizes.known_sizes import KnownSizes
 
 SIZES, SEEDS = (130, 259, 700, 9000), 3
 """The sizes of calls in which few elements let an iteration leave, and so many calls of each."""
 FIRST_SEED = 400
 MOST_CALM, MOST_TRIED = 2, 400
-_USUAL = (0, 1, -1, 32, 2, 97, 100)
-
-Number = int | float
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +86,15 @@ def _calm(region: Region, function: CFunction) -> tuple[CalmInput, ...]:
     assert region.exits is not None
     test = find_exit_test(region.kernel, region.exits.flag)
     own, names = {p.name for p in leaves_of(function)}, dict(region.names)
-    leaves = _compiled(test, region.kernel)
+    leaving = compiled(test, region.kernel)
+
+    def leaves(values: Mapping[str, Number]) -> bool:
+        return any(x is not False for x in leaving(values))
+
     arrays = tuple(dict.fromkeys(x.array for x in test.rows))
     types = {x.name: x.type for x in region.kernel.arrays} | {x.name: x.type for x in region.kernel.scalars}
     scalars = tuple(x.name for x in region.kernel.scalars)
-    pools = {x: _pool(types[x], function.conditions.constants) for x in (*arrays, *scalars)}
+    pools = {x: number_pool(types[x], function.conditions.constants) for x in (*arrays, *scalars)}
     source = random.Random(1)
     found: list[CalmInput] = []
     for attempt in range(MOST_TRIED):
@@ -119,47 +113,3 @@ def _calm(region: Region, function: CFunction) -> tuple[CalmInput, ...]:
         if len(found) == MOST_CALM:
             break
     return tuple(found) or (CalmInput(),)
-
-
-def _pool(type: Type, constants: Sequence[Number]) -> list[Number]:
-    near = [x + step for x in constants for step in (0, 1, -1)]
-    if type.is_float:
-        return [float(x) for x in dict.fromkeys((*_USUAL, *near))]
-    low, high = (0, 1) if type == BOOL else limits(type)
-    whole = [int(x) for x in near if x == int(x)]
-    return [x for x in dict.fromkeys((*_USUAL, *whole, low, high)) if low <= x <= high]
-
-
-def _compiled(test: ExitTest, kernel: Kernel) -> Callable[[Mapping[str, Number]], bool]:
-    """Whether some of the first iterations leave where arrays hold one number each."""
-    types: dict[int, Type] = {}
-
-    def cell(x: Expr) -> Expr:
-        if isinstance(x, Load):
-            types[int(x.array)] = x.type
-            return Load(f"row{x.array}", (), x.type)
-        return x
-
-    condition = map_expr(cell, test.condition)
-    body = Block((Assign("leaves", (), Select(condition, Const(1, I32), Const(0, I32))),))
-    cells = {f"row{n}": np.zeros((), (U8 if x == BOOL else x).numpy) for n, x in types.items()}
-    cells["leaves"] = np.zeros((), np.int32)
-    arrays = tuple(Array(f"row{n}", x) for n, x in types.items())
-    sizes = (*kernel.sizes, ITERATION)
-    probe = Kernel("probe", sizes, kernel.scalars, (*arrays, Array("leaves", I32)), body)
-    run = compile_kernel(probe, cells)
-
-    def leaves(values: Mapping[str, Number]) -> bool:
-        for n in types:
-            cells[f"row{n}"][...] = values[test.rows[n].array]
-        for iteration in (0, 3, 200):
-            known = {**dict.fromkeys(kernel.sizes, 500), ITERATION: iteration}
-            try:
-                run(*(known[x] for x in sizes), *(values[x.name] for x in kernel.scalars))
-            except ArithmeticError:
-                return True
-            if cells["leaves"]:
-                return True
-        return False
-
-    return leaves

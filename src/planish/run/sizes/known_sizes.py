@@ -36,7 +36,8 @@ class KnownSizes:
     """What is known of a function's arguments: the sizes that a region's scop names, as the function's parameters.
 
     `data`: parameters that the region only computes with. `alone`: nothing else in the function touches arrays, so
-    that they need reach no further than the regions do. `computed`: sizes that the function computes from others.
+    that they need reach no further than the regions do. `computed`: sizes that the function computes from others. What
+    a loop without a count never reaches is a size, too, of which only the arrays know.
     """
 
     scop: Scop
@@ -72,7 +73,8 @@ def find_known(region: Region, scop: Scop, function: CFunction, text: str = "") 
     shown |= {dict(region.names)[x.apart]: x.table + ROW for x in region.spaced}
     names = {key: shown.get(text, text) for key, text in region.names}
     own = {p.name for p in leaves_of(function)} | {p.name + ROW for p in leaves_of(function) if p.form == "rows"}
-    sizes = {s: names[s] for s in scop.kernel.sizes if names[s] in own}
+    endless = region.exits.uncounted if region.exits is not None else ""
+    sizes = {s: s if s == endless else names[s] for s in scop.kernel.sizes if s == endless or names[s] in own}
     arrays = {a.name: names[a.name] for a in scop.kernel.arrays if names[a.name] in own}
     recast = {x.array: x for x in region.recast if x.text in own}
     arrays |= {x: y.text for x, y in recast.items()}

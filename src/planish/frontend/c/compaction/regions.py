@@ -17,7 +17,7 @@ from pycparser import c_ast
 
 from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_pointer
 from planish.frontend.c.compaction.packed_stores import CountedStores, Loop, with_cells
-from planish.frontend.c.idioms.exit_regions import Attempt, constant_facts, resume, set_always, written_in
+from planish.frontend.c.early_exits.exit_regions import Attempt, constant_facts, resume, set_always, written_in
 from planish.frontend.c.text.extent import Item
 from planish.frontend.c.text.lexer import Tokens
 from planish.frontend.c.translate.kernels import FinishedKernel

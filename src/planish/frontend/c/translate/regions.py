@@ -25,9 +25,9 @@ from planish.frontend.c.analysis.statement_runs import LOOPS, behind_last, first
 from planish.frontend.c.analysis.steady_reads import steady_addresses, steady_reads
 from planish.frontend.c.assumed.address_choices import choose_address
 from planish.frontend.c.compaction.regions import find_packing
+from planish.frontend.c.early_exits.exit_regions import Attempt, find_early_exit
 from planish.frontend.c.idioms.bit_reversal import find_reversal
 from planish.frontend.c.idioms.data_dependent_rows import find_ranges
-from planish.frontend.c.idioms.exit_regions import Attempt, find_early_exit
 from planish.frontend.c.idioms.radix_stages import find_stages
 from planish.frontend.c.numbers.complex_numbers import complex_part
 from planish.frontend.c.text.extent import ColumnMap, Item, balanced_conditionals

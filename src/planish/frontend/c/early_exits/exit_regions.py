@@ -17,13 +17,15 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from pycparser import c_ast
 
 from planish.frontend.c.analysis.assertions import ASSUMES
 from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_integer, written
-from planish.frontend.c.idioms.early_exit import with_flag
+from planish.frontend.c.early_exits.early_exit import with_flag
+from planish.frontend.c.early_exits.uncounted_loops import COUNTER, MOST, is_endless, never_reached, with_count
 from planish.frontend.c.idioms.memory_calls import BLOCK_FUNCTIONS
 from planish.frontend.c.numbers.library_calls import BUILT_IN, is_library_function
 from planish.frontend.c.text.extent import Item
@@ -61,11 +63,17 @@ def find_early_exit(
     """The kernel of a loop with early exits that stands behind others of its block, and how the loop goes on; why there
     is none, or None where it has no such exits."""
     flag = Symbol(NAME, NAME, CScalar(I32, "int", "int"), "local")
-    made = with_flag(loop, partial(bound.mention, flag, loop.coord), partial(_is_unknown, bound=bound))
-    if made is None:
-        return None
-    bound.keep(made)
+    mention, unknown = partial(bound.mention, flag, loop.coord), partial(_is_unknown, bound=bound)
+    made = None if is_endless(loop) else with_flag(loop, mention, unknown)
     facts = constant_facts(before, bound)
+    endless = None
+    if made is None:
+        endless = with_count(loop, bound)
+        made = None if endless is None else with_flag(endless.loop, mention, unknown)
+        if endless is None or made is None:
+            return None
+        facts.append(endless.start)
+    bound.keep(made)
     found = attempt([made], facts, frozenset({flag}))
     if isinstance(found, Refused):
         return found
@@ -97,7 +105,15 @@ def find_early_exit(
     resumed = resume(loop, found, again and not effects, bound, tokens, item)
     if isinstance(resumed, Refused):
         return resumed
-    return found, EarlyExit(NAME, resumed, effects)
+    if endless is None:
+        return found, EarlyExit(NAME, resumed, effects)
+    advances = tuple(x for x in resumed.advances if x[0] != COUNTER)
+    spelt = never_reached((x for x in changed if x.name in moved), advances)
+    if spelt is None:
+        return Refused("scop-wrap", "unsigned variables that may wrap around in a loop without a count", loop)
+    names = tuple((key, spelt if text == MOST else text) for key, text in found.names)
+    most = next(key for key, text in found.names if text == MOST)
+    return replace(found, names=names), EarlyExit(NAME, replace(resumed, advances=advances), effects, most)
 
 
 def resume(

@@ -1,0 +1,104 @@
+"""Inputs of loops of which nothing counts the iterations: the last elements of arrays are such that each loop ends.
+
+>>> from planish.core.span import Source
+>>> from planish.frontend.c.reader import read_c
+>>> text = "int f(const char *s, int c) { int n = 0; while (s[n] && s[n] != c) n++; return n; }"
+>>> find_ends(read_c(Source("f.c", text)).functions[0]).arrays
+{'s': (1, 0)}
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from planish.frontend.c.translation_unit import CFunction, Region
+from planish.ir.index.polynomial import constant, sub
+from planish.ir.types import Type
+from planish.poly.early_exit.exit_test import ExitTest, find_exit_test
+from planish.run.calls.passing import leaves_of
+from planish.run.sizes.exit_values import Number, compiled, number_pool
+
+_MOST_TRIED = 300
+_SOONEST = 64
+"""So many choices of other values have to end the loops as well, as far as these are free."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """How many of an array's last elements are a number with which loops end, and the scalars that this asks for; by
+    the names of the function's parameters."""
+
+    arrays: Mapping[str, tuple[int, Number]] = field(default_factory=dict)
+    scalars: Mapping[str, Number] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Loop:
+    """A loop without a count: whether iterations leave it, by the C names of what it reads; and the elements of each
+    array that the iteration reads together."""
+
+    leaving: Callable[[Mapping[str, Number]], list[bool | None]]
+    names: Mapping[str, str]
+    spans: Mapping[str, int]
+    types: Mapping[str, Type]
+    scalars: frozenset[str]
+
+
+def find_ends(function: CFunction) -> Ends:
+    """What ends all loops of a function of which nothing counts the iterations; nothing where there are none, or it is
+    not found."""
+    loops = [_read(x) for x in function.regions if x.exits is not None and x.exits.uncounted]
+    own = {p.name for p in leaves_of(function)}
+    spans: dict[str, int] = {}
+    for x in loops:
+        spans |= {text: max(count, spans.get(text, 0)) for text, count in x.spans.items()}
+    types = {text: type for x in loops for text, type in x.types.items()}
+    if not loops or not spans.keys() <= own:
+        return Ends()
+    scalars = {text for x in loops for text in x.scalars}
+    pools = {x: number_pool(types[x], function.conditions.constants) for x in types}
+    source = random.Random(1)
+
+    def end(values: Mapping[str, Number]) -> bool:
+        return all(y is True for x in loops for y in x.leaving({key: values[text] for key, text in x.names.items()}))
+
+    def drawn(fixed: Mapping[str, Number]) -> dict[str, Number]:
+        return {x: fixed[x] if x in fixed else source.choice(pools[x]) for x in types}
+
+    for _ in range(_MOST_TRIED):
+        made = {x: pools[x][0] for x in types} if _ == 0 else drawn({})
+        if not end(made):
+            continue
+        chosen = {x: made[x] for x in spans}
+        # Scalars are left to chance where they do not matter.
+        free = all(end(drawn(chosen)) for _ in range(_SOONEST))
+        fixed = {} if free else {x: made[x] for x in scalars if x in own}
+        if free or scalars <= own:
+            return Ends({x: (count, chosen[x]) for x, count in spans.items()}, fixed)
+    return Ends()
+
+
+def _read(region: Region) -> _Loop:
+    assert region.exits is not None
+    test = find_exit_test(region.kernel, region.exits.flag)
+    names = {key: text.lstrip("&") for key, text in region.names}
+    used = {x.array for x in test.rows} | {x.name for x in region.kernel.scalars}
+    types = {x.name: x.type for x in region.kernel.arrays if x.name in used}
+    types |= {x.name: x.type for x in region.kernel.scalars}
+    return _Loop(
+        compiled(test, region.kernel),
+        {x: names[x] for x in used},
+        {names[x.array]: _span(x.array, test) for x in test.rows},
+        {names[x]: type for x, type in types.items()},
+        frozenset(names[x.name] for x in region.kernel.scalars),
+    )
+
+
+def _span(array: str, test: ExitTest) -> int:
+    """The elements between the first and the last one of an array that an iteration reads; 1 where it is not known."""
+    rows = [x for x in test.rows if x.array == array and x.step]
+    apart = [constant(sub(x.start, rows[0].start)) for x in rows]
+    known = [x for x in apart if x is not None]
+    return max(known, default=0) - min(known, default=0) + 1
