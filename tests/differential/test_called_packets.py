@@ -132,8 +132,8 @@ def _build(name: str) -> CalledPackets:
     return built
 
 
-SLOW = {"fir", "smooth"}
-"""Many schedules of nests of two loops are tried for these, which takes most of a minute."""
+SLOW = {"smooth"}
+"""Many schedules are tried for these, which takes long."""
 
 
 @pytest.mark.parametrize("name", [pytest.param(x, marks=[pytest.mark.slow] * (x in SLOW)) for x in FUNCTIONS])

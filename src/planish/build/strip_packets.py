@@ -6,8 +6,10 @@ fewest cycles.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from math import inf
 
 from planish.build.packet_runs import affordable_sizes
 from planish.core.diagnostic import PlanishError, Remark
@@ -19,8 +21,10 @@ from planish.schedule.auto.plan import prepare
 from planish.target.load import load_target
 from planish.vliw.machine import VliwMachine
 from planish.vliw.pack.packing import pack
-from planish.vliw.streams.lower import lower
-from planish.vliw.streams.plan import Planned, estimate
+from planish.vliw.pack.passes import PacketPasses
+from planish.vliw.pack.plans import NotWorthwhile
+from planish.vliw.streams.lower import LoweredStream, lower
+from planish.vliw.streams.plan import Planned, estimate, issued_for
 from planish.vliw.streams.programs.selected import Alignment
 from planish.vliw.streams.stream import RefusedError
 
@@ -29,6 +33,10 @@ POINTERS = (6, 1)
 
 _TIGHT = 1.2
 """Intervals of so many times the least that there can be leave nothing to forms with fewer rows."""
+
+_SHORTER = 1.15
+"""So many times as many cycles as the best packets may be left to those that have no registers yet: they get shorter by
+that much at most where less is done at once, by and large."""
 
 TYPICAL = 300
 """What sizes are near for which cycles are estimated."""
@@ -60,10 +68,11 @@ def plan_strips(kernel: Kernel, machine: VliwMachine, contract: bool = True) -> 
         needed = replace(prepared, assumptions=(*prepared.assumptions, *strips.needs))
         sizes = next(affordable_sizes(needed, (TYPICAL,)), {})
         form = _StripForm(strips, machine, contract, sizes)
-        made = form.quickest(remarks)
+        limit = best.planned.estimate if best.planned is not None else inf
+        made = form.quickest(remarks, limit)
         if made is None or (best.planned is not None and made.estimate >= best.planned.estimate):
             continue
-        aligned = form.quickest(remarks, aligned=True)
+        aligned = form.quickest(remarks, made.estimate, aligned=True)
         better = aligned is not None and aligned.estimate < made.estimate
         best = StripPlan(replace(made, aligned=aligned) if better else made, sizes, needed)
         if all(x.interval <= _TIGHT * x.least for x in made.packed.loops):
@@ -80,21 +89,35 @@ class _StripForm:
     contract: bool
     sizes: Mapping[str, int]
 
-    def quickest(self, remarks: list[Remark], aligned: bool = False) -> Planned | None:
-        """The quickest packets of some numbers of addresses that move; why there are none is added to the remarks."""
-        made = [_packed(self, x, Alignment() if aligned else None) for x in POINTERS]
-        found = [x for x in made if isinstance(x, Planned)]
-        remarks += [x for x in made if isinstance(x, Remark) and not found]
-        return min(found, key=lambda x: x.estimate, default=None)
+    def is_worth(self, lowered: LoweredStream, limit: float, packets: int, passes: Sequence[PacketPasses]) -> bool:
+        """Whether some packets, or calmer ones, may take fewer cycles than `limit`."""
+        return float(issued_for(packets, passes, lowered, self.sizes)) < _SHORTER * limit
+
+    def quickest(self, remarks: list[Remark], limit: float, aligned: bool = False) -> Planned | None:
+        """The quickest packets of some numbers of addresses that move, if they take fewer cycles than `limit` by and
+        large; why there are none is added to the remarks."""
+        best: Planned | None = None
+        refused: list[Remark] = []
+        for pointers in POINTERS:
+            try:
+                made = _packed(self, pointers, Alignment() if aligned else None, limit)
+            except NotWorthwhile:
+                continue
+            if isinstance(made, Remark):
+                refused.append(made)
+            elif best is None or made.estimate < best.estimate:
+                best, limit = made, min(limit, made.estimate)
+        remarks += refused if best is None else []
+        return best
 
 
-def _packed(form: _StripForm, pointers: int, alignment: Alignment | None) -> Planned | Remark:
+def _packed(form: _StripForm, pointers: int, alignment: Alignment | None, limit: float) -> Planned | Remark:
     strips, machine = form.strips, form.machine
     try:
         lowered = lower(
             strips.kernel, machine, form.contract, programs=strips.programs, pointers=pointers, alignment=alignment
         )  # fmt: skip
-        packed = pack(lowered.program, machine)
+        packed = pack(lowered.program, machine, worth=partial(form.is_worth, lowered, limit))
     except RefusedError as error:
         return error.remark
     except PlanishError as error:

@@ -14,6 +14,7 @@ the selection of operations, the simulator and the tests read the same line of t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -190,6 +191,16 @@ class OperationLibrary(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class IssueSlots:
+    """The single units that an operation holds on each unit, its slots of each side of a packet there, and how often
+    each file of registers is read or written in a cycle, where that is limited."""
+
+    parts: Mapping[str, tuple[str, ...]]
+    sides: Mapping[str, tuple[tuple[str, int], ...]]
+    ports: Mapping[tuple[str, str], int]
+
+
+@dataclass(frozen=True, slots=True)
 class VliwMachine:
     """A machine. `sides` are the groups of issue slots and how many operations of each a packet has;
     `update_latency` the cycles after which an address register that an access has moved can be read again.
@@ -217,6 +228,7 @@ class VliwMachine:
     library: OperationLibrary | None = field(default=None, compare=False)
     _known: Mapping[str, MachineOperation] = field(init=False, repr=False, compare=False)
     _places: dict[str, tuple[int, ...]] = field(init=False, repr=False, compare=False, default_factory=dict)
+    _slots: list[IssueSlots] = field(init=False, repr=False, compare=False, default_factory=list)
 
     def __post_init__(self) -> None:
         # There are hundreds of operations, and each step of packing and simulating asks for one.
@@ -245,6 +257,17 @@ class VliwMachine:
         """The single units that each unit consists of."""
         known = {x.name: x for x in self.units}
         return {x.name: tuple(known[y] for y in x.parts) or (x,) for x in self.units}
+
+    def issue_slots(self) -> IssueSlots:
+        """What each unit takes of a packet, which is found once."""
+        if not self._slots:
+            parts = self.parts()
+            held = {unit: tuple(x.name for x in own if not x.shared) for unit, own in parts.items()}
+            sides = {unit: tuple(Counter(x.side for x in own).items()) for unit, own in parts.items()}
+            ports = {("read", x.name): x.readers for x in self.files if x.readers}
+            ports |= {("write", x.name): x.writers for x in self.files if x.writers}
+            self._slots.append(IssueSlots(held, sides, ports))
+        return self._slots[0]
 
     def may_address(self, name: str, offset: int, step: int = 0, guarded: bool = False) -> bool:
         """Whether the address of an operation may have a constant offset and a constant step, in bytes."""

@@ -115,7 +115,9 @@ def find_conflicts(code: PacketCode, machine: VliwMachine) -> dict[StreamRegiste
     registers = list(numbers)
     conflicts: dict[StreamRegister, set[StreamRegister]] = {x: set() for x in registers}
     masks = dict.fromkeys(registers, 0)
-    of_file = {x.file: sum(1 << numbers[y] for y in registers if y.file == x.file) for x in registers}
+    of_file: dict[str, int] = {}
+    for register, number in numbers.items():
+        of_file[register.file] = of_file.get(register.file, 0) | 1 << number
     for i, landings in enumerate(landed):
         here = live[i]
         for x in landings:

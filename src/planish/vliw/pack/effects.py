@@ -109,6 +109,8 @@ class Described:
     """The operations that copy a register, all of it or as much as the other one has: to which file, from which."""
     copies: Mapping[str, str] = field(default_factory=dict)
     """Those within a file, and that file."""
+    _effects: dict[int, Effects] = field(default_factory=dict)
+    """What is known of operations, by their identity: equal ones may differ in their places."""
 
     def __post_init__(self) -> None:
         found = ((x.name, _moved_files(x.definition, self.machine)) for x in self.machine.operations)
@@ -129,6 +131,13 @@ class Described:
 
     def effects(self, instr: Instr) -> Effects:
         """What an operation takes and touches. ValueError where its operands are not those of its definition."""
+        known = self._effects.get(id(instr))
+        if known is None:
+            # It keeps the operation alive, so that no other one has its identity.
+            known = self._effects[id(instr)] = self._described(instr)
+        return known
+
+    def _described(self, instr: Instr) -> Effects:
         operation, kind, roles = self.roles(instr.operation)
         reads: list[StreamRegister] = []
         writes: list[Write] = []

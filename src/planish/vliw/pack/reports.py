@@ -45,7 +45,7 @@ class LoopReport:
     `interval`: cycles from one iteration to the next; `resources` and `recurrences` bound it from below. `stages`: how
     many iterations are under way at once; `unroll`: how many begin in a pass of the kernel (0: there is none);
     `registers`: MaxLive of each file; `operations`: how many an iteration has; `proof`: what searches have shown;
-    `spans`: where the operations of the recurrence come from.
+    `spans`: where the operations of the recurrence come from; `longest`: with a longer interval it is not pipelined.
     """
 
     name: str
@@ -59,6 +59,7 @@ class LoopReport:
     registers: Mapping[str, int] = field(default_factory=dict)
     proof: IntervalProof | None = None
     spans: tuple[Span, ...] = ()
+    longest: int = 0
 
     @property
     def least(self) -> int:

@@ -18,13 +18,14 @@ False
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from copy import copy as shallow_copy
 from dataclasses import dataclass, field
 
 from planish.vliw.machine import VliwMachine
 from planish.vliw.pack.effects import Effects
+
+_NONE_TRIED: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -38,19 +39,15 @@ class ReservationTable:
     _placed: dict[int, tuple[Effects, int]] = field(default_factory=dict)
     _issued: dict[tuple[str, int], int] = field(default_factory=dict)
     _ports: dict[tuple[str, str, int], int] = field(default_factory=dict)
-    _parts: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    _sides: dict[str, tuple[tuple[str, int], ...]] = field(default_factory=dict)
-    _limits: dict[tuple[str, str], int] = field(default_factory=dict)
+    _parts: Mapping[str, tuple[str, ...]] = field(init=False)
+    _sides: Mapping[str, tuple[tuple[str, int], ...]] = field(init=False)
+    _limits: Mapping[tuple[str, str], int] = field(init=False)
     _least: dict[tuple[str, ...], tuple[tuple[str, int], ...]] = field(default_factory=dict)
     _kept: set[tuple[str, int]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        for unit, parts in self.machine.parts().items():
-            self._parts[unit] = tuple(x.name for x in parts if not x.shared)
-            self._sides[unit] = tuple(Counter(x.side for x in parts).items())
-        for file in self.machine.files:
-            self._limits |= {("read", file.name): file.readers} if file.readers else {}
-            self._limits |= {("write", file.name): file.writers} if file.writers else {}
+        slots = self.machine.issue_slots()
+        self._parts, self._sides, self._limits = slots.parts, slots.sides, slots.ports
 
     def unit_of(self, number: int) -> str:
         """The unit that an operation in the table has."""
@@ -69,7 +66,7 @@ class ReservationTable:
         for key, count in ports.items():
             if self._ports.get(key, 0) + count > self._limits[key[0], key[1]]:
                 return False
-        if not self._find_unit(number, effects, cycle, frozenset()):
+        if not self._find_unit(number, effects, cycle, _NONE_TRIED):
             return False
         for key, count in ports.items():
             self._ports[key] = self._ports.get(key, 0) + count
@@ -157,8 +154,10 @@ class ReservationTable:
         if self.period and effects.busy > self.period:
             return False
         row = cycle % self.period if self.period else cycle
-        if any(self._issued.get((x, row), 0) + n > self.machine.sides[x] for x, n in self._needs(effects.units)):
-            return False  # wherever the others go
+        issued, sides = self._issued, self.machine.sides
+        for side, needed in self._needs(effects.units):
+            if issued.get((side, row), 0) + needed > sides[side]:
+                return False  # wherever the others go
         for unit in effects.units:
             if effects.busy == 1 and len(self._parts[unit]) == 1:
                 cell = (self._parts[unit][0], row)

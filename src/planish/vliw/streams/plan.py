@@ -27,7 +27,7 @@ from planish.schedule.program import Cursor, Program
 from planish.schedule.steps.bands import Reorder
 from planish.vliw.machine import VliwMachine
 from planish.vliw.pack.packing import pack
-from planish.vliw.pack.passes import issued
+from planish.vliw.pack.passes import PacketPasses, issued
 from planish.vliw.pack.reports import Packed, PackOptions
 from planish.vliw.program import Instr, Loop, MemoryAddress, StreamRegister
 from planish.vliw.streams.cost import GUESS, Amount, cycles_of, innermost, least_interval, sizes_of, trips_of
@@ -488,5 +488,12 @@ def _number(x: Expr, sizes: Mapping[str, int]) -> int:
 
 def estimate(packed: Packed, lowered: LoweredStream, sizes: Mapping[str, Amount]) -> Amount:
     """How many packets are issued, for one set of sizes or each of several; stalls are not counted."""
+    return issued_for(len(packed.code.packets), packed.passes, lowered, sizes)
+
+
+def issued_for(
+    packets: int, passes: Sequence[PacketPasses], lowered: LoweredStream, sizes: Mapping[str, Amount]
+) -> Amount:  # fmt: skip
+    """How many of some packets of a stream are issued, as `estimate`."""
     known = sizes_of(lowered, sizes)
-    return issued(len(packed.code.packets), packed.passes, lambda name: trips_of(name, lowered.trips, known))
+    return issued(packets, passes, lambda name: trips_of(name, lowered.trips, known))

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from planish.vliw.pack.bounds import IntervalBound, recurrence_bound, resource_bound
@@ -30,7 +30,7 @@ from planish.vliw.pack.induction import fold_steps
 from planish.vliw.pack.modulo.ejection import place_by_ejection
 from planish.vliw.pack.modulo.expand import Rolled
 from planish.vliw.pack.modulo.iterative import LoopBody, PipelinedKernel, schedule_at, schedule_by_slack, shortened
-from planish.vliw.pack.modulo.lifetimes import copies, pressure, values_of
+from planish.vliw.pack.modulo.lifetimes import copies, pressure, span, values_of
 from planish.vliw.pack.modulo.overfull import is_overfull
 from planish.vliw.pack.modulo.rotation import Rotation, rotate
 from planish.vliw.pack.modulo.search import search
@@ -45,6 +45,9 @@ other way has led to a schedule."""
 
 _EJECTIONS = 8000
 """Placements with which an interval is tried by ejection."""
+
+_NEVER = 1 << 30
+_PART_OF_THE_WAY = 4
 
 _MOST_COPIES = 16
 """Kernels are not unrolled further than this."""
@@ -107,19 +110,43 @@ def _carried_edges(nodes: Sequence[Effects], rotation: Rotation) -> Iterator[Edg
             yield Edge(first, i, latency, distance)
 
 
-def roll(problem: Problem, least: int, most: int, lean: bool = False) -> RolledLoop | None:
+@dataclass(frozen=True, slots=True)
+class KernelAttempts:
+    """What was found of intervals of a loop: a kernel, or none, and whether there is none for certain; and a kernel
+    whose values live less long."""
+
+    kernels: dict[int, tuple[PipelinedKernel | None, bool]] = field(default_factory=dict)
+    lean: dict[int, PipelinedKernel | None] = field(default_factory=dict)
+
+    def kernel(self, body: LoopBody, interval: int) -> tuple[PipelinedKernel | None, bool]:
+        """A kernel of that interval, or None; and whether it is certain that there is none."""
+        if interval not in self.kernels:
+            self.kernels[interval] = _attempt(body, interval)
+        return self.kernels[interval]
+
+    def lean_kernel(self, body: LoopBody, interval: int) -> PipelinedKernel | None:
+        """A kernel of that interval by slack, or None."""
+        if interval not in self.lean:
+            self.lean[interval] = schedule_by_slack(body, interval)
+        return self.lean[interval]
+
+
+def roll(
+    problem: Problem, least: int, most: int, lean: bool = False, attempts: KernelAttempts | None = None
+) -> RolledLoop | None:
     """The loop with the shortest interval from `least` to `most` at which there are registers enough, and what is
-    known of those below. `lean`: of two kernels the one that takes fewer registers."""
+    known of those below. `lean`: of two kernels the one that takes fewer registers; `attempts`: what is known of it."""
+    known = attempts or KernelAttempts()
     kept = Counter(x.file for x in problem.invariants)
     if any(count > problem.body.machine.file(file).count for file, count in kept.items()):
         return None
     proven = problem.least
     interval = max(least, proven)
     while interval <= most:
-        kernel, impossible = _attempt(problem.body, interval)
+        kernel, impossible = known.kernel(problem.body, interval)
         proven += impossible and proven == interval
         if kernel is not None and (lean or not has_registers(problem, kernel)):
-            other = schedule_by_slack(problem.body, interval)
+            other = known.lean_kernel(problem.body, interval)
             kernel = min((x for x in (kernel, other) if x is not None), key=partial(_fullness, problem))
         if kernel is not None and has_registers(problem, kernel):
             return RolledLoop(with_copies(problem, kernel), proven)
@@ -179,6 +206,28 @@ def with_copies(problem: Problem, kernel: PipelinedKernel) -> Rolled:
     )
 
 
+def most_copies(rolled: Rolled) -> int:
+    """The most registers that a value takes turns with."""
+    return max([1, *rolled.copies.values()])
+
+
+def interval_for(problem: Problem, rolled: Rolled) -> int:
+    """A longer interval with which values may take turns with fewer registers: a part of the way to where they do if
+    they live as long as now, as they may live less long then; one that no loop has where they never do."""
+    most = most_copies(rolled) - 1
+    if not most:
+        return _NEVER
+    here = rolled.kernel.interval
+    there = here
+    for value in problem.body.values:
+        if value.renamed and rolled.copies.get(value.register, 1) > most:
+            if most < problem.rotation.least_copies(value.register):
+                return _NEVER
+            first, last = span(value, rolled.kernel.cycles, here)
+            there = max(there, -(-(last + 1 - first) // most))
+    return here + max(1, (there - here) // _PART_OF_THE_WAY)
+
+
 def unrolled(rolled: Rolled, least: int) -> Rolled:
     """The loop for a kernel that is unrolled `least` times: values take turns with a number of registers that
     divides it."""
@@ -190,7 +239,7 @@ def unrollings(rolled: Rolled, cycles: int) -> list[int]:
     """How often a kernel may be unrolled so that there are registers for all that lives longer than an iteration, and
     a pass takes `cycles` cycles at least; the best one first."""
     interval = rolled.kernel.interval
-    least = max([1, -(-cycles // interval), *rolled.copies.values()])
+    least = max(-(-cycles // interval), most_copies(rolled))
     return list(range(least, max(least, _MOST_COPIES) + 1))
 
 
