@@ -29,6 +29,9 @@ TAKEN = {
     "walked_rows": "struct row t = *(r++); o[i] = t.z;",
     "nested": "struct outer t = {{x[i], k++}, 3}; o[i] = t.p.x * t.p.y + t.z;",
     "partial": "struct outer t = {{x[i]}}; o[i] = t.p.x + t.p.y * 7 + t.z;",
+    "member": "struct pair t = {e++->y, x[i]}; o[i] = t.x * 3 + t.y;",
+    "member_address": "const float *z = &e++->y; o[i] = *z + x[i];",
+    "member_alone": "float t = (++e)->x; o[i] = t + e->y;",
     "nothing": "struct row t = {0}; t.z += x[i]; o[i] = t.z;",
 }
 RARE = {

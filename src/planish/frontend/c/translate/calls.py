@@ -155,12 +155,11 @@ def _bind(symbol: Symbol, argument: c_ast.Node, frame: Frame, cx: CTranslation) 
 
 
 def _as_index(argument: c_ast.Node, type: Type, cx: CTranslation) -> KnownInteger | None:
-    values, assumptions, written = dict(cx.values), list(cx.assumptions), len(cx.out)
+    undo = cx.remember()
     try:
         return KnownInteger(fitted(index_of(argument, cx), type, argument, cx))
     except NotIndex:
-        cx.values, cx.assumptions = values, assumptions
-        del cx.out[written:]
+        undo()
         return None
 
 

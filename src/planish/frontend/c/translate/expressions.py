@@ -168,9 +168,11 @@ def _variable(node: c_ast.ID, cx: CTranslation) -> Expr:
 
 
 def _member(node: c_ast.StructRef, cx: CTranslation) -> Expr:
+    undo = cx.remember()
     try:
         symbol = member_number(node, cx, address_of)
     except NotIndex as reason:
+        undo()
         place = member_address(node, cx, address_of) if reason.id == "scop-struct" else None
         if place is not None and place.symbol.rows:
             return load(place, node, cx)
@@ -388,12 +390,11 @@ def condition_of(node: c_ast.Node, cx: CTranslation) -> Expr:
         case _ if is_nowhere(node, cx) or grant_address(node, cx, address_of):
             return Const(not is_nowhere(node, cx), BOOL)
         case _:
-            values, written = dict(cx.values), len(cx.out)
+            undo = cx.remember()
             try:
                 value = index_of(node, cx)
             except NotIndex:
-                cx.values = values
-                del cx.out[written:]
+                undo()
                 return truth(value_of(node, cx))
             return _decided(Compare("ne", value.expr, Const(0, INDEX)))
 
@@ -403,7 +404,7 @@ def _comparison(node: c_ast.Node, op: str, left: c_ast.Node, right: c_ast.Node, 
         for one, other in ((left, right), (right, left)):
             if is_null(other) and (is_nowhere(one, cx) or grant_address(one, cx, address_of)):
                 return Const((op == "!=") != is_nowhere(one, cx), BOOL)
-    values, assumptions, written = dict(cx.values), list(cx.assumptions), len(cx.out)
+    undo = cx.remember()
     try:
         if is_address(left, cx) and is_address(right, cx):
             apart = distance(address_of(left, cx), address_of(right, cx), node, cx)
@@ -414,8 +415,7 @@ def _comparison(node: c_ast.Node, op: str, left: c_ast.Node, right: c_ast.Node, 
     except NotIndex as reason:
         if is_address(left, cx) or is_address(right, cx):
             raise reason.refusal() from None
-        cx.values, cx.assumptions = values, assumptions
-        del cx.out[written:]
+        undo()
     x, y = value_of(left, cx), value_of(right, cx)
     type = common(type_of(x), type_of(y))
     # What holds of bf16 values holds of them as floats.

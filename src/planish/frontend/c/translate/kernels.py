@@ -403,7 +403,7 @@ def _argument(symbol: Symbol, cx: CTranslation) -> str:
         return f"&{symbol.name}" if cx.is_cell(symbol) else symbol.name
     if is_complex_type(symbol.ctype):
         return f"({'float' if cx.element(symbol) == F32 else 'double'} *)&{symbol.name}"
-    if symbol in cx.flat and symbol.apart is None:
+    if symbol in cx.flat and symbol.apart is None and not symbol.rows:
         ctype = symbol.ctype
         inner = ctype.target if isinstance(ctype, CPointer) else ctype.element if isinstance(ctype, CArray) else ctype
         depth = 1

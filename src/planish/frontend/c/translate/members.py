@@ -39,10 +39,13 @@ def member_address(node: c_ast.StructRef, cx: CTranslation, address_of: ReadAddr
     while first.type == "." and isinstance(first.name, c_ast.StructRef):
         first = first.name
         path = (str(first.field.name), *path)
+    undo = cx.remember()
     base = _record_address(first, cx, address_of)
     if not all(constant(x) == 0 for x in base.index) or _is_element(base, cx):
         return element_member(base, path, node, cx)
-    base = base if first is node else _record_address(node, cx, address_of)
+    if first is not node:
+        undo()
+        base = _record_address(node, cx, address_of)
     symbol = _member(base, node, cx)
     match symbol.ctype:
         case CArray(element=element):

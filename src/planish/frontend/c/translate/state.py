@@ -320,8 +320,7 @@ class CTranslation:
     def trial(self) -> Iterator[None]:
         """Run something for what it tells: nothing of it stays in the state, except which symbols were used."""
         values, out, assumptions = dict(self.values), self.out, list(self.assumptions)
-        iterators, local, guards = list(self.iterators), set(self.local), list(self.guards)
-        outer = list(self.outer)
+        iterators, local, guards, outer = list(self.iterators), set(self.local), list(self.guards), list(self.outer)
         self.out = []
         self.dry += 1
         try:
@@ -331,6 +330,15 @@ class CTranslation:
             self.outer = outer
             self.values, self.out, self.assumptions = values, out, assumptions
             self.iterators, self.local, self.guards = iterators, local, guards
+
+    def remember(self) -> Callable[[], None]:
+        """What undoes all that is read from now on, steps such as `p++` as well, for what is read once more."""
+        values, assumptions, written = dict(self.values), list(self.assumptions), len(self.out)
+        return lambda: self._return_to(dict(values), list(assumptions), written)
+
+    def _return_to(self, values: dict[Symbol, Value], assumptions: list[Expr], written: int) -> None:
+        self.values, self.assumptions = values, assumptions
+        del self.out[written:]
 
     @contextmanager
     def attempt(self) -> Iterator[None]:

@@ -114,11 +114,13 @@ def index_of(node: c_ast.Node, cx: CTranslation) -> Indexed:
 
 def _member(node: c_ast.StructRef, cx: CTranslation) -> Indexed:
     """A number in a structure, which is read where the nest begins."""
+    undo = cx.remember()
     try:
         symbol = member_number(node, cx, address_of)
     except NotIndex:
         if not cx.holds or id(node) not in cx.steady:
             raise
+        undo()
         symbol = held_element(node, cx, place_of)
     if symbol.bitfield:
         raise NotIndex(f"{symbol.name}, a bit-field", node, "scop-data")
