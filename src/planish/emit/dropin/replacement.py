@@ -32,10 +32,12 @@ from planish.frontend.c.text.lexer import tokenize
 from planish.frontend.c.translation_unit import Region, RowLoop, Update
 from planish.ir.expr import Binary, Compare, Const, Expr, index
 from planish.ir.nest import Array, Kernel
+from planish.ir.passes.speculative_loads import speculate
 from planish.ir.traverse import variables
 from planish.ir.types import BF16
 from planish.isa.instruction import Catalogue
 from planish.poly.isl.expression import TRUE, normalise, set_condition
+from planish.poly.scop.certain_accesses import always_readable
 from planish.poly.scop.extents import NoExtentError, byte_extent, inexact_conditions, negative_sizes
 from planish.poly.scop.extraction import Scop
 
@@ -70,6 +72,7 @@ def replace_region(
     for type in (*(x.type for x in kernel.scalars), *(x.type for x in copied)):
         refuse_bf16(type)
     name = name_of(region) + suffix
+    kernel = speculate(kernel, always_readable(scop))
     kernel = store_changes(kernel, region.conditional_stores, region.guarded)
     text = emit_function(
         kernel, name, threads=threads, strict=strict, own_functions=not strict, noalias=True, comment=comment,

@@ -26,6 +26,7 @@ from planish.ir.expr import Compare, Const, Expr, index
 from planish.ir.index.polynomial import sub
 from planish.ir.index.simplify import simplify
 from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, Let, Reduce, Stmt
+from planish.ir.passes.speculative_loads import speculate
 from planish.ir.passes.vector_loops import longest
 from planish.ir.text.printer import print_kernel, print_stmt
 from planish.ir.traverse import (
@@ -50,6 +51,7 @@ from planish.library.loops.vector_strips.channel_sizes import with_channel_sizes
 from planish.library.loops.vector_strips.constant_cells import with_constant_cells
 from planish.library.loops.vector_strips.contraction import contract
 from planish.library.loops.vector_strips.padded_tails import TailPadding, has_masks
+from planish.library.loops.vector_strips.read_ends import between_reads
 from planish.library.loops.vector_strips.reduction_nests import ReductionNest, find_reductions
 from planish.library.loops.vector_strips.reduction_strips import rows_of as reduction_rows
 from planish.library.loops.vector_strips.reduction_strips import strip_reduction
@@ -70,6 +72,7 @@ from planish.library.loops.vector_strips.table_lookups import (
     with_copied_tables,
 )
 from planish.poly.match.matcher import MismatchError
+from planish.poly.scop.certain_accesses import always_readable
 from planish.schedule.auto.plan import Prepared, Version
 from planish.schedule.auto.rewrites.register_promotion import forward
 from planish.schedule.match_instruction import match_instruction
@@ -102,12 +105,15 @@ _PLACES = ("planish.ir.", "planish.isa.", "planish.core.", "planish.select.", "p
 """Where the classes are that a program and its instruction consist of."""
 
 
-def in_strip_form(kernel: Kernel, target: Target) -> Kernel:
+def in_strip_form(prepared: Prepared, target: Target, conditional: Container[str] = ()) -> Kernel:
     """The kernel with its rows of few columns, and its pixels of few channels, in loops that strips are made of; what
     is kept of an element for an inner loop is read there, so that its range is known."""
+    kernel = speculate(prepared.kernel, always_readable(prepared.scop))
     kernel = with_constant_cells(forward(kernel, widened=True))
-    flat = coalesce(kernel, extension_of(target).widths[0])
-    return with_channel_sizes(kernel if flat is None else flat.kernel)
+    registers = extension_of(target)
+    flat = coalesce(kernel, registers.widths[0])
+    kernel = with_channel_sizes(kernel if flat is None else flat.kernel)
+    return kernel if has_masks(registers) else between_reads(kernel, conditional)
 
 
 def find_strips(kernel: Kernel) -> tuple[StripNest, ...]:
@@ -206,7 +212,7 @@ def strip_versions(
     """The versions of a kernel with its nests in strips: several rows at a time where these share what they read, and
     one; a remark where no instructions are found. To arrays that are `conditional` strips store what is chosen instead
     of an element's own value, and nothing else; reductions, which store in any case, stay as they are."""
-    kernel, registers = in_strip_form(prepared.kernel, target), extension_of(target)
+    kernel, registers = in_strip_form(prepared, target, conditional), extension_of(target)
     copied, lookups = lookups_of(kernel, registers)
     tables = [_Sized(x, LANES, 1) for x in lookups if not any(y in conditional for y in stored_arrays(x.loop))]
     refused: dict[str, None] = {}

@@ -31,7 +31,7 @@ _Nests = tuple[StripNest | ReductionNest | AccumulatedLoop | LookupNest, ...]
 def _match(cx: Context) -> tuple[_Nests, ...]:
     if cx.target.vector_extension is None or cx.threads != 1:
         return ()
-    kernel, registers = in_strip_form(cx.prepared.kernel, cx.target), extension_of(cx.target)
+    kernel, registers = in_strip_form(cx.prepared, cx.target, _conditional(cx)), extension_of(cx.target)
     found: _Nests = (
         *fitting_strips(kernel, registers), *fitting_reductions(kernel, registers),
         *find_narrow_accumulated(kernel, registers), *lookups_of(kernel, registers)[1],
@@ -40,8 +40,11 @@ def _match(cx: Context) -> tuple[_Nests, ...]:
 
 
 def _apply(cx: Context, found: _Nests) -> Made:
-    conditional = () if cx.region is None else cx.region.conditional_stores
-    return strip_versions(cx.prepared, cx.target, cx.maker.cache, conditional)
+    return strip_versions(cx.prepared, cx.target, cx.maker.cache, _conditional(cx))
+
+
+def _conditional(cx: Context) -> tuple[str, ...]:
+    return () if cx.region is None else cx.region.conditional_stores
 
 
 VECTOR_STRIPS = Strategy(
