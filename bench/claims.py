@@ -34,6 +34,7 @@ from bench.promises import (
     selection,
     structure,
     tuning,
+    users,
     vliw,
 )
 from bench.promises.claim import Claim, Examine
@@ -62,6 +63,7 @@ GROUPS: Mapping[str, Group] = {
     "vliw": Group("kernels of signal processing as packets of a VLIW machine, in its simulator", vliw.examine),
     "gpu": Group("plain C as CUDA kernels, in an emulator; faults that are planted in them", gpu.examine),
     "emitted": Group("drop-ins are as short as people would commit them, calls from Python cheap", emitted.examine),
+    "users": Group("what somebody meets who tries it first: expectations, pages, the explorer, minutes", users.examine),
     "tuning": Group("trials are never lost, records repeat, searches beside each other, gains", tuning.examine),
     "ranking": Group("what is taken without the clock, beside what the clock would choose", ranking.examine),
     "structure": Group("how the code is kept; nothing is measured (seconds)", structure.examine, "house"),

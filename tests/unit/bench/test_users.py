@@ -1,0 +1,45 @@
+"""What is expected by users, and what of it is said to be lacking."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.promises import expectations, users
+from bench.promises.claim import Claim
+from bench.promises.expectations import FOLDER, find_lack
+
+
+def test_twenty_are_listed_and_each_shows_something() -> None:
+    listed = tomllib.loads((FOLDER / "expectations.toml").read_text())["expectation"]
+    assert len({x["what"] for x in listed}) == users.EXPECTATIONS
+    assert all({"commands", "holds", "missing"} & x.keys() for x in listed)
+
+
+def test_what_lacks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = "written\n\nfunction  what was done\nscale     lanes\n\nadvice: none\n"
+    monkeypatch.setattr(expectations, "_run", lambda arguments, *_: (int(arguments[0] == "fail"), told))
+    (tmp_path / "a").write_text("one")
+    (tmp_path / "b").write_text("two")
+    wishes: dict[str, dict[str, Any]] = {
+        "": {"commands": [["build"]], "prints": "written", "widest": 23, "holds": {"a": "on"}, "same": ["a", "a"]},
+        "planish fail: exit code 1: written": {"commands": [["fail"], ["build"]]},
+        "(?m)^none is not in what is printed": {"commands": [["build"]], "prints": "(?m)^none"},
+        "the table has more than 22 columns": {"commands": [["build"]], "widest": 22},
+        "two is not in a": {"holds": {"a": "two"}},
+        "x is not in c": {"holds": {"c": "x"}},
+        "a and b differ": {"same": ["a", "b"]},
+        "of another day": {"missing": "of another day"},
+    }
+    assert {find_lack(x, tmp_path) for x in wishes.values()} == set(wishes)
+    assert all(find_lack(x, tmp_path) == lack for lack, x in wishes.items())
+    assert find_lack({"commands": [["fail"]], "exit": 1}, tmp_path) == ""
+
+
+def test_what_is_not_shown_makes_the_claim_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(users, "show_expectations", lambda quick: iter((("a", ""), ("b", "nothing to run"))))
+    claims = [x for x in users._expectations(quick=True) if isinstance(x, Claim)]
+    assert [str(x) for x in claims] == ["claim users.expectations value=1 bar=2 short"]
