@@ -43,6 +43,17 @@ ptrdiff_t lower(const char *s, char *t, ptrdiff_t n)
     return p - t;
 }
 
+ptrdiff_t terminated(const char *s, char *t, ptrdiff_t n)
+{
+    ptrdiff_t i = 0;
+    do {
+        if (i >= 5000)
+            return -i;
+        t[i] = s[i];
+    } while (s[i++]);
+    return i;
+}
+
 ptrdiff_t wrapped(const char *s, char *t, ptrdiff_t n)
 {
     unsigned char i = (unsigned char)n;
@@ -55,11 +66,11 @@ ptrdiff_t wrapped(const char *s, char *t, ptrdiff_t n)
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> Pairs:
-    names = ("length", "copy", "lower", "wrapped")
+    names = ("length", "copy", "lower", "terminated", "wrapped")
     return build_both(PROGRAM, names, "native", tmp_path_factory.mktemp("uncounted"))
 
 
-@pytest.mark.parametrize("name", ["length", "copy", "lower"])
+@pytest.mark.parametrize("name", ["length", "copy", "lower", "terminated"])
 def test_where_the_data_end(name: str, both: Pairs, guarded: Any) -> None:
     random = np.random.default_rng(3)
     for count in (1, 2, 15, 16, 17, 18, 80, 300, 4095, 4096, 4097, 9001):

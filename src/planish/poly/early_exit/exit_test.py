@@ -148,6 +148,21 @@ def _certain_rows(condition: Expr, rows: tuple[Row, ...], arrays: Mapping[str, A
     return frozenset(x for x in rows if x in certain or between(x))
 
 
+def _beside(left: Expr, right: Expr) -> Expr:
+    """What decides about `right` where `left` does not hold.
+
+    >>> from planish.ir.text.printer import print_expr
+    >>> x, y = (Compare("gt", Var(name, INDEX), index(0)) for name in "xy")
+    >>> print_expr(_beside(x, Binary("and", Unary("not", x), y)))
+    'y > 0'
+    """
+    match right:
+        case Binary(op="and", left=Unary(op="not", operand=known), right=rest) if known == left:
+            return rest
+        case _:
+            return right
+
+
 def _read_if(x: Expr, holds: bool) -> Iterator[Load]:
     """What is read for certain where a condition is found to hold, or not."""
     match x:
@@ -156,7 +171,7 @@ def _read_if(x: Expr, holds: bool) -> Iterator[Load]:
         case Binary(op="and" | "or" as op, left=left, right=right) if type_of(x) == BOOL:
             if (op == "and") == holds:
                 yield from _read_if(left, holds)
-                yield from _read_if(right, holds)
+                yield from _read_if(_beside(left, right) if op == "or" else right, holds)
             else:
                 yield from read_always(left)
         case _:

@@ -19,13 +19,21 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TypeAlias
 
 from pycparser import c_ast
 
 from planish.frontend.c.analysis.assertions import ASSUMES
 from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_integer, written
 from planish.frontend.c.early_exits.early_exit import with_flag
-from planish.frontend.c.early_exits.uncounted_loops import COUNTER, MOST, is_endless, never_reached, with_count
+from planish.frontend.c.early_exits.uncounted_loops import (
+    COUNTER,
+    MOST,
+    as_endless,
+    is_endless,
+    never_reached,
+    with_count,
+)
 from planish.frontend.c.idioms.memory_calls import BLOCK_FUNCTIONS
 from planish.frontend.c.numbers.library_calls import BUILT_IN, is_library_function
 from planish.frontend.c.text.extent import Item
@@ -48,12 +56,13 @@ _SURE = frozenset({"unreachable", "constant_p", "expect"})
 NAME = "planish_exit"
 """What the flag is called."""
 
+Loop: TypeAlias = c_ast.For | c_ast.While | c_ast.DoWhile
 Attempt = Callable[[list[c_ast.Node], list[c_ast.Node], frozenset[Symbol]], FinishedKernel | Refused]
 """Reads statements, behind others that hold in front of them, with what is read behind them."""
 
 
 def find_early_exit(
-    loop: c_ast.For | c_ast.While,
+    loop: Loop,
     before: Sequence[c_ast.Node],
     bound: BoundNames,
     tokens: Tokens,
@@ -64,11 +73,14 @@ def find_early_exit(
     is none, or None where it has no such exits."""
     flag = Symbol(NAME, NAME, CScalar(I32, "int", "int"), "local")
     mention, unknown = partial(bound.mention, flag, loop.coord), partial(_is_unknown, bound=bound)
-    made = None if is_endless(loop) else with_flag(loop, mention, unknown)
+    plain = as_endless(loop) if isinstance(loop, c_ast.DoWhile) else loop
+    if plain is None:
+        return None
+    made = None if is_endless(plain) else with_flag(plain, mention, unknown)
     facts = constant_facts(before, bound)
     endless = None
     if made is None:
-        endless = with_count(loop, bound)
+        endless = with_count(plain, bound)
         made = None if endless is None else with_flag(endless.loop, mention, unknown)
         if endless is None or made is None:
             return None
@@ -117,7 +129,7 @@ def find_early_exit(
 
 
 def resume(
-    loop: c_ast.For | c_ast.While, found: FinishedKernel, again: bool, bound: BoundNames, tokens: Tokens, item: Item
+    loop: Loop, found: FinishedKernel, again: bool, bound: BoundNames, tokens: Tokens, item: Item
 ) -> ResumedLoop | Refused:
     """How a loop goes on behind iterations that its kernel stands for; `again`: as of that."""
     first, opening, rest = _cut_loop(loop, tokens, item)
@@ -188,10 +200,10 @@ def constant_facts(before: Sequence[c_ast.Node], bound: BoundNames) -> list[c_as
     return facts[::-1]
 
 
-def _cut_loop(loop: c_ast.For | c_ast.While, tokens: Tokens, item: Item) -> tuple[str, str, int]:
+def _cut_loop(loop: Loop, tokens: Tokens, item: Item) -> tuple[str, str, int]:
     """The statement that begins a loop, what stands in front of the rest of its text, and where that starts; -1 where
     the head does not stand in the text."""
-    if isinstance(loop, c_ast.While):
+    if not isinstance(loop, c_ast.For):
         return "", "", item.start
     at = bisect_left(tokens.tokens, item.start, key=lambda x: x.start)
     words = tokens.tokens[at:]

@@ -12,6 +12,9 @@ last one is never read before it is known that the loop gets there.
 >>> made = _counted(loop, c_ast.ID("k"), c_ast.ID("k"), c_ast.ID("most"))
 >>> print(" ".join(CGenerator().visit(made).split()))
 for (; k < most; s++, k++) if (!(*s)) break;
+>>> loop = CParser().parse("int f() { do s++; while (*s); }").ext[0].body.block_items[0]
+>>> print(" ".join(CGenerator().visit(as_endless(loop)).split()))
+for (;;) { s++; if (!(*s)) { break; } }
 """
 
 from __future__ import annotations
@@ -23,7 +26,8 @@ from pycparser import c_ast
 
 from planish.frontend.c.analysis.scope import BoundNames, Symbol
 from planish.frontend.c.early_exits.early_exit import split_condition
-from planish.frontend.c.types.constants import fold
+from planish.frontend.c.idioms.early_continue import without_continue
+from planish.frontend.c.types.constants import fold, items_of, walk_tree
 from planish.frontend.c.types.declarations import CScalar
 from planish.ir.expr import Expr
 from planish.ir.index.polynomial import constant
@@ -61,6 +65,18 @@ def never_reached(moved: Iterable[Symbol], advances: Sequence[tuple[str, Expr]])
 def is_endless(loop: c_ast.For | c_ast.While) -> bool:
     """Whether the head of a loop never ends it."""
     return loop.cond is None or bool(fold(loop.cond, {}))
+
+
+def as_endless(loop: c_ast.DoWhile) -> c_ast.For | None:
+    """A loop with its condition behind the body as one that nothing but an exit at its end ends; None where another
+    statement goes there."""
+    body = without_continue(loop.stmt)
+    value = fold(loop.cond, {})
+    if value == 0 or any(isinstance(x, c_ast.Continue) for x in walk_tree(body)):
+        return None
+    leave = c_ast.Compound([c_ast.Break(loop.coord)], loop.coord)
+    last = [] if value else [c_ast.If(c_ast.UnaryOp("!", loop.cond, loop.coord), leave, None, loop.coord)]
+    return c_ast.For(None, None, None, c_ast.Compound([*items_of(body), *last], loop.coord), loop.coord)
 
 
 def with_count(loop: c_ast.For | c_ast.While, bound: BoundNames) -> CountedLoop | None:

@@ -25,7 +25,7 @@ from planish.frontend.c.analysis.statement_runs import LOOPS, behind_last, first
 from planish.frontend.c.analysis.steady_reads import steady_addresses, steady_reads
 from planish.frontend.c.assumed.address_choices import choose_address
 from planish.frontend.c.compaction.regions import find_packing
-from planish.frontend.c.early_exits.exit_regions import Attempt, find_early_exit
+from planish.frontend.c.early_exits.exit_regions import Attempt, Loop, find_early_exit
 from planish.frontend.c.idioms.bit_reversal import find_reversal
 from planish.frontend.c.idioms.data_dependent_rows import find_ranges
 from planish.frontend.c.idioms.radix_stages import find_stages
@@ -170,12 +170,12 @@ def _taken_alone(nodes: list[c_ast.Node], place: int, s: Search) -> bool:
 def _refuse(node: c_ast.Node, refusal: Refused, s: Search, before: list[c_ast.Node]) -> None:
     """Say why a statement, behind others of its block, is no kernel, and look inside it; what came out of a macro is
     not looked into."""
-    if isinstance(node, c_ast.For | c_ast.While) and id(node) in s.items:
+    if isinstance(node, c_ast.For | c_ast.While | c_ast.DoWhile) and id(node) in s.items:
         left = _left_early(node, before, s)
         if isinstance(left, Region):
             s.found.append(left)
             return
-        left = left or _packed(node, before, s)
+        left = left or (None if isinstance(node, c_ast.DoWhile) else _packed(node, before, s))
         if isinstance(left, Region):
             s.found.append(left)
             return
@@ -202,7 +202,7 @@ def _refuse(node: c_ast.Node, refusal: Refused, s: Search, before: list[c_ast.No
         s.remarks += refused
 
 
-def _left_early(node: c_ast.For | c_ast.While, before: list[c_ast.Node], s: Search) -> Region | Refused | None:
+def _left_early(node: Loop, before: list[c_ast.Node], s: Search) -> Region | Refused | None:
     """The region of a loop with early exits, or why there is none; None where it has no such exits."""
     item = s.items[id(node)]
     if not balanced_conditionals(s.tokens, item.start, item.end):
