@@ -7,7 +7,7 @@ False
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import prod
 
 from planish.core.diagnostic import Diagnostic, PlanishError
@@ -33,6 +33,24 @@ def is_heap(array: Array) -> bool:
 def _is_small(array: Array) -> bool:
     extents = [x.value for x in array.shape if isinstance(x, Const)]
     return len(extents) == len(array.shape) and prod(map(int, extents)) * array.type.size <= SMALL
+
+
+def check_text(heap: Sequence[Array], spelt: Mapping[str, str], width: int = 120) -> list[str]:
+    """The lines that end a function with 1 where there was no memory for one of its blocks; nothing for no blocks."""
+    if not heap:
+        return []
+    lines, row = [], "  if ("
+    for i, array in enumerate(heap):
+        last = i + 1 == len(heap)
+        piece = f"{spelt[array.name]} == NULL{')' if last else ' ||'}"
+        if len(row) + len(piece) + 3 > width:
+            lines.append(row.rstrip())
+            row = " " * 6
+        row += f"{piece}{'' if last else ' '}"
+    if len(heap) == 1:
+        return [row, "    return 1;"]
+    released = [f"    {release_text(x, spelt)}" for x in reversed(heap)]
+    return [*lines, f"{row} {{", *released, "    return 1;", "  }"]
 
 
 def release_text(array: Array, spelt: Mapping[str, str]) -> str:

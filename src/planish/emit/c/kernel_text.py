@@ -24,18 +24,19 @@ from planish.emit.c.context import HUGE, EmitContext, adds_and_subtracts, size_r
 from planish.emit.c.element_types import Declared, declared_type, others_of, sizes_of
 from planish.emit.c.expression import POSTFIX, PREFIX, SUM, c_type, emit_expr, emit_place, helper_suffix
 from planish.emit.c.function_head import is_bound, write_head
-from planish.emit.c.heap_arrays import is_fallible, is_heap, refuse_inner_blocks, release_text
+from planish.emit.c.heap_arrays import check_text, is_fallible, is_heap, refuse_inner_blocks, release_text
 from planish.emit.c.instruction_calls import check_lanes, find_callee
 from planish.emit.c.local_arrays import declare, without_dead, write_extents
 from planish.emit.c.partial_sums import MacroCall, StripBody, Strips, needs_low_bits, reduced, sum_alone, without_unused
 from planish.emit.c.pragmas import LoopBounds, directives, has_partial_sums, on_threads, own_tables
 from planish.emit.c.rolled import roll_kernel
-from planish.emit.c.tidy_lines import tidied
 from planish.emit.c.uncounted_loops import UncountedLoop, join_heads, spell_head
 from planish.emit.idioms.lane_sums import ACCUMULATORS, Accumulators, LaneSum, Partial
 from planish.emit.idioms.nontemporal import LINE, calls_of, in_parts, iterations, promise_whole, take_names
 from planish.emit.idioms.strip_mined_math import BLOCKS
 from planish.emit.idioms.update_statements import update, update_variable
+from planish.emit.tidy.blocks import tidied
+from planish.emit.tidy.nested_calls import nest_calls
 from planish.ir.expr import Compare, Const, Load, Var, index, type_of
 from planish.ir.index.polynomial import extremum, place
 from planish.ir.nest import (
@@ -207,8 +208,8 @@ class _Function:
         return f"{spelt} (*{restrict}{self.spelt[array.name]}){write_extents(array.shape[1:], context)}"
 
     def allocate(self, heap: list[Array], context: EmitContext) -> None:
-        """Blocks for all heap arrays; the function ends here with 1 where there is no memory for one."""
-        for i, array in enumerate(heap):
+        """Blocks for all heap arrays; the function ends here with 1 where there is no memory for all of them."""
+        for array in heap:
             spelt, name = c_type(array.type), self.spelt[array.name]
             factors = [emit_expr(x, context, PREFIX) for x in array.shape if x is not None]
             size = f"sizeof({spelt}) * " + " * ".join(f"(size_t){x}" for x in factors)
@@ -217,9 +218,7 @@ class _Function:
             take = "borrow" if array.memory == "scratch" else "allocate"
             taken = f"({spelt} *)" * self.portable
             self.lines.append(f"  {spelt} {pointer} = {taken}planish_{take}({size});")
-            self.lines.append(f"  if ({name} == NULL) {{")
-            self.lines += [f"    {release_text(x, self.spelt)}" for x in reversed(heap[:i])]
-            self.lines += ["    return 1;", "  }"]
+        self.lines += check_text(heap, self.spelt)
 
     def block(self, block: Block, context: EmitContext, indent: str) -> None:
         """Statements in order."""
@@ -320,7 +319,7 @@ class _Function:
             operands = self.operands(found, context, POSTFIX, others_of(self.arrays, self.declared))
             if loop.var in self.whole:
                 self.lines.append(f"{indent}{promise_whole(instruction, operands)}")
-            self.lines.append(f"{indent}{instruction.spell(operands)}")
+            self.lines += [f"{indent}{x}" for x in nest_calls(instruction.spell(operands).splitlines())]
             if instruction.finish:
                 self.finishes[instruction.finish] = None
             return

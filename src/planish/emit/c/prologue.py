@@ -42,7 +42,7 @@ static inline void *planish_allocate(size_t bytes)
 }"""
 
 _RELEASE = """\
-static inline void planish_release(void *aligned) { free(((void **)aligned)[-1]); }"""
+static inline void planish_release(void *aligned) { free(aligned == NULL ? NULL : ((void **)aligned)[-1]); }"""
 
 _BORROW = """\
 #ifdef __linux__

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from planish.ir.expr import Const
 from planish.ir.nest import Alloc, For, Kernel, Stmt
-from planish.ir.passes.inline_loads import inline_loads
+from planish.ir.passes.forward_substitution import substitute_forward
+from planish.ir.passes.merge_conditions import merge_conditions
 from planish.ir.passes.reroll import reroll
 from planish.ir.traverse import is_counted, walk
 from planish.isa.instruction import Catalogue
@@ -38,4 +39,4 @@ def roll_kernel(kernel: Kernel, catalogue: Catalogue) -> Kernel:
             return False
         return all(isinstance(found.sizes[x], Const) for x in instruction.immediate)
 
-    return reroll(inline_loads(kernel), holds)
+    return merge_conditions(reroll(substitute_forward(kernel), holds))

@@ -36,7 +36,9 @@ def part_kernels(body: str) -> tuple[str, Mapping[str, str]]:
     found = _OWN.search(body)
     if found is None:
         return body, {}
-    called, own = _functions(body[: found.start()]), body[found.start() :].strip("\n")
+    own = body[found.start() :].strip("\n")
+    directives, rest = _part_directives(body[: found.start()])
+    called = _functions(rest)
     if called is None:
         return body, {}
     names = {x.name: x for x in called}
@@ -54,7 +56,23 @@ def part_kernels(body: str) -> tuple[str, Mapping[str, str]]:
     includes = "\n".join(f'#include "{x}"' for x in headers)
     left = "".join(x.text for x in called if x.name not in taken)
     # What stays is called by the user's functions alone.
-    return f"{includes}\n\n{left}{chr(10) * bool(left)}{own}", headers
+    return f"{directives}{includes}\n\n{left}{chr(10) * bool(left)}{own}", headers
+
+
+def _part_directives(text: str) -> tuple[str, str]:
+    """The macros that a text defines between `#if` and `#endif`, each with the line that says why, and the text without
+    them."""
+    out: list[str] = []
+    rest: list[str] = []
+    depth = 0
+    for line in text.splitlines(keepends=True):
+        if line.startswith("#if"):
+            if not depth and rest and rest[-1].startswith("/*"):
+                out.append(rest.pop())
+            depth += 1
+        (out if depth else rest).append(line)
+        depth -= line.startswith("#endif")
+    return "".join([*out, "\n" * bool(out)]), "".join(rest)
 
 
 def _functions(text: str) -> list[_Function] | None:

@@ -33,7 +33,7 @@ from planish.emit.idioms.math_functions import LANE_FUNCTIONS
 from planish.ir.types import Floats
 from planish.version import VERSION
 
-_OWN = frozenset(SUMS) | frozenset(LANE_FUNCTIONS) | {"planish_unaligned"}
+_OWN = frozenset(SUMS) | {x for x, text in LANE_FUNCTIONS.items() if "_mm" in text} | {"planish_unaligned"}
 """Functions of which there are too many for a header, and those of one machine's instructions, stay in the file."""
 _OPENING = re.compile(r"/\* What compilers are told of the functions below.*?\n#endif\n#endif\n\n", re.DOTALL)
 _TARGETS = re.compile(r'#pragma GCC target\("(.*)"\)')

@@ -47,7 +47,7 @@ def tidied(lines: Sequence[str]) -> list[str]:
     joined = _joined(lines)
     parts, rest = _parse(joined, 0)
     assert rest == len(joined), "the emitter closes what it opens"
-    return [y for x in _with_values(parts) for y in _write(x)]
+    return [y for x in _with_values(_spliced(parts)) for y in _write(x)]
 
 
 def _joined(lines: Sequence[str]) -> list[str]:
@@ -102,6 +102,21 @@ def _with_values(parts: tuple[_Part, ...]) -> tuple[_Part, ...]:
         if not before and sign and not out[first].branches and not word.search(value):
             out[first] = _Part(f"{indent}{type} {name} = {value}")
             del out[at]
+    return tuple(out)
+
+
+def _spliced(parts: tuple[_Part, ...]) -> tuple[_Part, ...]:
+    """The parts with what is in blocks that declare nothing."""
+    out: list[_Part] = []
+    for x in parts:
+        part = _Part(x.line, tuple((head, _spliced(body)) for head, body in x.branches))
+        heads = [head for head, _ in part.branches]
+        if not part.line and len(heads) == 1 and heads[0].isspace():
+            body = part.branches[0][1]
+            if all(y.branches or y.is_simple for y in body):
+                out += map(_shallower, body)
+                continue
+        out.append(part)
     return tuple(out)
 
 

@@ -1,0 +1,1 @@
+"""Text of functions as people write it: no braces, declarations or names that C does not need."""
