@@ -12,6 +12,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from planish.core.diagnostic import Diagnostic, PlanishError
@@ -72,28 +73,24 @@ class TomlTable:
 
     def place(self, key: str) -> Span:
         """The line of an entry in this table's file; the head of its section where the entry is missing."""
-        wanted = [*self.section.split("."), key] if self.section else [key]
+        wanted = (*self.section.split("."), key) if self.section else (key,)
         head, section, seen = 1, "", -1
         around: Span | None = None
-        for number, line in enumerate(self.source.text.splitlines(), 1):
-            opened = _SECTION.match(line)
-            if opened:
-                section = _bare(opened[1])
+        for line in _lines_of(self.source):
+            if line.opens:
+                section = line.section
                 seen += section == self.section
                 inside = section == self.section and (not self.section or seen == self.ordinal)
-                head = number if inside else head
-                if section.split(".") == wanted:
-                    around = around or self.source.point(number, 1, len(line.rstrip()))
+                head = line.span.line if inside else head
+                if line.path == wanted:
+                    around = around or line.span
                 continue
-            entry = _ENTRY.match(line)
-            if entry is None or (section == self.section and self.section and seen != self.ordinal):
+            if section == self.section and self.section and seen != self.ordinal:
                 continue
-            path = [*section.split("."), *_bare(entry[2]).split(".")] if section else _bare(entry[2]).split(".")
-            span = self.source.point(number, len(entry[1]) + 1, len(entry[2]))
-            if path == wanted:
-                return span
-            if path == wanted[: len(path)]:
-                around = around or span
+            if line.path == wanted:
+                return line.span
+            if line.path == wanted[: len(line.path)]:
+                around = around or line.span
         return around or self.source.point(head, 1, max(1, len(self.source.line(head))))
 
     def known(self, *keys: str) -> None:
@@ -164,6 +161,32 @@ class TomlTable:
         if not isinstance(entries, dict):
             raise self.error(key, f"'{key}' is to be a section [{section}], not {entries!r}")
         return TomlTable(self.source, section, entries, base=self.base.table(key) if self.base is not None else None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line that opens a section, or has an entry of one; `path`: the names from the file's root to it."""
+
+    opens: bool
+    section: str
+    path: tuple[str, ...]
+    span: Span
+
+
+@lru_cache(maxsize=64)
+def _lines_of(source: Source) -> tuple[_Line, ...]:
+    """The lines of a file that have something: many places are asked for of a description of a machine."""
+    found: list[_Line] = []
+    section = ""
+    for number, line in enumerate(source.text.splitlines(), 1):
+        if opened := _SECTION.match(line):
+            section = _bare(opened[1])
+            found.append(_Line(True, section, tuple(section.split(".")), source.point(number, 1, len(line.rstrip()))))
+        elif entry := _ENTRY.match(line):
+            path = [*([section] if section else []), _bare(entry[2])]
+            span = source.point(number, len(entry[1]) + 1, len(entry[2]))
+            found.append(_Line(False, section, tuple(".".join(path).split(".")), span))
+    return tuple(found)
 
 
 def parse_size(text: str) -> int:

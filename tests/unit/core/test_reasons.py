@@ -20,8 +20,11 @@ FILES = sorted(SOURCE.rglob("*.py"))
 
 def calls(names: set[str]) -> Iterator[tuple[Path, ast.Call, str]]:
     """The calls of functions and classes of these names, with the name."""
+    called = re.compile(rf"\b({'|'.join(names)})\(")
     for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text())):
+        text = path.read_text()
+        # Most modules have no such call, and need no tree.
+        for node in ast.walk(ast.parse(text)) if called.search(text) else ():
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names:
                 yield path, node, node.func.id
 
