@@ -74,11 +74,12 @@ MAIN = """
 #include <signal.h>
 static jmp_buf back; static void failed(int k) { signal(SIGABRT, failed); longjmp(back, k); }
 static unsigned seen; void note(int code) { seen = seen * 7 + (unsigned)code; }
-static double x[700], y[700], z[40000];
+static double x[700], y[700], z[12000];
 static void fill(void) { float *f = (float *)x; for (int i = 0; i < 1400; i++) f[i] = i % 19; verbose = 0; seen = 0; }
-static void tell(const char *name, double value) { const unsigned char *b = (const unsigned char *)y; unsigned s = 0;
-    for (size_t i = 0; i < sizeof y; i++) s = s * 31 + b[i]; b = (const unsigned char *)z;
-    for (size_t i = 0; i < sizeof z; i++) s = s * 31 + b[i]; printf("%s %u %u %g\\n", name, s, seen, value); }
+static void tell(const char *name, double value) { const unsigned *b = (const unsigned *)y; unsigned s = 0;
+    for (size_t i = 0; i < sizeof y / sizeof *b; i++) s = s * 31 + b[i]; b = (const unsigned *)z;
+    for (size_t i = 0; i < sizeof z / sizeof *b; i++) s = s * 31 + b[i];
+    printf("%s %u %u %g\\n", name, s, seen, value); }
 int main(void) {
     signal(SIGABRT, failed); fclose(stderr);
     struct options quiet = { 0, 1 }, loud = { 3, 1 };

@@ -15,12 +15,12 @@ from planish.options import Options
 from planish.report.vliw_machines.study import study_figure, study_rows, study_table
 
 TEXT = """
-void product(const float a[restrict 2][4], const float b[restrict 4][16], float c[restrict 2][16])
+void product(const float a[restrict 2][2], const float b[restrict 2][16], float c[restrict 2][16])
 {
     for (int i = 0; i < 2; i++)
         for (int j = 0; j < 16; j++) {
             float sum = 0;
-            for (int k = 0; k < 4; k++)
+            for (int k = 0; k < 2; k++)
                 sum += a[i][k] * b[k][j];
             c[i][j] = sum;
         }
