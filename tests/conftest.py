@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -22,6 +23,17 @@ Build = Callable[[str, Signature], Path]
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--bless` writes what came out into golden files instead of comparing; look at the difference afterwards."""
     parser.addoption("--bless", action="store_true", help="rewrite golden files with what comes out now")
+
+
+def pytest_configure() -> None:
+    """Trees of modules and tests are many objects that stay: looking through them for garbage takes long."""
+    gc.set_threshold(50_000, 20, 20)
+
+
+def pytest_collection_finish() -> None:
+    """What the tests are is no garbage from here on; processes that are forked share its pages, too."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)

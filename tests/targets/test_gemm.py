@@ -45,6 +45,7 @@ enum { MOST = 1 << 23, BF16 = IS_BF16, WHOLE = (SUM)1 / 2 == 0 };
 static LEFT A[MOST];
 static RIGHT B[MOST];
 static SUM C[MOST], D[MOST];
+static double sums[1 << 12];
 static unsigned state = 1;
 /* Small numbers, so that sums are exact in whatever order; integers of any size, whose sums wrap around. */
 static double any(void)
@@ -73,14 +74,18 @@ static int check(int m, int n, int k, int more, SUM alpha, SUM beta)
   for (int i = 0; i < m * lda; i++) A[i] = MADE(LEFT);
   for (int i = 0; i < k * ldb; i++) B[i] = MADE(RIGHT);
   for (int i = 0; i < size; i++) C[i] = D[i] = (SUM)any();
-  for (int i = 0; i < m; i++)
+  for (int i = 0; i < m; i++) {
+    for (int j = 0; j < n; j++) sums[j] = 0;
+    for (int p = 0; p < k; p++) {
+      const double a = READ(A[i * lda + p]);
+      for (int j = 0; j < n; j++) sums[j] += a * READ(B[p * ldb + j]);
+    }
     for (int j = 0; j < n; j++) {
-      double sum = 0;
-      for (int p = 0; p < k; p++) sum += READ(A[i * lda + p]) * READ(B[p * ldb + j]);
-      sum = (double)beta * (double)D[i * ldc + j] + (double)alpha * sum;
+      const double sum = (double)beta * (double)D[i * ldc + j] + (double)alpha * sums[j];
       D[i * ldc + j] = WHOLE ? (SUM)(uint32_t)(int64_t)sum : (SUM)sum;
       if (beta == 0) C[i * ldc + j] = WHOLE ? (SUM)12345 : (SUM)__builtin_nan("");
     }
+  }
   NAME(m, n, k, lda, ldb, ldc, alpha, beta, (void *)A, (void *)B, (void *)C);
   for (int i = 0; i < size; i++)
     if (!(C[i] == D[i])) return printf("%d x %d x %d, alpha %g, beta %g, at %d: %g, not %g\\n", m, n, k, (double)alpha,

@@ -56,7 +56,7 @@ static REAL *element(const struct matrix *x, int turned, ptrdiff_t s, ptrdiff_t 
 {
   return &x->at[(s * x->apart + (turned ? column : row)) * x->distance + (turned ? row : column)];
 }
-static REAL D[ROOM / sizeof(REAL)];
+static REAL D[ROOM / sizeof(REAL)], row[1 << 13], sums[1 << 13];
 static int check(const struct function *f, int m, int n, int k, int more, REAL alpha, REAL beta)
 {
   const int turned_a = f->a ^ f->column, turned_b = f->b ^ f->column, turned_c = f->column;
@@ -67,13 +67,24 @@ static int check(const struct function *f, int m, int n, int k, int more, REAL a
   wanted.at = D;
   memcpy(D, C.at, sizeof(REAL) * (size_t)C.count);
   for (int s = 0; s < matrices; s++)
-    for (int i = 0; i < m; i++)
+    for (int i = 0; i < m; i++) {
+      for (int j = 0; j < n; j++) sums[j] = 0;
+      for (int p = 0; p < k; p++) row[p] = *element(&A, turned_a, s, i, p);
+      /* In the order in which B lies. */
+      for (int j = 0; turned_b && j < n; j++) {
+        const REAL *const b = element(&B, turned_b, s, 0, j);
+        for (int p = 0; p < k; p++) sums[j] += row[p] * b[p];
+      }
+      for (int p = 0; !turned_b && p < k; p++) {
+        const REAL *const b = element(&B, turned_b, s, p, 0);
+        for (int j = 0; j < n; j++) sums[j] += row[p] * b[j];
+      }
       for (int j = 0; j < n; j++) {
-        REAL sum = 0, *const c = element(&wanted, turned_c, s, i, j);
-        for (int p = 0; p < k; p++) sum += *element(&A, turned_a, s, i, p) * *element(&B, turned_b, s, p, j);
-        *c = beta * *c + alpha * sum;
+        REAL *const c = element(&wanted, turned_c, s, i, j);
+        *c = beta * *c + alpha * sums[j];
         if (beta == 0) *element(&C, turned_c, s, i, j) = (REAL)__builtin_nan("");
       }
+    }
   f->call(m, n, k, A.distance, B.distance, C.distance, A.apart, B.apart, C.apart, alpha, beta, A.at, B.at, C.at);
   for (ptrdiff_t i = 0; i < C.count; i++)
     if (!(C.at[i] == D[i])) return printf("%s: %d x %d x %d, %d more, alpha %g, beta %g, at %d: %g, not %g\\n", f->name,
