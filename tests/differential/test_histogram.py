@@ -36,6 +36,17 @@ void pairs(int n, const byte *restrict x, const int *restrict w, int *restrict h
         h[x[2 * i + 1] & 7] += w[i];
     }
 }
+static byte mixed(byte v, int by)
+{
+    byte t = v;
+    t -= by >> 5;
+    if (t > 200) t /= 2;
+    return t;
+}
+void called(int n, const byte *restrict x, const int *restrict w, int *restrict h)
+{
+    for (int i = 0; i < n; i++) h[mixed(x[i], w[i])]++;
+}
 """
 SIZES = (0, 1, 2, 3, 5, 8, 130, 2049, 8191, 8192, 300_001)
 
@@ -55,7 +66,7 @@ def make(threads: int, folder: Path) -> DropIn:
 def test_counts_in_tables(threads: int, tmp_path: Path) -> None:
     plain, built = compile_text(TEXT, (), tmp_path / "plain", tmp_path), make(threads, tmp_path)
     assert "_tables" in built.text
-    for name in ("bytes", "weights", "pairs"):
+    for name in ("bytes", "weights", "pairs", "called"):
         for n in SIZES:
             results = []
             for made in (plain, built):

@@ -113,7 +113,7 @@ def _enter(node: c_ast.FuncCall, name: str, frames: Frames, cx: CTranslation) ->
         raise Refused("scop-call", f"a call of {name}, which sets {frame.fault.name}", node)
     if frame.stores and node is not cx.whole:
         raise Refused("scop-call", f"a call of {name}, which stores to memory, inside an expression", node)
-    if cx.searches is not None and frame.exit.statements:
+    if cx.searches is not None and frame.exit.statements and frame.stores:
         raise Refused("scop-call", f"a call of {name}, which does more than return an expression", node)
     return frame
 
