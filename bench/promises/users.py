@@ -141,13 +141,15 @@ def _stranger(quick: bool) -> Iterator[Claim | Note]:
             [sys.executable, "-m", "venv", "own"], [str(bin / "pip"), "install", "-q", str(ROOT)],
             [str(bin / "planish"), "build", str(PROGRAMS / "users" / "kernels.c"), "-o", str(home / "out")],
         ):  # fmt: skip
+            before = set(home.iterdir())  # pip itself may leave something there
             done = subprocess.run(command, cwd=home, env=own, capture_output=True, text=True, check=False)
             if done.returncode:
                 yield Note(f"users.stranger_seconds is not measured: {' '.join(command)}: {done.stderr.strip()[-200:]}")
                 return
         yield at_most("users.stranger_seconds", time.monotonic() - begin, STRANGER_SECONDS)
-        made = sorted({x.relative_to(home).parts[0] for x in home.iterdir()} - {"own", "out", ".cache"})
+        made = {x.name for x in set(home.iterdir()) - before} - {"out", ".cache"}
         yield Note("that is an environment with a home of its own; a fresh container is not measured")
+        yield Note(f"the build left there besides its drop-in and its cache: {', '.join(sorted(made)) or 'nothing'}")
         yield at_most("users.stranger_left_behind", len(made), 0)
 
 
