@@ -23,6 +23,7 @@ from planish.core.progress import Progress, keep_quiet
 from planish.frontend.c.translation_unit import CFunction, Region
 from planish.ir.checker import check_kernel
 from planish.library.driver import make_chosen, make_versions
+from planish.library.gain import with_gain
 from planish.library.loops.unit_stride import version_unit_strides
 from planish.library.parallel.thread_threshold import start_where_worth
 from planish.library.signal.fft_stages.stage_kernels import StageVersion
@@ -80,13 +81,18 @@ def lower_plan(plan: Plan, options: Options, most: int | None = None) -> RegionP
     if plan.choice is not None and chosen is not None and (plan.choice.only or most == 1):
         return chosen
     made = make_versions(plan.context, plan.strategies, most)
+    found = bool(made.versions)
+    if options.gain and not options.measure:
+        made = with_gain(plan.context, made, options.gain)
     remarks = (*plan.remarks, *made.remarks)
     if plan.choice is not None and chosen is None:
         message = f"{plan.choice.source}: no strategy makes `{plan.choice.point}`"
         remarks = (*remarks, Remark("tuned-stale", "refused", message, region.span))
-    if not made.versions and prepared is not None:
+    if found:
+        pass
+    elif prepared is not None:
         remarks = (*remarks, tell_nothing_found(bool(prepared.scop.statements), region))
-    elif not made.versions and not remarks:
+    elif not remarks:
         remarks = (Remark("schedule-none", "refused", "no legal schedule was found", region.span),)
     first = () if chosen is None else chosen.versions
     versions = (*first, *_with_unit_strides(made.versions))

@@ -52,6 +52,7 @@ from planish.core.reasons import LOSSES
 from planish.emit.dropin.shared_header import share_prologue
 from planish.isa.instruction import Catalogue
 from planish.isa.instruction_file import read_instructions
+from planish.library.gain import GAIN
 from planish.options import Options
 from planish.pipeline import stages_of
 from planish.report.account import FileAccount
@@ -183,6 +184,7 @@ def build(
         raise PlanishError(Diagnostic("E0848", "--ilp64 is of no use without --blas", help=advice))
     options = Options(
         target=target, functions=tuple(function or ()), threads=threads, fp=read_floats(fp), measure=measure,
+        gain=GAIN,
         sizes=parse_sizes(size), defines=tuple(define or ()), include_dirs=tuple(include or ()),
         compiler=cc, script=read_input(script).source if script is not None else None,
         catalogue=_read_instructions(instructions or ()), instructions=tuple(instructions or ()),

@@ -199,6 +199,11 @@ REASONS = (
         "a script of steps may order the nest by hand: planish build --script FILE",
     ),
     Reason(
+        "schedule-gain",
+        "without the clock: the loops found promise no more than what a C compiler makes of those that are there",
+        "build it without --no-measure, so that versions are timed; --size N=1000,M=… gives the sizes that matter",
+    ),
+    Reason(
         "fft-radix",
         "the stages of a transform are not merged into one of higher radix",
         _NOTHING + "each stage is built on its own",

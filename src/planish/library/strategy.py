@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import log1p
+from math import expm1, log1p
 from typing import Generic, TypeVar
 
 import islpy as isl
@@ -192,6 +192,16 @@ def cost_of_schedule(cx: Context, scop: Scop, schedule: isl.Schedule) -> float:
 def cost_of_cycles(cycles: float) -> float:
     """The cost of what takes so many cycles for each instance of the deepest statements."""
     return LOOPS + (BEHIND - LOOPS) * min(log1p(max(cycles, 0.0)) / _MOST, 0.99)
+
+
+def cycles_of_cost(cost: float) -> float | None:
+    """The cycles whose cost it is, as `cost_of_cycles` has it; None where it is no estimate of cycles.
+
+    >>> round(cycles_of_cost(cost_of_cycles(3.0)), 6), cycles_of_cost(0.5)
+    (3.0, None)
+    """
+    part = (cost - LOOPS) / (BEHIND - LOOPS)
+    return expm1(part * _MOST) if 0.0 <= part < 0.99 else None
 
 
 def share(part: float, *, start: bool = False) -> Callable[[Context], float]:

@@ -19,6 +19,7 @@ from planish.build.job import make_workbench
 from planish.core.reasons import LOSSES
 from planish.core.span import Source
 from planish.frontend.c.translation_unit import CFile, CFunction
+from planish.library.gain import GAIN
 from planish.options import Options
 from planish.report.account import describe_version, remarks_of
 from planish.run.toolchains.missing_headers import pointing_at_headers
@@ -35,7 +36,7 @@ def build_translation(
     """The drop-in of a file with what can be done to some functions, in this order, up to a moment (monotonic)."""
     source = file.source
     options = Options(
-        fp=request.floats, measure=False, race=True, compiler=request.compiler,
+        fp=request.floats, measure=False, race=True, gain=GAIN, compiler=request.compiler,
         defines=(*request.predefined, *request.macros), include_dirs=tuple(Path(x) for x in request.folders),
     )  # fmt: skip
     options = choose_for(functions, options, TrialStore(default_store()))

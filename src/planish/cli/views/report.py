@@ -36,6 +36,7 @@ from planish.core.cache import Cache
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.files import check_ours, read_input, refusal
 from planish.core.progress import Progress
+from planish.library.gain import GAIN
 from planish.options import Options
 from planish.report.page.contents import FilePage, gather_file
 from planish.report.page.rendering import GENERATOR, HEAD, render_page
@@ -74,6 +75,7 @@ def report(
     """
     options = Options(
         target=target, functions=tuple(function or ()), threads=threads, fp=read_floats(fp), measure=measure,
+        gain=GAIN,
         sizes=parse_sizes(size), defines=tuple(define or ()), include_dirs=tuple(include or ()), compiler=cc,
     )  # fmt: skip
     if is_machine(target) or is_device(target):

@@ -60,10 +60,10 @@ class Cycles:
     lost: float
 
 
-def core_cycles(body: Sequence[Leaf], target: Target) -> Cycles:
+def core_cycles(body: Sequence[Leaf], target: Target, partial_sums: int = PARTIAL) -> Cycles:
     """The cycles of all iterations of an innermost loop whose statements these are; of statements outside of loops, as
-    of one iteration."""
-    return _Loop(tuple(body), target).cycles()
+    of one iteration. `partial_sums`: the registers of a lone sum."""
+    return _Loop(tuple(body), target, partial_sums).cycles()
 
 
 @dataclass(frozen=True, eq=False)  # not slotted: what is found once is kept
@@ -72,6 +72,7 @@ class _Loop:
 
     body: tuple[Leaf, ...]
     target: Target
+    partial_sums: int
 
     @cached_property
     def first(self) -> Leaf:
@@ -143,7 +144,7 @@ class _Loop:
         """The cycles of an iteration in which it waits for the one before."""
         add = float(self.target.fma_latency)
         if self.sums:
-            registers = PARTIAL if self.sums < MANY and self.lanes > 1 else 1
+            registers = self.partial_sums if self.sums < MANY and self.lanes > 1 else 1
             return add / registers
         if self.depth is None or self.marked is not None:
             return 0.0

@@ -23,7 +23,7 @@ from planish.poly.isl.affine import isl_name
 from planish.poly.scop.extents import busy_sizes, evaluate_extent, largest_sizes, pick_sizes
 from planish.poly.scop.extraction import Scop
 from planish.schedule.auto.cost.cache_traffic import Room, missed_lines
-from planish.schedule.auto.cost.core_cycles import Cycles, core_cycles
+from planish.schedule.auto.cost.core_cycles import PARTIAL, Cycles, core_cycles
 from planish.schedule.auto.cost.instance_counts import DomainSample, sample_domain
 from planish.schedule.auto.cost.loop_tree import Leaf, LoopNode, Node, leaves, read_loops
 from planish.target.machine import PAGE, Target
@@ -66,12 +66,14 @@ class Estimate:
 @dataclass(frozen=True, eq=False)  # not slotted: what is found once is kept
 class CostModel:
     """Estimates schedules of one scop on a target. `given`: sizes that calls are likely to have; `registers`: local
-    arrays of which each iteration keeps its own elements in registers."""
+    arrays of which each iteration keeps its own elements in registers; `partial_sums`: in how many registers a lone sum
+    is made in lanes."""
 
     scop: Scop
     target: Target
     given: Mapping[str, int] = field(default_factory=dict)
     registers: Collection[str] = ()
+    partial_sums: int = PARTIAL
 
     @cached_property
     def sizes(self) -> Mapping[str, int]:
@@ -116,7 +118,7 @@ class CostModel:
         found = []
         for body in _bodies(loops):
             moved = tuple(sum(lines.get(id(x), 0.0) for x in body) * cycles for lines, cycles in missed)
-            found.append(LoopEstimate(core_cycles(body, self.target), moved))
+            found.append(LoopEstimate(core_cycles(body, self.target, self.partial_sums), moved))
         return Estimate(tuple(found), _guards(loops) * GUARD)
 
     def cycles_of(self, schedule: isl.Schedule) -> float:
