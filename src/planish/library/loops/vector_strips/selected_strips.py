@@ -303,7 +303,8 @@ def _version(
             body = with_stmts(body, nest.loop, (replace(nest.loop, facts=replace(nest.loop.facts, simd=True)),))
     name = NAME if most == 1 else f"{NAME}, {most} rows"
     catalogue = Catalogue().with_instructions(x.instruction for x in strips.known.values())
-    asked = (*kernel.assumptions, *_enough(kernel, max(x.lanes for x in nests)))
+    made_of = [x for x in nests if id(x.nest.stmt) in covered]
+    asked = (*kernel.assumptions, *_enough(kernel, max(x.lanes for x in nests)), *_full_rows(kernel, made_of))
     reductions = [x for x in nests if isinstance(x.nest, AccumulatedLoop) and id(x.nest.stmt) in covered]
     asked = (*asked, *(y for x in reductions for y in _long_rows(kernel, x.nest.stmt, x.lanes)))
     made = replace(kernel, body=contract(body), assumptions=asked)
@@ -318,6 +319,15 @@ def _enough(kernel: Kernel, lanes: int) -> Iterator[Expr]:
         few = simplify(Compare("ge", sub(loops[0].upper, loops[0].lower), index(lanes)))
         if not isinstance(few, Const) and not loads(few):
             yield few
+
+
+def _full_rows(kernel: Kernel, nests: Iterable[_Sized]) -> Iterator[Expr]:
+    """That rows fill a strip: of shorter ones all is a rest, which takes as long as a whole strip, or longer."""
+    for x in nests:
+        if isinstance(x.nest, StripNest | ReductionNest) and x.nest.loop not in kernel.body.body:
+            few = simplify(Compare("ge", sub(x.nest.loop.upper, x.nest.loop.lower), index(x.lanes)))
+            if not isinstance(few, Const) and variables(few) <= {*kernel.sizes}:
+                yield few
 
 
 def _long_rows(kernel: Kernel, row: For, lanes: int) -> Iterator[Expr]:
