@@ -184,7 +184,7 @@ def build(
         raise PlanishError(Diagnostic("E0848", "--ilp64 is of no use without --blas", help=advice))
     options = Options(
         target=target, functions=tuple(function or ()), threads=threads, fp=read_floats(fp), measure=measure,
-        gain=GAIN,
+        gain=0.0 if measure else GAIN,
         sizes=parse_sizes(size), defines=tuple(define or ()), include_dirs=tuple(include or ()),
         compiler=cc, script=read_input(script).source if script is not None else None,
         catalogue=_read_instructions(instructions or ()), instructions=tuple(instructions or ()),

@@ -20,8 +20,8 @@ from planish.core.span import Source
 from planish.options import Options
 from planish.pipeline import build_file
 
-TWO = """void first(int n, double *x) { for (int i = 0; i < n; i++) x[i] *= 2; }
-void second(int n, double *x) { for (int i = 0; i < n; i++) x[i] += 1; }
+TWO = """double first(int n, double *x) { double s = 0; for (int i = 0; i < n; i++) s += x[i]; return s; }
+double second(int n, double *x) { double s = 1; for (int i = 0; i < n; i++) s *= x[i]; return s; }
 """
 
 

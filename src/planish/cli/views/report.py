@@ -75,7 +75,7 @@ def report(
     """
     options = Options(
         target=target, functions=tuple(function or ()), threads=threads, fp=read_floats(fp), measure=measure,
-        gain=GAIN,
+        gain=0.0 if measure else GAIN,
         sizes=parse_sizes(size), defines=tuple(define or ()), include_dirs=tuple(include or ()), compiler=cc,
     )  # fmt: skip
     if is_machine(target) or is_device(target):

@@ -1,0 +1,191 @@
+"""Plain loops as drop-ins that were built without the clock, beside `-O3 -march=native` of the same compiler.
+
+    python -m bench.races.untimed                       # all of bench/programs/untimed, by every compiler
+    python -m bench.races.untimed images luma_rgb       # these files, these loops
+    python -m bench.races.untimed my.c --rounds 31      # a file of one's own: int n, or int w and int h, and arrays
+
+Each loop runs at 64, 3,000 and 100,000 elements (rows of 8, 60 and 400), in turns, by the processor's time; the
+least of all rounds counts. Nothing is assumed of sums: rivals keep their order, as they do for the user.
+
+>>> row = Row("f", "gcc", 64, 3.0, 2.0, "maxfuse")
+>>> row.ratio, str(row)
+(1.5, 'f                            64 gcc       1.50x  [3 | 2 ns] maxfuse')
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.harness.places import PROGRAMS
+from bench.harness.record import geometric_mean
+from bench.races.loops import Parameter, PlainLoop, read_loops
+from planish.core.diagnostic import PlanishError
+from planish.core.span import Source
+from planish.library.gain import GAIN
+from planish.options import Options
+from planish.pipeline import FileResult, build_file
+from planish.run.toolchains.toolchain import Compiler, find_compilers
+
+LOOPS, DRIVER = PROGRAMS / "untimed", Path(__file__).with_name("untimed_driver.h")
+ROUNDS = 15
+BEHIND = 0.97
+"""Below this a drop-in counts as slower."""
+RESOLVED = 4.0
+"""Nanoseconds from which on a call is told from another one: below, both differ by where their code lies."""
+_BYTES = {
+    "char": 1, "int8_t": 1, "uint8_t": 1, "int16_t": 2, "uint16_t": 2, "int": 4, "int32_t": 4, "uint32_t": 4,
+    "float": 4, "double": 8, "int64_t": 8, "uint64_t": 8,
+}  # fmt: skip
+_SCALARS = {"float": "0.7f", "double": "0.7", "uint8_t": "7", "int": "100"}
+_FLAGS = ("-O3", "-march=native", "-fPIC", "-shared", "-w")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A loop at a size: nanoseconds of a call of the original and of the drop-in, both by one compiler."""
+
+    loop: str
+    compiler: str
+    size: int
+    before: float
+    after: float
+    version: str
+
+    @property
+    def ratio(self) -> float:
+        """How many times as fast the drop-in is."""
+        return self.before / self.after
+
+    @property
+    def is_slower(self) -> bool:
+        """Whether it is, by more than the clock is off."""
+        return self.ratio < BEHIND and self.after > RESOLVED
+
+    def __str__(self) -> str:
+        times = f"[{self.before:.0f} | {self.after:.0f} ns]"
+        return f"{self.loop:<22} {self.size:>8} {self.compiler:<8} {self.ratio:5.2f}x  {times} {self.version}"
+
+
+def write_driver(loop: PlainLoop) -> str:
+    """The program that calls a loop: `PROGRAM ROUNDS LIBRARY…`."""
+    arrays = [x for x in loop.parameters if x.array]
+    arguments = ", ".join(
+        f"(void *)c->buffer[{arrays.index(x)}]" if x.array else _scalar(x) for x in loop.parameters
+    )
+    kinds = ", ".join(f"{{ {_BYTES[x.array]}, {int(x.array in ('float', 'double'))} }}" for x in arrays)
+    kept = "" if loop.result == "void" else "c->result = (double)"
+    return f"""{DRIVER.read_text()}
+typedef {loop.result} loop({", ".join(map(str, loop.parameters))});
+static void go(void *function, struct call *c, int times)
+{{
+    for (int i = 0; i < times; i++)
+        {kept}((loop *)function)({arguments});
+}}
+int main(int count, char **argument)
+{{
+    static const struct kind kinds[] = {{ {kinds} }};
+    return drive(count, argument, "{loop.name}", go, {len(arrays)}, kinds);
+}}
+"""
+
+
+def _scalar(x: Parameter) -> str:
+    return f"c->{x.name}" if x.name in ("n", "w", "h") else _SCALARS[x.text.split()[0]]
+
+
+def race_file(path: Path, only: Sequence[str], rounds: int) -> Iterator[Row | str]:
+    """The rows of the loops of a file; a text for each that is wrong."""
+    text = path.read_text()
+    with tempfile.TemporaryDirectory(prefix="planish-untimed-") as name:
+        folder = Path(name)
+        compilers = [*{x.name.partition("-")[0]: x for x in reversed(find_compilers())}.values()]
+        libraries, built = list[Path](), dict[str, FileResult]()
+        for x in compilers:
+            libraries.append(_compile(x, text, folder / f"{x.name}-before"))
+            options = Options(measure=False, gain=GAIN, compiler=str(x.path))
+            built[x.name] = build_file(Source(path.name, text), options)
+            libraries.append(_compile(x, built[x.name].text, folder / f"{x.name}-after"))
+        for loop in read_loops(text):
+            if only and loop.name not in only:
+                continue
+            driver = folder / loop.name
+            _build(compilers[0], write_driver(loop), driver, ("-O2", "-w"), ("-ldl", "-lm"))
+            done = subprocess.run(
+                [driver, str(rounds), *libraries], capture_output=True, text=True, timeout=300, check=True
+            )
+            wrong, *lines = done.stdout.splitlines()
+            if int(wrong):
+                yield f"{loop.name}: {wrong} results are wrong"
+            for line in lines:
+                size, *times = line.split()
+                for n, x in enumerate(compilers):
+                    before, after = map(float, times[2 * n : 2 * n + 2])
+                    yield Row(loop.name, x.name, int(size), before, after, _version(built[x.name], loop.name))
+
+
+def _version(built: FileResult, name: str) -> str:
+    """What was taken of a function."""
+    found = next((x.selection for x in built.functions if x.function.name == name), None)
+    return "unchanged" if found is None or found.version is None else found.version.label
+
+
+def _compile(compiler: Compiler, text: str, to: Path) -> Path:
+    return _build(compiler, text, to.with_suffix(".so"), _FLAGS, ("-lm",))
+
+
+def _build(compiler: Compiler, text: str, to: Path, flags: Sequence[str], libraries: Sequence[str]) -> Path:
+    source = to.with_suffix(".c")
+    source.write_text(text)
+    subprocess.run([compiler.path, *flags, source, "-o", to, *libraries], check=True, capture_output=True)
+    return to
+
+
+def race_all(only: Sequence[str] = (), rounds: int = ROUNDS) -> Iterator[Row | str]:
+    """The rows of the files and loops that are given, or of all."""
+    own = [Path(x) for x in only if x.endswith(".c")]
+    names = [x for x in only if not x.endswith(".c")]
+    for path in own if own and not names else (*own, *sorted(LOOPS.glob("*.c"))):
+        found = {x.name for x in read_loops(path.read_text())}
+        asked = [] if path.stem in names or path in own or not names else [x for x in names if x in found]
+        if asked or not names or path.stem in names or path in own:
+            try:
+                yield from race_file(path, asked, rounds)
+            except (PlanishError, subprocess.SubprocessError) as error:
+                yield f"{path.name}: {error}"
+
+
+def summarise(rows: Sequence[Row]) -> Iterator[str]:
+    """The geometric mean and the least of each compiler, and how many are slower."""
+    for name in dict.fromkeys(x.compiler for x in rows):
+        these = [x for x in rows if x.compiler == name]
+        mean, least = geometric_mean([x.ratio for x in these]), min(these, key=lambda x: x.ratio)
+        slower = sum(x.is_slower for x in these)
+        yield f"{name}: {len(these)} calls, {mean:.2f}x, {slower} slower, least {least.ratio:.2f}x ({least.loop})"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """0 where all are right."""
+    parser = argparse.ArgumentParser(description="Races drop-ins that were built without the clock.")
+    parser.add_argument("only", nargs="*", metavar="FILE.c|NAME|LOOP", help="only these; default: all")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    asked = parser.parse_args(arguments)
+    rows, wrong = list[Row](), 0
+    for x in race_all(asked.only, asked.rounds):
+        print(x, flush=True)
+        if isinstance(x, Row):
+            rows.append(x)
+        else:
+            wrong += 1
+    for line in summarise(rows) if rows else ():
+        print(line)
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
