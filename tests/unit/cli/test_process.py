@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from tests.property.sampling import slow
 
-QUICK = "float zero(int n, float *a)\n{\n  float s = 0;\n  for (int i = 0; i < n; i++)\n    s += a[i];\n  return s;\n}\n"
+QUICK = "float zero(int n, float *a)\n{\n  float s = 0;\n  for (int i = 0; i < n; i++) s += a[i];\n  return s;\n}\n"
 SLOW = "\n".join(
     f"void f{k}(int n, double *restrict a, double *restrict b)\n{{\n  for (int i = 0; i < n; i++)\n"
     f"    a[i] = {k}.0 * b[i];\n}}"
