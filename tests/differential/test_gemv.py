@@ -39,8 +39,35 @@ void against(int m, int n, int lda, const TYPE *a, const TYPE *b, TYPE *y)
         for (int k = 1; k < n; k++)
             y[i] += a[i * lda + k] * b[i * lda + k - 1];
 }
+void whole(int m, int n, int lda, const TYPE *a, const TYPE *x, TYPE *y)
+{
+    for (int i = 0; i < m; i++)
+        for (int k = 0; k < n; k++)
+            y[i] += x[k] * a[i * lda + k];
+}
+void later(int m, int n, int lda, const TYPE *a, const TYPE *x, TYPE *y)
+{
+    TYPE last = 1;
+    for (int i = 1; i < m; i++) {
+        last = 0;
+        for (int k = 1; k < n; k++)
+            last += a[i * lda + k] * x[k - 1];
+        y[i - 1] = last;
+    }
+    if (m > 0)
+        y[m - 1] = last;
+}
+void cleared(int m, int n, int lda, const TYPE *a, const TYPE *x, TYPE *y)
+{
+    for (int i = 1; i < m; i++) {
+        y[i] = 2;
+        for (int k = 1; k < n; k++)
+            y[i] += a[i * lda + k] * x[k - 1];
+    }
+}
 """
-OPERANDS = {"apply": "axy", "both": "abxy", "against": "aby"}
+OPERANDS = {"apply": "axy", "whole": "axy", "later": "axy", "cleared": "axy", "both": "abxy", "against": "aby"}
+CALLED = ("apply", "whole", "cleared")
 TYPES = {"float": ("float32", 1e-4), "double": ("float64", 1e-12)}
 SIZES = ((0, 0), (0, 7), (7, 0), (1, 1), (5, 16), (12, 1), (13, 3), (27, 31), (33, 33), (64, 64), (50, 100))
 
@@ -62,7 +89,9 @@ def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 @pytest.mark.parametrize("name", OPERANDS)
 def test_rows_are_summed_together(name: str, built: tuple[str, DropIn, DropIn]) -> None:
     type, plain, made = built
-    assert f"planish_{name}" in made.text
+    _, _, function = made.text.partition(f" planish_{name}_1(")
+    # What is nothing but a product of a matrix and a row is a call.
+    assert ("planish_gemv_" in function.partition("\n}\n")[0]) == (name in CALLED)
     near = TYPES[type][1]
     for m, n in SIZES:
         for apart in (0, 3):

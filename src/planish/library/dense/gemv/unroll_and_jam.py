@@ -18,10 +18,12 @@ from dataclasses import replace
 
 from planish.core.diagnostic import PlanishError, Remark
 from planish.ir.index.simplify import simplify_block
-from planish.ir.nest import Kernel, Stmt
+from planish.ir.nest import Block, Kernel, Stmt
 from planish.ir.traverse import map_block, used_names, walk
+from planish.isa.instruction import Catalogue, Instruction
 from planish.library.dense.gemv.register_block import FEWER, ROWS, Tiles
 from planish.library.dense.gemv.row_loops import Dots, find_dots
+from planish.library.dense.gemv.shared_kernel import call_gemv
 from planish.library.kernels.vectors import Vectors, choose_vectors
 from planish.schedule.auto.plan import Prepared, Version, as_written
 from planish.target.machine import Target
@@ -38,7 +40,8 @@ def dot_versions(prepared: Prepared, target: Target, rows: int = ROWS) -> tuple[
         return ()
     made = [(name, *_by_tiles(kernel, target, most)) for name, most in ((NAME, rows), (f"{NAME}-{FEWER}", FEWER))]
     different = made if made[0][1] != made[1][1] else made[:1]
-    return tuple(Version(name, prepared.scop.schedule, x, remarks, 0.0) for name, x, remarks in different)
+    schedule = prepared.scop.schedule
+    return tuple(Version(name, schedule, x, remarks, 0.0, known) for name, x, remarks, known in different)
 
 
 def find_row_sums(kernel: Kernel, target: Target) -> tuple[Stmt, ...]:
@@ -58,8 +61,10 @@ def _find(stmt: Stmt, kernel: Kernel, target: Target) -> tuple[Dots, Vectors] | 
     return (found, vectors) if vectors.has("sum_to") else None
 
 
-def _by_tiles(kernel: Kernel, target: Target, rows: int) -> tuple[Kernel, tuple[Remark, ...]]:
-    """The kernel with at most so many rows at a time, and a remark on each of its loops that have them."""
+def _by_tiles(kernel: Kernel, target: Target, rows: int) -> tuple[Kernel, tuple[Remark, ...], Catalogue]:
+    """The kernel with at most so many rows at a time, a remark on each of its loops that have them, and the kernels
+    that it calls."""
+    called: list[Instruction] = []
     taken = {*used_names(kernel)}
     remarks: list[Remark] = []
 
@@ -72,7 +77,12 @@ def _by_tiles(kernel: Kernel, target: Target, rows: int) -> tuple[Kernel, tuple[
         arrays = ", ".join(dict.fromkeys(x.row.array for x in found.sums))
         message = f"{arrays}: matrix-vector product by unroll-and-jam of {tiles.most} rows, in registers"
         remarks.append(Remark(NAME, "done", message, found.loop.span or kernel.span))
-        return tiles.loops()
+        call = call_gemv(found, vectors, kernel, tiles.most)
+        if call is None:
+            return tiles.loops()
+        called.extend(call[1])
+        return Block(call[0])
 
     body = map_block(visit, kernel.body)
-    return replace(kernel, body=simplify_block(body, assumptions=kernel.assumptions)), tuple(remarks)
+    made = replace(kernel, body=simplify_block(body, assumptions=kernel.assumptions))
+    return made, tuple(remarks), Catalogue().with_instructions(called)
