@@ -13,9 +13,11 @@ from pathlib import Path
 from statistics import geometric_mean, median
 from time import process_time
 
+from bench.promises import idioms, loops
 from bench.promises.claim import Claim, Note, at_least, at_most
 from bench.promises.hvx_packets import ANCHORS, count_packets, missing_tools
 from bench.races.images import KERNELS, NOT_INSTALLED, NotRun, race
+from bench.sweeps.selected_strips import judge, parse, runnable
 from planish.build.plan import plan_region
 from planish.build.read import read_file
 from planish.core.diagnostic import PlanishError
@@ -29,6 +31,8 @@ FOLDER = Path(__file__).resolve().parents[1] / "programs" / "kernels33"
 TARGETS = ("x86-avx512", "x86-avx2", "aarch64-neon", "hexagon-hvx")
 SAMPLE = 4
 """With `quick`: one file of so many."""
+FUZZ, FUZZ_SAMPLE = 5000, 3
+"""Random nests that are judged on each target, and so many with `quick`."""
 MEDIAN_BAR, WORST_BAR, HALIDE_BAR = 1.0, 5.0, 1.3
 ALIGNED_BAR, UNALIGNED_BAR = 0.75, 0.45
 """Packets of Hexagon, of what Halide takes where it knows that rows are aligned, and where it does not."""
@@ -57,13 +61,33 @@ def examine(quick: bool, stored: bool) -> Iterator[Claim | Note]:
         done = [x for x in outcomes if x.selected and not x.refused]
         short = name.rpartition("-")[2]
         yield at_least(f"selection.{short}.files", len(done), len(files))
+        unproven = sum("not proven" in reason for x in outcomes for reason in x.refused)
+        pieces = sum(x.selected for x in outcomes)
+        yield at_least(f"selection.{short}.proven", pieces / max(1, pieces + unproven), 1.0)
         tried = [x.seconds for x in outcomes if x.seconds]
         if tried:
             yield at_most(f"selection.{short}.median_seconds", median(tried), MEDIAN_BAR)
             yield at_most(f"selection.{short}.worst_seconds", max(tried), WORST_BAR)
     yield from examine_packets(quick)
+    yield Note("proofs take the normal form, cases, or all values: no solver; SVE has no strips yet")
+    yield from examine_fuzz(quick)
+    yield from idioms.examine(quick, stored)
     if not stored:
         yield from race_images(quick)
+        yield from loops.examine(quick, stored)
+
+
+def examine_fuzz(quick: bool) -> Iterator[Claim | Note]:
+    """Random nests of integers: executed in strips, none may be wrong, or fail. The sweep itself goes on where it was
+    interrupted (`python -m bench.sweeps.selected_strips --count 5000`)."""
+    options = parse([])
+    count = FUZZ_SAMPLE if quick else FUZZ
+    for target in runnable(options.targets.split(",")):
+        found = [judge(seed, target, options) for seed in range(count)]
+        for x in found:
+            if x["fault"]:
+                yield Note(f"{target} seed {x['seed']}: {x['fault']}: {x['detail'][:300]}")
+        yield at_most(f"selection.{target}.fuzz_faults_of_{count}", sum(bool(x["fault"]) for x in found), 0)
 
 
 def race_images(quick: bool) -> Iterator[Claim | Note]:

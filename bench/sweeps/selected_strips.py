@@ -82,7 +82,7 @@ def main(arguments: Sequence[str]) -> int:
     options = parse(arguments)
     options.store.mkdir(parents=True, exist_ok=True)
     journal = options.store / "judged.jsonl"
-    targets = [x for x in options.targets.split(",") if _runs(x)]
+    targets = runnable(options.targets.split(","))
     wanted = [(seed, x) for seed in range(options.seed, options.seed + options.count) for x in targets]
     state = compiler_state()
     known = {} if options.again else recall(journal, state)
@@ -109,11 +109,13 @@ def main(arguments: Sequence[str]) -> int:
     return report([known[x] for x in wanted if x in known])
 
 
-def _runs(target: str) -> bool:
-    found = _machine(target)
-    if not isinstance(found, Machine):
-        print(f"{target} is left out: {found}")
-    return isinstance(found, Machine)
+def runnable(targets: Sequence[str]) -> list[str]:
+    """Those of some targets whose programs run here; the others are named."""
+    made = {x: _machine(x) for x in targets}
+    for target, found in made.items():
+        if not isinstance(found, Machine):
+            print(f"{target} is left out: {found}")
+    return [x for x, found in made.items() if isinstance(found, Machine)]
 
 
 def _machine(target: str) -> Machine | str:

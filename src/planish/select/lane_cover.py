@@ -250,7 +250,7 @@ def _work(x: Node) -> float:
     if x.op == "add":
         return sum(1.0 if y.op != "const" else 0.5 for y in x.args)
     amount = x.args[1].constant if x.op == "shr" else 128 - int(x.attr[0]) if x.op == "sat" else 0
-    return len(x.args) + _MORE_WORK.get(x.op, 0) + _unrounded(x) + (amount or 0) / 256
+    return len(x.args) + _MORE_WORK.get(x.op, 0) + _unrounded(x) + _numbered(x) + (amount or 0) / 256
 
 
 _WIDENED = ("shr", "shl", "mul")
@@ -261,6 +261,11 @@ def _uncut(x: Node) -> Node:
     while x.op == "wrap":
         x = x.args[0]
     return x
+
+
+def _numbered(x: Node) -> int:
+    """What conditions count for that are numbers, of whose bits others have some: a mask, and its last bit."""
+    return 0 if x.is_truth or x.op not in ("or", "xor") else 3 * sum(map(is_condition, x.args))
 
 
 def _unrounded(x: Node) -> int:

@@ -265,6 +265,8 @@ class Reader:
                 return both_hold(self.truth(left, counters), self.truth(right, counters))
             case Binary(op="or", left=left, right=right) if type_of(x) == BOOL:
                 return build.disjoin(self.truth(left, counters), self.truth(right, counters))
+            case Load():
+                return build.truth(self.value(x, counters))
             case Unary(op="not", operand=inner):
                 return build.negation(self.truth(inner, counters))
             case Cast(operand=inner, type=kind) if kind == BOOL and type_of(inner).is_int:

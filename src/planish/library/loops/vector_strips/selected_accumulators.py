@@ -23,7 +23,7 @@ from planish.ir.nest import Alloc, Array, For, Kernel
 from planish.ir.passes.vector_loops import longest
 from planish.ir.text.printer import print_expr
 from planish.ir.traverse import loads, walk
-from planish.ir.types import I32, U32, Type
+from planish.ir.types import BOOL, I32, U32, Type
 from planish.isa.instruction import Instruction
 from planish.isa.select.lane_values import NoCover
 from planish.isa.semantics import build
@@ -75,7 +75,7 @@ def _widths(found: AccumulatedLoop, kernel: Kernel) -> list[int]:
     """The bits of the elements that an iteration reads, and stores beside its cells."""
     kinds = {x.name: x.type for x in (*kernel.arrays, *(y.array for y in walk(kernel.body) if isinstance(y, Alloc)))}
     names = {y.array for x in found.nest.body for y in loads(x.value)} | found.stored
-    return [x.bits if x.is_int else _WIDEST + 1 for x in map(kinds.__getitem__, names)]
+    return [x.bits if x.is_int or x == BOOL else _WIDEST + 1 for x in map(kinds.__getitem__, names)]
 
 
 def lanes_of_terms(found: AccumulatedLoop, kernel: Kernel, registers: VectorExtension) -> int:

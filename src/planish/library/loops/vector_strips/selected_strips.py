@@ -40,7 +40,7 @@ from planish.ir.traverse import (
     walk,
     with_stmts,
 )
-from planish.ir.types import Type
+from planish.ir.types import BOOL, Type
 from planish.isa.instruction import Catalogue, Instruction
 from planish.isa.select.lane_values import NoCover
 from planish.isa.semantics.node import node
@@ -117,8 +117,8 @@ def in_strip_form(prepared: Prepared, target: Target, conditional: Container[str
 
 
 def find_strips(kernel: Kernel) -> tuple[StripNest, ...]:
-    """The nests of a kernel that strips may be made of: all that they touch are integers of at most 32 bits, some of
-    them narrower, and what they write are operands."""
+    """The nests of a kernel that strips may be made of: all that they touch are integers of at most 32 bits, some
+    of them narrower (truths are bytes), and what they write are operands."""
     kinds, operands = _kinds(kernel), {x.name for x in kernel.arrays}
     found = []
     for x in find_nests(kernel):
@@ -152,7 +152,7 @@ def own_arrays(kernel: Kernel) -> list[Array]:
 
 
 def _are_narrow(kinds: Sequence[Type | None]) -> bool:
-    widths = [x.bits if x is not None and x.is_int else _WIDEST + 1 for x in kinds]
+    widths = [x.bits if x is not None and (x.is_int or x == BOOL) else _WIDEST + 1 for x in kinds]
     return max(widths) <= _WIDEST and min(widths) <= _NARROW
 
 
