@@ -45,16 +45,12 @@ class LaneRow:
 @dataclass(frozen=True, slots=True, eq=False)
 class MovingRows:
     """Rows that only move, with for each lane which operand it comes from (-1: none, -2: it is 0) and from which
-    bit."""
+    bit; `most_operands`: how many operands they have at most."""
 
     rows: tuple[LaneRow, ...]
     operands: NDArray[np.int64]
     places: NDArray[np.int64]
-
-    @property
-    def most_operands(self) -> int:
-        """How many operands they have at most."""
-        return max((len(x.instruction.operands) for x in self.rows), default=0)
+    most_operands: int
 
 
 @dataclass(slots=True, eq=False)
@@ -119,7 +115,8 @@ class LaneTable:
                     operands[at, lane] = -2
                 elif function is not None:
                     operands[at, lane], places[at, lane] = row.slots[lane][0]
-        return MovingRows(moving, operands, places)
+        most_operands = max((len(x.instruction.operands) for x in moving), default=0)
+        return MovingRows(moving, operands, places, most_operands)
 
 
 def _may_move(x: LaneInstruction) -> bool:
