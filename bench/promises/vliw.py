@@ -16,7 +16,7 @@ from bench.promises.claim import Claim, Note, at_least, at_most
 from bench.promises.hexagon_packets import examine_hexagon, examine_selected
 from bench.promises.vliw_baselines import naive_vector, unpipelined, untiled
 from bench.promises.vliw_library import examine_library
-from bench.promises.vliw_small import examine_small
+from bench.promises.vliw_small import beside_papers, examine_small
 from planish.build.machine_study import read_axis, study
 from planish.build.packets import PacketResult, build_packets
 from planish.core.span import Source
@@ -71,6 +71,7 @@ def examine(quick: bool, stored: bool) -> Iterator[Claim | Note]:
     known = {x.result.function: x for x in paper}
     yield from examine_library(quick, lambda file, function: _cycles(known.get(function) or build_one(file, function)))
     yield from examine_small(quick)
+    yield from beside_papers({x.result.function: x.result for x in paper if x.result.function in SMALL})
     yield from far_away(quick)
     yield from hardware(quick)
     over = [x.vectors / x.result.cycles for x in paper if x.vectors and x.result.cycles]

@@ -83,9 +83,13 @@ class DiospyrosPackets:
     packed: Packed
 
 
-def diospyros_like(kernel: Kernel, machine: VliwMachine, width: int = WIDTH) -> DiospyrosPackets:
-    """The packets of a kernel; RefusedError where there are none. `width`: lanes of a vector."""
-    search = Saturation(kernel, machine, RuleSet(width=width, flat=True), True, PackOptions(pipeline=False, unroll=0))
+def diospyros_like(
+    kernel: Kernel, machine: VliwMachine, width: int = WIDTH, scheduled: bool = True
+) -> DiospyrosPackets:  # fmt: skip
+    """The packets of a kernel; RefusedError where there are none. `width`: lanes of a vector; without `scheduled`,
+    operations are issued in the order in which they are written, several at once where that allows it."""
+    options = PackOptions(pipeline=False, unroll=0, ordered=not scheduled)
+    search = Saturation(kernel, machine, RuleSet(width=width, flat=True), True, options)
     memories = search.memories(False)
     if memories is None:
         raise RefusedError("the machine has no vectors of these elements", kernel.span)
@@ -207,6 +211,6 @@ def _scheduled(lowered: LoweredStream, machine: VliwMachine, options: PackOption
             found.append(pack(program, machine, chosen))
         except PlanishError:
             continue
-        if program is not lowered.program or len(found[0].code.packets) <= found[0].blocks[0].least:
+        if options.ordered or program is not lowered.program or len(found[0].code.packets) <= found[0].blocks[0].least:
             break
     return min(found, key=lambda x: len(x.code.packets), default=None)

@@ -44,6 +44,10 @@ class ReservationTable:
     _limits: Mapping[tuple[str, str], int] = field(init=False)
     _least: dict[tuple[str, ...], tuple[tuple[str, int], ...]] = field(default_factory=dict)
     _kept: set[tuple[str, int]] = field(default_factory=set)
+    _refused: dict[int, set[tuple[str, ...]]] = field(default_factory=dict)
+    """For each row the units none of which is free, as long as nothing in it changes; nothing is kept of them once an
+    operation in the table is `_slow`, and has more than a row."""
+    _slow: bool = False
 
     def __post_init__(self) -> None:
         slots = self.machine.issue_slots()
@@ -58,16 +62,24 @@ class ReservationTable:
         fresh = shallow_copy(self)
         fresh._holder, fresh._unit, fresh._placed = dict(self._holder), dict(self._unit), dict(self._placed)
         fresh._issued, fresh._ports, fresh._kept = dict(self._issued), dict(self._ports), set(self._kept)
+        fresh._refused = {}
         return fresh
 
     def place(self, number: int, effects: Effects, cycle: int) -> bool:
         """Enter an operation at a cycle; False, and nothing has changed, where there is no room for it."""
+        row = cycle % self.period if self.period else cycle
+        if row in self._refused and effects.units in self._refused[row] and not self._slow:
+            return False
         ports = self._ports_of(effects, cycle)
         for key, count in ports.items():
             if self._ports.get(key, 0) + count > self._limits[key[0], key[1]]:
                 return False
         if not self._find_unit(number, effects, cycle, _NONE_TRIED):
+            if effects.busy == 1:
+                self._refused.setdefault(row, set()).add(effects.units)
             return False
+        self._refused.pop(row, None)
+        self._slow |= effects.busy > 1
         for key, count in ports.items():
             self._ports[key] = self._ports.get(key, 0) + count
         self._placed[number] = (effects, cycle)
@@ -76,6 +88,7 @@ class ReservationTable:
     def keep(self, effects: Effects, cycle: int, unit: str) -> None:
         """Enter what was issued before, and stays; more than one may have the same unit, as on paths that meet."""
         self._kept |= set(self._cells(unit, effects, cycle))
+        self._refused.clear()
         row = self._row(cycle)
         for side, count in self._sides[unit]:
             self._issued[side, row] = self._issued.get((side, row), 0) + count
@@ -84,11 +97,14 @@ class ReservationTable:
 
     def loosen(self, number: int, effects: Effects) -> None:
         """What an operation in the table may be moved to as well: all units of these effects."""
-        self._placed[number] = (effects, self._placed[number][1])
+        cycle = self._placed[number][1]
+        self._placed[number] = (effects, cycle)
+        self._refused.pop(self._row(cycle), None)
 
     def remove(self, number: int) -> None:
         """Take an operation out again."""
         effects, cycle = self._placed.pop(number)
+        self._refused.pop(self._row(cycle), None)
         self._vacate(number, effects, cycle)
         for key, count in self._ports_of(effects, cycle).items():
             self._ports[key] -= count

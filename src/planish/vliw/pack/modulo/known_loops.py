@@ -16,16 +16,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
 from planish.vliw.pack.control import Control
 from planish.vliw.pack.effects import Described
+from planish.vliw.pack.modulo.iterative import LoopBody
 from planish.vliw.pack.modulo.pipelining import KernelAttempts, Problem, prepare
 from planish.vliw.pack.webs import Registers
 from planish.vliw.program import Instr
 
 _Key = tuple[tuple[int, ...], Registers]
+_Shape = tuple[Hashable, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +41,32 @@ class KnownLoop:
 
 @dataclass(slots=True)
 class KnownLoops:
-    """Loops by the identity of their operations, which are kept for that."""
+    """Loops by the identity of their operations, which are kept for that; those whose operations differ in nothing but
+    the names of registers have the same kernels."""
 
     control: Control
     described: Described
     _loops: dict[_Key, KnownLoop] = field(default_factory=dict)
+    _attempts: dict[_Shape, KernelAttempts] = field(default_factory=dict)
 
     def loop(self, instrs: Sequence[Instr], wanted: Registers) -> KnownLoop:
         """What is known of a loop with these operations; `wanted`: registers that are read behind an iteration."""
         key = tuple(map(id, instrs)), wanted
         if key not in self._loops:
             problem = prepare(instrs, wanted, self.control, self.described)
-            self._loops[key] = KnownLoop(instrs, problem, KernelAttempts())
+            attempts = self._attempts.setdefault(_shape_of(problem.body), KernelAttempts())
+            self._loops[key] = KnownLoop(instrs, problem, attempts)
         return self._loops[key]
+
+
+def _shape_of(body: LoopBody) -> _Shape:
+    """All that kernels of a loop depend on."""
+    nodes = tuple(
+        (
+            x.kind, x.units, x.latency, x.busy, tuple(y.file for y in x.reads),
+            tuple((y.register.file, y.latency) for y in x.writes),
+        )
+        for x in body.nodes
+    )  # fmt: skip
+    values = tuple((x.register.file, x.writers, x.readers, x.renamed) for x in body.values)
+    return nodes, body.edges, values

@@ -13,6 +13,8 @@ before anything else; where their operations meet on a unit, whatever is done, t
 >>> body = LoopBody(tiny, (node,) * 4, edges, ())
 >>> [search(body, interval, 100).outcome for interval in (3, 4, 5)]
 ['none', 'none', 'found']
+>>> proven_least(body, 2, 5, 100)
+5
 """
 
 from __future__ import annotations
@@ -60,6 +62,17 @@ def search(body: LoopBody, interval: int, limit: int, chosen: bool = False) -> S
         limit -= share
         share += share // 2
     return SearchResult("unknown")
+
+
+def proven_least(body: LoopBody, least: int, interval: int, limit: int) -> int:
+    """The least interval that there may be: `least`, or a later one up to `interval`, of which there is a schedule,
+    where a search of so many placements has shown for each before it that there is none.
+
+    Units are counted by the sets that can do the same, which takes nothing from the proof.
+    """
+    while least < interval and search(body, least, limit).outcome == "none":
+        least += 1
+    return least
 
 
 class _Search:
