@@ -104,7 +104,10 @@ def _calm(region: Region, function: CFunction) -> tuple[CalmInput, ...]:
         values = {x: y[y.index(alike)] if attempt % 2 and alike in y else mixed[x] for x, y in pools.items()}
         if not leaves(values):
             others = [values | {x: source.choice(pools[x]) for x in arrays} for _ in range(40)]
-            rare = [x for x in others if leaves(x)][:3] or others[:3]
+            # What follows may ask for one of the numbers that the function names.
+            last = {tuple(x[y] for y in arrays): x for x in others if leaves(x)}
+            named = sorted(last, key=lambda x: any(y not in function.conditions.constants for y in x))
+            rare = [last[x] for x in named[:3]] or others[:3]
             told = {names[x].lstrip("&"): (values[x], *(y[x] for y in rare)) for x in arrays}
             fixed = {names[x]: values[x] for x in scalars}
             found.append(
