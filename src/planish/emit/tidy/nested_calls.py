@@ -20,39 +20,30 @@ _VECTOR = r"(?:__m\d+[id]?|[a-z]+\d+x\d+(?:x\d)?_t)"
 _NAMED = re.compile(rf"^ *const {_VECTOR} (\w+) = (\w+\(.*\));$")
 """A vector that a call makes; vectors of other machines are left alone, where the order of loads in the text counts."""
 _STORED = re.compile(r"^ *_mm\d*_(?:mask_)?storeu?_\w+\(.*\);$|^ *vst1q?_\w+\(.*\);$")
-_READS = re.compile(r"load|gather|\bvld\d|[\[&]|\*\w")
 _WORD = re.compile(r"\w+")
 
 
 def nest_calls(lines: Sequence[str]) -> list[str]:
-    """The lines without names of vectors that are used once. What reads memory keeps its place among stores; what does
-    not waits for the line that uses it: compilers do the same."""
+    """The lines without names of vectors that are used once, in the line behind. Calls are made in the same order as
+    before, as one is the argument of the next one: another order takes longer where registers are few."""
     out = list(lines)
     uses = Counter(x for line in out for x in _WORD.findall(line))
-    for at in range(len(out) - 1, -1, -1):
-        named = _NAMED.match(out[at])
-        if named is None or uses[named[1]] != 2:
+    innermost = ""
+    for at in range(len(out) - 2, -1, -1):
+        named, user = _NAMED.match(out[at]), out[at + 1]
+        words = _WORD.findall(innermost or user)
+        if named is None or uses[named[1]] != 2 or named[1] not in words or not _is_user(user):
+            innermost = ""
             continue
         name, value = named.groups()
-        user = _find_user(out, at + 1, name, bool(_READS.search(value)))
-        if user is None:
+        before, after = re.split(rf"\b{name}\b", user)
+        if len(before) + len(value) + len(after) > WIDTH:
+            innermost = ""
             continue
-        before, after = re.split(rf"\b{name}\b", out[user])
-        longer = f"{before}{value}{after}"
-        if len(longer) <= WIDTH:
-            out[user] = longer
-            del out[at]
+        out[at : at + 2] = [f"{before}{value}{after}"]
+        innermost = value
     return out
 
 
-def _find_user(lines: Sequence[str], at: int, name: str, reads: bool) -> int | None:
-    """The line that uses a name, with nothing before it but what may come before the value."""
-    for i, line in enumerate(lines[at:], at):
-        named, stored = _NAMED.match(line), _STORED.match(line)
-        if named is None and stored is None:
-            return None
-        if name in _WORD.findall(line):
-            return i
-        if stored is not None and reads:
-            return None
-    return None
+def _is_user(line: str) -> bool:
+    return bool(_NAMED.match(line) or _STORED.match(line))
