@@ -19,6 +19,7 @@ from planish.emit.dropin.patched_file import Patch, bracketed, emit_guard
 from planish.emit.dropin.replacement import Replacement, guards_of, name_of, replace_region
 from planish.emit.early_exit.lanes import PICK, SIGNS, LaneTest, lanes_for
 from planish.emit.early_exit.search import SearchText, emit_search
+from planish.emit.early_exit.unchanged_reads import UNCHANGED, bound_search
 from planish.frontend.c.translation_unit import Region
 from planish.ir.expr import Expr, Var
 from planish.ir.index.polynomial import mul
@@ -72,7 +73,9 @@ def replace_early_exit(
     indent = indent if not indent.strip() else ""
     run: list[str] = []
     made: tuple[Replacement, ...] = ()
+    bounds: list[str] = []
     if exits.effects:
+        bounds = bound_search(region, test, "planish_n")
         full, bare = counted_kernel(region.kernel, exits.flag, COUNT)
         passed = {**names, COUNT: ITERATION}
         parameters = (*bare.sizes, *(x.name for x in bare.scalars), *(x.name for x in bare.arrays))
@@ -94,6 +97,7 @@ def replace_early_exit(
     body = [
         *(f"const {types[x]} {y} = {names[x]};" for x, y in values.items()),
         *(f"const {x} *const planish_p{n} = {start_of(test.rows[n], x, names)};" for n, x in enumerate(elements)),
+        *bounds,
         f"ptrdiff_t {ITERATION} = 0;",
         f"while ({ITERATION} < planish_n && {ITERATION} < {FIRST} && !({one})) {ITERATION}++;",
         f"if ({ITERATION} == {FIRST}) {ITERATION} = {name}({', '.join((ITERATION, 'planish_n', *text.arguments))});",
@@ -101,8 +105,8 @@ def replace_early_exit(
         *run,
         *(f"{variable} += {times(amount, names)};" for variable, amount in exits.loop.advances),
     ]
-    trips = f"const ptrdiff_t planish_n = {emit_guard(test.trips, names)};"
-    lines = [trips, "if (planish_n > 0) {", *(f"  {x}" for x in body), "}"]
+    trips = f"ptrdiff_t planish_n = {emit_guard(test.trips, names)};"
+    lines = [trips if bounds else f"const {trips}", "if (planish_n > 0) {", *(f"  {x}" for x in body), "}"]
     inner = "".join(f"{indent}    {x}\n" for x in lines)
     condition = f" &&\n{indent}      ".join(bracketed(guards)) if guards else "1"
     rest = exits.loop.opening + source_text[exits.loop.rest : region.end]
@@ -114,6 +118,7 @@ def replace_early_exit(
         *lanes.types.values(),
         *((PICK,) if lanes.picks else ()),
         *((SIGNS,) if lanes.lanes.style == "words" else ()),
+        *((UNCHANGED,) if bounds else ()),
     )
     headers = ("immintrin.h",) if lanes.lanes.style != "words" else ()
     callees = dict.fromkeys((*helpers, *(y for x in made for y in x.callees)))

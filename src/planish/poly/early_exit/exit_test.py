@@ -83,11 +83,24 @@ def trips_of(loop: For) -> Expr:
     return trips
 
 
+def number_of(loop: For) -> dict[str, Expr]:
+    """What the variable of a loop is in an iteration, over the number of that."""
+    return {loop.var: add(loop.lower, mul(index(loop.step), Var(ITERATION, INDEX)))}
+
+
+def place_of(at: tuple[Expr, ...], shape: tuple[Expr | None, ...]) -> Expr:
+    """How many elements lie in front of one in an array."""
+    place: Expr = index(0)
+    for extent, x in zip(shape, at, strict=True):
+        place = x if extent is None else add(mul(place, extent), x)
+    return place
+
+
 class Placement:
     """The rows of elements that the iterations of a loop read."""
 
     def __init__(self, kernel: Kernel, loop: For) -> None:
-        self._number = {loop.var: add(loop.lower, mul(index(loop.step), Var(ITERATION, INDEX)))}
+        self._number = number_of(loop)
         self._shapes = {x.name: x.shape for x in kernel.arrays}
         self._found: dict[Row, int] = {}
 
@@ -122,11 +135,9 @@ def _why_none(rows: tuple[Row, ...], certain: frozenset[Row]) -> str:
 
 
 def _row_of(array: str, at: tuple[Expr, ...], shape: tuple[Expr | None, ...]) -> Row:
-    place: Expr = index(0)
-    for extent, x in zip(shape, at, strict=True):
-        if any(isinstance(y, Load) for y in walk_expr(x)):
-            raise NoExitTest(f"data choose the element of {array} that it reads")
-        place = x if extent is None else add(mul(place, extent), x)
+    if any(isinstance(y, Load) for x in at for y in walk_expr(x)):
+        raise NoExitTest(f"data choose the element of {array} that it reads")
+    place = place_of(at, shape)
     found = coefficient_of(place, ITERATION)
     if found is None:
         if ITERATION not in names(place):
