@@ -32,9 +32,8 @@ class Options:
     `choices`: what tuning, or a record, says of some nests.
     `race`: where versions are not measured, the one that is taken runs beside the original in a few calls, and is used
     where it is not slower. `gain`: where versions are not measured, loops in another order are used only where they
-    promise to be that many times as fast as what a C compiler makes of the original (0: always); the command line asks
-    for `planish.library.gain.GAIN`. `patience`: seconds of the clock on the wall for all functions of a file; those
-    that are not done by then stay as written.
+    promise to be that many times as fast as what a C compiler makes of the original (0: always). `patience`:
+    seconds of the clock on the wall for all functions of a file; those that are not done by then stay as written.
     """
 
     target: str = "native"

@@ -29,6 +29,7 @@ from planish.cli.options import (
     Floats,
     Fp,
     Function,
+    Gain,
     Includes,
     Measure,
     ProjectFiles,
@@ -52,7 +53,6 @@ from planish.core.reasons import LOSSES
 from planish.emit.dropin.shared_header import share_prologue
 from planish.isa.instruction import Catalogue
 from planish.isa.instruction_file import read_instructions
-from planish.library.gain import GAIN
 from planish.options import Options
 from planish.pipeline import stages_of
 from planish.report.account import FileAccount
@@ -102,6 +102,7 @@ def build(
     threads: Threads = 1,
     fp: Fp = Floats.reassociate,
     measure: Measure = True,
+    gain: Gain = 0.0,
     raising: Annotated[
         bool, typer.Option("--raise/--no-raise", help="Try calls of the library's own kernels.")
     ] = True,
@@ -184,7 +185,7 @@ def build(
         raise PlanishError(Diagnostic("E0848", "--ilp64 is of no use without --blas", help=advice))
     options = Options(
         target=target, functions=tuple(function or ()), threads=threads, fp=read_floats(fp), measure=measure,
-        gain=0.0 if measure else GAIN,
+        gain=gain,
         sizes=parse_sizes(size), defines=tuple(define or ()), include_dirs=tuple(include or ()),
         compiler=cc, script=read_input(script).source if script is not None else None,
         catalogue=_read_instructions(instructions or ()), instructions=tuple(instructions or ()),
@@ -199,6 +200,8 @@ def build(
     asked = {"--tune": tune and untimed} if tune else {
         "--budget": budget != BUDGET, "--profile": profile, "--cluster": cluster, "--jobs": jobs, "--workers": workers
     }  # fmt: skip
+    if gain and measure:
+        raise PlanishError(Diagnostic("E0113", "--gain is of no use where versions are timed", help="add --no-measure"))
     for name in (x for x, given in asked.items() if given):
         where = f"for {target}, which is not tuned" if tune else "without --tune"
         raise PlanishError(Diagnostic("E0113", f"{name} is of no use {where}", help="leave it out"))

@@ -97,6 +97,13 @@ Compiler = Annotated[
 Measure = Annotated[
     bool, typer.Option("--measure/--no-measure", help="Time each version; without, take the most promising one.")
 ]
+Gain = Annotated[
+    float,
+    typer.Option(
+        "--gain", min=0.0, max=100.0, metavar="RATIO",
+        help="Without the clock: keep loops as written where none promises to be so many times as fast.",
+    ),
+]  # fmt: skip
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print errors only.")]
 
 

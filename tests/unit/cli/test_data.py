@@ -44,6 +44,17 @@ def test_a_build_is_told_as_json(file: Path, capsys: pytest.CaptureFixture[str])
         assert f"error[E0127]: there is no JSON with {more[0]}" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("more", "version"), [((), "maxfuse"), (("--gain", "1.1"), None)])
+def test_loops_are_asked_for_a_gain(
+    more: tuple[str, ...], version: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "twice.c"
+    path.write_text("void twice(int n, float *a) { for (int i = 0; i < n; i++) a[i] *= 2; }")
+    assert main(["build", str(path), "-o", str(tmp_path / "out"), "--no-measure", "--json", *more]) == 0
+    ((built,),) = [x["functions"] for x in json.loads(capsys.readouterr().out)["files"]]
+    assert built["version"] == version
+
+
 def test_what_is_tuned_before_a_build_is_no_part_of_its_data(
     file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

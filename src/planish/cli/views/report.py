@@ -20,6 +20,7 @@ from planish.cli.options import (
     Floats,
     Fp,
     Function,
+    Gain,
     Includes,
     Measure,
     ProjectFiles,
@@ -36,7 +37,6 @@ from planish.core.cache import Cache
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.files import check_ours, read_input, refusal
 from planish.core.progress import Progress
-from planish.library.gain import GAIN
 from planish.options import Options
 from planish.report.page.contents import FilePage, gather_file
 from planish.report.page.rendering import GENERATOR, HEAD, render_page
@@ -60,6 +60,7 @@ def report(
     threads: Threads = 1,
     fp: Fp = Floats.reassociate,
     measure: Measure = True,
+    gain: Gain = 0.0,
     size: Sizes = None,
     define: Defines = None,
     include: Includes = None,
@@ -75,9 +76,11 @@ def report(
     """
     options = Options(
         target=target, functions=tuple(function or ()), threads=threads, fp=read_floats(fp), measure=measure,
-        gain=0.0 if measure else GAIN,
+        gain=gain,
         sizes=parse_sizes(size), defines=tuple(define or ()), include_dirs=tuple(include or ()), compiler=cc,
     )  # fmt: skip
+    if gain and measure:
+        raise PlanishError(Diagnostic("E0113", "--gain is of no use where versions are timed", help="add --no-measure"))
     if is_machine(target) or is_device(target):
         message = f"there is no page for {target}, whose code is no C with a drop-in"
         raise PlanishError(Diagnostic("E0127", message))
