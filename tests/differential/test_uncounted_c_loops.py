@@ -61,13 +61,41 @@ ptrdiff_t wrapped(const char *s, char *t, ptrdiff_t n)
         i++;
     return i;
 }
+
+ptrdiff_t of_a_byte(const char *s, char *t, ptrdiff_t n)
+{
+    int i = n & 255;
+    while (s[(unsigned char)i])
+        i++;
+    return i & 255;
+}
+
+ptrdiff_t below_zero(const char *s, char *t, ptrdiff_t n)
+{
+    const char *middle = s + 128;
+    signed char i = (signed char)(n - 128);
+    while (middle[i])
+        i++;
+    return i + 128;
+}
+
+ptrdiff_t of_two(const char *s, char *t, ptrdiff_t n)
+{
+    short i = 0;
+    unsigned char j = (unsigned char)n;
+    while (s[j] == 'x' && s[2 * i] != 7)
+        i++, j++;
+    return j;
+}
 """
+
+NARROW = ("wrapped", "of_a_byte", "below_zero", "of_two")
 
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> Pairs:
-    names = ("length", "copy", "lower", "terminated", "wrapped")
-    return build_both(PROGRAM, names, "native", tmp_path_factory.mktemp("uncounted"))
+    names = ("length", "copy", "lower", "terminated")
+    return build_both(PROGRAM, (*names, *NARROW), "native", tmp_path_factory.mktemp("uncounted"))
 
 
 @pytest.mark.parametrize("name", ["length", "copy", "lower", "terminated"])
@@ -97,11 +125,12 @@ def test_copies_into_what_decides(shift: int, both: Pairs) -> None:
     assert results[0] == results[1]
 
 
-def test_narrow_counters_wrap_around(both: Pairs) -> None:
-    ring = ctypes.create_string_buffer(b"x" * 300)
+@pytest.mark.parametrize("name", NARROW)
+def test_narrow_counters_wrap_around(name: str, both: Pairs) -> None:
+    ring = ctypes.create_string_buffer(b"x" * 600)
     for end in (0, 5, 30, 254, 255):
         ring[end] = 0
         for start in (0, 1, 17, 100, 255):
-            old, new = (f(ctypes.addressof(ring), None, start) for f in both["wrapped"])
+            old, new = (f(ctypes.addressof(ring), None, start) for f in both[name])
             assert old == new == end
         ring[end] = b"x"

@@ -20,7 +20,7 @@ from planish.emit.dropin.replacement import Replacement, guards_of, name_of, rep
 from planish.emit.early_exit.lanes import PICK, SIGNS, LaneTest, lanes_for
 from planish.emit.early_exit.search import SearchText, emit_search
 from planish.emit.early_exit.unchanged_reads import UNCHANGED, bound_search
-from planish.frontend.c.translation_unit import Region
+from planish.frontend.c.translation_unit import EarlyExit, Region
 from planish.ir.expr import Expr, Var
 from planish.ir.index.polynomial import mul
 from planish.ir.nest import Kernel
@@ -32,6 +32,8 @@ from planish.poly.early_exit.exit_test import ITERATION, ExitTest, Row, find_exi
 from planish.poly.scop.extraction import Scop
 from planish.schedule.auto.plan import prepare
 
+NEVER = "PTRDIFF_MAX / 64"
+"""More elements than any array has, in C, which steps can be multiplied by."""
 FIRST = 16
 """So many iterations are tested before the search in lanes is called."""
 
@@ -111,7 +113,8 @@ def replace_early_exit(
     condition = f" &&\n{indent}      ".join(bracketed(guards)) if guards else "1"
     rest = exits.loop.opening + source_text[exits.loop.rest : region.end]
     first = f"{indent}  {exits.loop.first}\n" if exits.loop.first else ""
-    whole = f"{{\n{first}#ifndef PLANISH_ORIGINAL\n{indent}  if ({condition}) {{\n{inner}{indent}  }}\n#endif\n"
+    most = "".join(f"{indent}  {x}\n" for x in declare_most(exits, names))
+    whole = f"{{\n{first}#ifndef PLANISH_ORIGINAL\n{most}{indent}  if ({condition}) {{\n{inner}{indent}  }}\n#endif\n"
     patch = Patch(region.start, region.end, f"{whole}{indent}  {rest}\n{indent}}}")
     function = emit_search(name, text, comment)
     helpers = (
@@ -126,6 +129,15 @@ def replace_early_exit(
         "\n".join((function, *(x.function for x in made))), patch, tuple(guards),
         tuple(dict.fromkeys((*headers, *(y for x in made for y in x.headers)))), tuple(callees), settings=settings,
     )  # fmt: skip
+
+
+def declare_most(exits: EarlyExit, names: Mapping[str, str]) -> list[str]:
+    """C statements that declare the number of iterations that a loop without a count never reaches."""
+    if not exits.uncounted:
+        return []
+    name, (first, *others) = names[exits.uncounted], exits.rooms or (NEVER,)
+    bounds = [f"if ({x} < {name}) {name} = {x};" for x in others]
+    return [f"{'' if bounds else 'const '}ptrdiff_t {name} = {first};", *bounds]
 
 
 def emit_test(test: ExitTest, context: EmitContext) -> str:

@@ -206,12 +206,14 @@ class ResumedLoop:
 class EarlyExit:
     """That a region is a loop that an iteration may leave: the kernel sets its cell `flag` in such an iteration.
     `effects`: iterations do more than its `loop` says, which has to be done for those that are skipped. `uncounted`:
-    the kernel's size that stands for a number of iterations that no loop reaches, or ""."""
+    the kernel's size that stands for a number of iterations that no loop reaches, or ""; that is at most as large as
+    all `rooms`, in C, and than any array."""
 
     flag: str
     loop: ResumedLoop
     effects: bool
     uncounted: str = ""
+    rooms: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

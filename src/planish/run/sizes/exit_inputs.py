@@ -51,7 +51,6 @@ def exit_cases(function: CFunction, known: tuple[KnownSizes, ...]) -> tuple[Call
             for seed in range(SEEDS):
                 case = make_case(function, known, sizes, seed=FIRST_SEED + SEEDS * n + seed)
                 values = {**case.values, **{x: y for x, y in calm.scalars.items() if x not in sizes}}
-                values = {**case.values, **{x: y for x, y in calm.scalars.items() if x not in sizes}}
                 placement: Placement = "start" if seed % 3 == 1 else "end"
                 out.append(replace(case, values=values, calm=calm.arrays, placement=placement))
     return tuple(out)

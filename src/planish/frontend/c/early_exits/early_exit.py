@@ -48,9 +48,7 @@ def with_flag(
     counted, tests = parts
     rewriting = _Rewriting(flag, unknown)
     body = rewriting.without_exits(items_of(loop.stmt))
-    inside = [
-        x for y in body for x in walk_tree(y) if isinstance(x, (*LOOPS, c_ast.Switch, c_ast.Label, c_ast.Case))
-    ]
+    inside = [x for y in body for x in walk_tree(y) if isinstance(x, (*LOOPS, c_ast.Switch, c_ast.Label, c_ast.Case))]
     if inside or (not tests and not rewriting.exits):
         return None
     leaving = [rewriting.leave_unless(x) for x in tests]

@@ -31,7 +31,7 @@ from planish.frontend.c.early_exits.uncounted_loops import (
     MOST,
     as_endless,
     is_endless,
-    never_reached,
+    rooms_of,
     with_count,
 )
 from planish.frontend.c.idioms.memory_calls import BLOCK_FUNCTIONS
@@ -120,12 +120,11 @@ def find_early_exit(
     if endless is None:
         return found, EarlyExit(NAME, resumed, effects)
     advances = tuple(x for x in resumed.advances if x[0] != COUNTER)
-    spelt = never_reached((x for x in changed if x.name in moved), advances)
-    if spelt is None:
-        return Refused("scop-wrap", "unsigned variables that may wrap around in a loop without a count", loop)
-    names = tuple((key, spelt if text == MOST else text) for key, text in found.names)
+    rooms = rooms_of(found.kernel, dict(found.names), (x for x in changed if x.name in moved), advances)
+    if rooms is None:
+        return Refused("scop-wrap", "variables that may wrap around in a loop without a count", loop)
     most = next(key for key, text in found.names if text == MOST)
-    return replace(found, names=names), EarlyExit(NAME, replace(resumed, advances=advances), effects, most)
+    return found, EarlyExit(NAME, replace(resumed, advances=advances), effects, most, rooms)
 
 
 def resume(

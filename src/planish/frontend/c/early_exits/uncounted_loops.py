@@ -19,7 +19,7 @@ for (;;) { s++; if (!(*s)) { break; } }
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pycparser import c_ast
@@ -29,14 +29,15 @@ from planish.frontend.c.early_exits.early_exit import split_condition
 from planish.frontend.c.idioms.early_continue import without_continue
 from planish.frontend.c.types.constants import fold, items_of, walk_tree
 from planish.frontend.c.types.declarations import CScalar
-from planish.ir.expr import Expr
-from planish.ir.index.polynomial import constant
-from planish.ir.types import I64
+from planish.ir.expr import Compare, Expr, Var
+from planish.ir.index.overflow import limits
+from planish.ir.index.polynomial import coefficient_of, constant, polynomial, sub
+from planish.ir.nest import Kernel
+from planish.ir.traverse import variables
+from planish.ir.types import I64, Type
 
 COUNTER, MOST = "planish_iteration", "planish_most"
-"""What the counter and the number that it never reaches are called."""
-SPELT = "(PTRDIFF_MAX / 64)"
-"""That number in C: more elements than any array has, which steps can be multiplied by."""
+"""What the counter and the number that it never reaches are called, in C as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,19 +48,52 @@ class CountedLoop:
     start: c_ast.Assignment
 
 
-def never_reached(moved: Iterable[Symbol], advances: Sequence[tuple[str, Expr]]) -> str | None:
-    """The number that stands for no count in C, by the variables that each iteration moves, where unsigned ones have
-    not wrapped around; None where that is not known."""
+def rooms_of(
+    kernel: Kernel, names: Mapping[str, str], moved: Iterable[Symbol], advances: Sequence[tuple[str, Expr]]
+) -> tuple[str, ...] | None:
+    """What bounds the number that stands for no count, called `MOST` by the `names` of a kernel, in C: how often all
+    narrow variables that each iteration moves may move before they wrap around, and with what the kernel's assumptions
+    hold; None where that is not known.
+
+    >>> from planish.ir.text.parser import parse_kernel
+    >>> kernel = parse_kernel("kernel k(i, m; x: i8[?]) assume 300 - 2 * i - 3 * m >= 0 assume i >= 0 { }")
+    >>> rooms_of(kernel, {"i": "p->i", "m": MOST}, (), ())
+    ('(300 + -2 * (ptrdiff_t)(p->i)) / 3',)
+    """
+    most = next(key for key, text in names.items() if text == MOST)
     types = {x.name: x.ctype.type for x in moved if isinstance(x.ctype, CScalar)}
-    wrapping = [(x, types[x], amount) for x, amount in advances if x in types and types[x].kind == "uint"]
-    bounded = [(x, type, constant(amount)) for x, type, amount in wrapping if type.bits < 64]
-    if not bounded:
-        return SPELT
-    name, type, step = bounded[0]
-    if len(bounded) > 1 or not step:
+    # Signed ones as wide as int do not wrap around in C.
+    narrow = {x: y for x, y in types.items() if y.bits < (64 if y.kind == "uint" else 32)}
+    rooms = [_room(x, narrow[x], constant(amount)) for x, amount in advances if x in narrow]
+    rooms += [_assumed_room(x, most, names) for x in kernel.assumptions if most in variables(x)]
+    return None if None in rooms else tuple(dict.fromkeys(x for x in rooms if x))
+
+
+def _room(name: str, type: Type, step: int | None) -> str | None:
+    """How often a variable may move on, in C."""
+    if not step:
         return None
-    room = f"({2**type.bits - 1}u - {name})" if step > 0 else name
-    return f"(ptrdiff_t)({room} / {abs(step)}u)"
+    low, high = limits(type)
+    number = f"(ptrdiff_t){name}"
+    room = f"({high} - {number})" if step > 0 else f"({number} - ({low}))"
+    return f"{room} / {abs(step)}"
+
+
+def _assumed_room(assumption: Expr, most: str, names: Mapping[str, str]) -> str | None:
+    """The most iterations with which a condition holds, in C; "" where any number will do."""
+    if not isinstance(assumption, Compare) or assumption.op != "ge":
+        return None
+    found = coefficient_of(sub(assumption.left, assumption.right), most)
+    if found is None or found[0] >= 0:
+        return None if found is None else ""
+    rest = polynomial(found[1])
+    if not all(isinstance(x, Var) for factors in rest for x in factors):
+        return None
+    total = " + ".join(
+        " * ".join((str(size), *(f"(ptrdiff_t)({names[x.name]})" for x in factors if isinstance(x, Var))))
+        for factors, size in rest.items()
+    )
+    return f"({total or 0}) / {-found[0]}"
 
 
 def is_endless(loop: c_ast.For | c_ast.While) -> bool:
