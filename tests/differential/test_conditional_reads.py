@@ -116,10 +116,11 @@ def test_few_iterations_and_none(built: Libraries, between: Pages, name: str) ->
         "m[i] = select(m[i] > 7:u8, x[i], 0:u8)",  # what the condition is on changes
         "x[i + 1] = select(m[i] > 7:u8, x[i], 0:u8)",  # what is read changes
         "s[] += select(m[i] > 7:u8, y[i, 0], 0:u8)",  # rows need not be one object
+        "f[] += select(m[i] > 7:u8, g[i], 0.0:f32)",  # nothing is gained: floats, whose sum with 0 is another for -0.0
     ],
 )
 def test_loops_whose_reads_have_no_ends(body: str) -> None:
-    arrays = "m: u8[n + 300], x: u8[n + 300], y: u8[n, n], s: u8[] distinct, k: u8[]"
+    arrays = "m: u8[n + 300], x: u8[n + 300], y: u8[n, n], s: u8[] distinct, k: u8[], f: f32[] distinct, g: f32[n]"
     kernel = parse_kernel(f"kernel f(n; {arrays}) {{ for i in 0 .. n {{ {body} }} }}")
     assert between_reads(kernel) == kernel
 

@@ -29,6 +29,7 @@ from planish.ir.index.polynomial import add, extremum, polynomial, sub
 from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, Let, LoopFacts, Reduce, Stmt, While
 from planish.ir.passes.speculative_loads import speculate_block
 from planish.ir.traverse import (
+    arrays_in,
     bindings,
     blocks_of,
     loads,
@@ -40,7 +41,8 @@ from planish.ir.traverse import (
     with_blocks,
     with_body,
 )
-from planish.ir.types import BOOL, INDEX, U8
+from planish.ir.types import BOOL, INDEX, U8, Type
+from planish.library.loops.vector_strips.narrow_elements import are_narrow, element_types
 
 _BLOCK = 32
 """So many iterations are asked at once."""
@@ -49,12 +51,14 @@ _MOST_CONDITIONS = 2
 
 
 def between_reads(kernel: Kernel, kept: Container[str] = ()) -> Kernel:
-    """The kernel with its innermost loops that read under conditions in three: what lies before the first iteration of
-    a condition, up to its last one, where all is read, and behind. Loops that store to arrays that are `kept` stay."""
+    """The kernel with its innermost loops of narrow integers that read under conditions in three: what lies before the
+    first iteration of a condition, up to its last one, where all is read, and behind. Loops that store to arrays that
+    are `kept` stay."""
     taken = {*used_names(kernel), *bindings(kernel.body)}
     derived = {x.name for x in kernel.derived}
     local = {x.array.name for x in walk(kernel.body) if isinstance(x, Alloc)}
-    return replace(kernel, body=_block(kernel.body, partial(_parts, kept, derived | local, taken)))
+    parts = partial(_parts, kept, derived | local, element_types(kernel), taken)
+    return replace(kernel, body=_block(kernel.body, parts))
 
 
 def _block(block: Block, parts: partial[tuple[Stmt, ...] | None]) -> Block:
@@ -65,8 +69,12 @@ def _block(block: Block, parts: partial[tuple[Stmt, ...] | None]) -> Block:
     return with_body(block, made)
 
 
-def _parts(kept: Container[str], none: set[str], taken: set[str], loop: For) -> tuple[Stmt, ...] | None:
+def _parts(
+    kept: Container[str], none: set[str], types: Mapping[str, Type], taken: set[str], loop: For
+) -> tuple[Stmt, ...] | None:
     """What stands for a loop; None where it stays. `none`: arrays that are no object of C, or are read in any case."""
+    if not are_narrow([types.get(x) for x in arrays_in(loop)]):
+        return None
     stored = stored_arrays(loop)
     body = loop.body.body
     if loop.step != 1 or any(x in kept for x in stored) or not all(isinstance(x, Assign | Reduce | Let) for x in body):
@@ -174,11 +182,11 @@ def _at(test: Expr, var: str, place: Expr) -> Expr:
 
 
 def _does_nothing(stmt: Stmt, test: Expr) -> bool:
-    """Whether a statement changes nothing where a condition does not hold."""
+    """Whether a statement changes nothing where a condition does not hold. (Zero changes a sum of floats: -0.0.)"""
     match stmt:
         case Let():
             return True
-        case Reduce(op="add" | "or" | "xor", value=value):
+        case Reduce(op="add" | "or" | "xor", value=value) if not type_of(value).is_float:
             while isinstance(value, Cast):
                 value = value.operand
             match value:

@@ -19,6 +19,7 @@ from planish.ir.nest import Array, For, Kernel
 from planish.ir.traverse import walk
 from planish.isa.select.lane_values import NoCover
 from planish.library.loops.vector_strips.accumulated_loops import AccumulatedLoop
+from planish.library.loops.vector_strips.narrow_elements import own_arrays
 from planish.library.loops.vector_strips.reduction_nests import ReductionNest
 from planish.library.loops.vector_strips.reduction_strips import strip_reduction
 from planish.library.loops.vector_strips.selected_accumulators import (
@@ -31,7 +32,6 @@ from planish.library.loops.vector_strips.selected_strips import (
     find_strips,
     lanes_of,
     lanes_of_reduction,
-    own_arrays,
 )
 from planish.library.loops.vector_strips.strip_nest import Part, StripNest, lane_loop
 from planish.select.instruction import Selected, VectorExtension, select_strip

@@ -40,7 +40,6 @@ from planish.ir.traverse import (
     walk,
     with_stmts,
 )
-from planish.ir.types import BOOL, Type
 from planish.isa.instruction import Catalogue, Instruction
 from planish.isa.select.lane_values import NoCover
 from planish.isa.semantics.node import node
@@ -50,6 +49,7 @@ from planish.library.loops.vector_strips.accumulators import reduce_strips
 from planish.library.loops.vector_strips.channel_sizes import with_channel_sizes
 from planish.library.loops.vector_strips.constant_cells import with_constant_cells
 from planish.library.loops.vector_strips.contraction import contract
+from planish.library.loops.vector_strips.narrow_elements import are_narrow, element_types, own_arrays
 from planish.library.loops.vector_strips.padded_tails import TailPadding, has_masks
 from planish.library.loops.vector_strips.read_ends import between_reads
 from planish.library.loops.vector_strips.reduction_nests import ReductionNest, find_reductions
@@ -94,9 +94,6 @@ _GROUPS = (4, 1)
 _PLAINLY = 1.3
 """How many times the cycles of plain lanes a strip may take: what compilers make of a loop has moves that
 are not counted (measured with gcc 12 and clang 19: conversions to three channels)."""
-_WIDEST, _NARROW = 32, 16
-"""The widest integers that strips are made of, and the narrowest that one of them has to have: wider ones gain nothing
-by other instructions than a C compiler takes."""
 _LONG = 8
 """So many strips has a row at least whose last lanes are no strip."""
 _REFUSED = b"refused: "
@@ -119,41 +116,26 @@ def in_strip_form(prepared: Prepared, target: Target, conditional: Container[str
 def find_strips(kernel: Kernel) -> tuple[StripNest, ...]:
     """The nests of a kernel that strips may be made of: all that they touch are integers of at most 32 bits, some
     of them narrower (truths are bytes), and what they write are operands."""
-    kinds, operands = _kinds(kernel), {x.name for x in kernel.arrays}
+    kinds, operands = element_types(kernel), {x.name for x in kernel.arrays}
     found = []
     for x in find_nests(kernel):
         if not all(y.array in operands for y in x.assigned):
             continue
         names = {y.array for y in x.assigned} | {z.array for y in x.body for z in loads(y.value)}
-        if _are_narrow([kinds.get(y) for y in names]):
+        if are_narrow([kinds.get(y) for y in names]):
             found.append(x)
     return tuple(found)
 
 
 def find_reduced(kernel: Kernel) -> tuple[ReductionNest, ...]:
     """The same of the nests that reduce over inner loops."""
-    kinds = _kinds(kernel)
+    kinds = element_types(kernel)
     found = []
     for x in find_reductions(kernel):
         names = set(arrays_in(x.loop)) - x.own
-        if _are_narrow([x.cells[y].type if y in x.cells else kinds.get(y) for y in names]):
+        if are_narrow([x.cells[y].type if y in x.cells else kinds.get(y) for y in names]):
             found.append(x)
     return tuple(found)
-
-
-def _kinds(kernel: Kernel) -> dict[str, Type]:
-    """The elements of all arrays, those of the kernel's own as well."""
-    return {x.name: x.type for x in (*kernel.arrays, *own_arrays(kernel))}
-
-
-def own_arrays(kernel: Kernel) -> list[Array]:
-    """The arrays that are no operands."""
-    return [x.array for x in walk(kernel.body) if isinstance(x, Alloc)]
-
-
-def _are_narrow(kinds: Sequence[Type | None]) -> bool:
-    widths = [x.bits if x is not None and (x.is_int or x == BOOL) else _WIDEST + 1 for x in kinds]
-    return max(widths) <= _WIDEST and min(widths) <= _NARROW
 
 
 def lanes_of_reduction(nest: ReductionNest, kernel: Kernel, registers: VectorExtension) -> int:
