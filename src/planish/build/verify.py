@@ -46,12 +46,14 @@ def verify_all(
     reference.library_for(signature)  # first: what is wrong with the file itself is told
     remarks: list[Remark] = []
     good: list[tuple[DropIn, Verdict, Path]] = []
-    idle, refuted = frozenset[int](), False
+    idle, refuted, failed = frozenset[int](), False, 0
     for version in versions:
         missing = frozenset[int]()
+        given = len(cases)
         outcome, cases = verify(version, reference, signature, cases, bench)
+        failed += given - len(cases)
         if not isinstance(outcome, Remark):
-            outcome, cases, missing = exercise(version, *outcome, reference, signature, cases, bench, find)
+            outcome, cases, missing = exercise(version, *outcome, reference, signature, cases, bench, find, failed)
             idle |= missing
         if isinstance(outcome, Remark):
             remarks.append(replace(outcome, span=outcome.span or span))
@@ -95,10 +97,10 @@ def verify(
 
 def exercise(
     version: DropIn, verdict: Verdict, library: Path, reference: Reference, signature: Signature,
-    cases: tuple[CallCase, ...], bench: Workbench, find: Find,
+    cases: tuple[CallCase, ...], bench: Workbench, find: Find, failed: int = 0,
 ) -> tuple[tuple[Verdict, Path] | Remark, tuple[CallCase, ...], frozenset[int]]:  # fmt: skip
     """The verdict of a version that was seen to run, also in calls that are searched for that, or a remark; all cases;
-    and the beginnings of the nests that did not run."""
+    and the beginnings of the nests that did not run. `failed`: so many others the original does not come through."""
     least = min(LEAST_CALLS, len(cases))
     idle = missed(verdict.ran, len(version.nests), least)
     if idle and (more := find(bench, [version.nests[x].start for x in idle])):
@@ -112,6 +114,7 @@ def exercise(
         return (verdict, library), cases, frozenset()
     nest, count = version.nests[idle[0]], verdict.ran[idle[0]]
     what = f"the new code ran and changed something in {count or 'none'} of {verdict.cases_run} calls"
+    what += f"; the original comes through none of {failed} others" if failed else ""
     remark = Remark("verify-exercised", "refused", f"{version.label}: not exercised: {what}", nest.span)
     return remark, cases, frozenset(version.nests[x].start for x in idle)
 

@@ -25,6 +25,9 @@ from planish.run.processes.child import MEMORY_EXIT, Report
 
 BEGUN, DONE, SEEN = "comparison", "compared", "seen"
 """What is reported before a comparison, and what the lines begin with that have its answer, or one of a survey."""
+MOST_LATE, LATE_OF = 4, 8
+"""So many calls of a survey may take too long, besides one of so many: a function that loops for ever with some data
+does so with most."""
 _BUG_EXIT = 87
 """The exit code that says: Python raised an exception."""
 
@@ -81,9 +84,10 @@ def _check(request: Comparison, report: Report, writer: int) -> NoReturn:
 def survey_each(request: Comparison, report: Report) -> None:
     """Calls the reference with all cases, and reports of each that it comes through the number, the bits of the nests
     that ran and whether there was an effect, in a line. After one that it does not come through, or that takes too
-    long, the next ones go on in another process."""
-    begun = 0
-    while begun < len(request.cases):
+    long, the next ones go on in another process; where many take too long,
+    there are no more."""
+    begun = late = 0
+    while late < MOST_LATE + begun // LATE_OF and begun < len(request.cases):
         reader, writer = os.pipe()
         child = fork()
         if child == 0:
@@ -98,6 +102,7 @@ def survey_each(request: Comparison, report: Report) -> None:
         if code == 0:
             return
         begun += len(seen or b"") + 1
+        late += code == -signal.SIGALRM
 
 
 def _survey(request: Comparison, first: int, report: Report, writer: int) -> None:
