@@ -189,17 +189,19 @@ def fitting_reductions(kernel: Kernel, registers: VectorExtension) -> tuple[Redu
 
 
 def strip_versions(
-    prepared: Prepared, target: Target, cache: Cache | None = None, conditional: Container[str] = ()
-) -> Iterator[Version | Remark]:
+    prepared: Prepared, target: Target, cache: Cache | None = None, conditional: Container[str] = (),
+    computed: frozenset[str] = frozenset(),
+) -> Iterator[Version | Remark]:  # fmt: skip
     """The versions of a kernel with its nests in strips: several rows at a time where these share what they read, and
     one; a remark where no instructions are found. To arrays that are `conditional` strips store what is chosen instead
-    of an element's own value, and nothing else; reductions, which store in any case, stay as they are."""
+    of an element's own value, and nothing else; reductions, which store in any case, stay as they are. `computed`:
+    sizes that are none of the function's parameters."""
     kernel, registers = in_strip_form(prepared, target, conditional), extension_of(target)
     copied, lookups = lookups_of(kernel, registers)
     tables = [_Sized(x, LANES, 1) for x in lookups if not any(y in conditional for y in stored_arrays(x.loop))]
     refused: dict[str, None] = {}
     if tables:
-        whole = StripSelection(copied, registers, {}, cache, conditional=conditional)
+        whole = StripSelection(copied, registers, {}, cache, conditional=conditional, computed=computed)
         sums = find_narrow_accumulated(copied, registers)
         tables += [_Sized(x, lanes_of_terms(x, copied, registers), 1) for x in sums]
         made = _version(prepared, whole, tables, False, refused)
@@ -214,7 +216,7 @@ def strip_versions(
     nests += [_Sized(y, lanes_of_terms(y, kernel, registers), 1) for y in find_narrow_accumulated(kernel, registers)]
     masked = [x for x in nests if any(y in conditional for y in stored_arrays(x.nest.stmt))]
     nests = [x for x in nests if x not in masked or isinstance(x.nest, StripNest)]
-    strips = StripSelection(kernel, registers, {}, cache, conditional=conditional)
+    strips = StripSelection(kernel, registers, {}, cache, conditional=conditional, computed=computed)
     for several in (True, False) if any(x.rows > 1 for x in nests) else (False,):
         made = _version(prepared, strips, nests, several, refused)
         if made is not None:
@@ -286,7 +288,7 @@ def _version(
     name = NAME if most == 1 else f"{NAME}, {most} rows"
     catalogue = Catalogue().with_instructions(x.instruction for x in strips.known.values())
     made_of = [x for x in nests if id(x.nest.stmt) in covered]
-    asked = (*kernel.assumptions, *_enough(kernel, max(x.lanes for x in nests)), *_full_rows(kernel, made_of))
+    asked = (*kernel.assumptions, *_enough(kernel, max(x.lanes for x in nests)), *_full_rows(strips, made_of))
     reductions = [x for x in nests if isinstance(x.nest, AccumulatedLoop) and id(x.nest.stmt) in covered]
     asked = (*asked, *(y for x in reductions for y in _long_rows(kernel, x.nest.stmt, x.lanes)))
     made = replace(kernel, body=contract(body), assumptions=asked)
@@ -303,12 +305,13 @@ def _enough(kernel: Kernel, lanes: int) -> Iterator[Expr]:
             yield few
 
 
-def _full_rows(kernel: Kernel, nests: Iterable[_Sized]) -> Iterator[Expr]:
-    """That rows fill a strip: of shorter ones all is a rest, which takes as long as a whole strip, or longer."""
+def _full_rows(strips: StripSelection, nests: Iterable[_Sized]) -> Iterator[Expr]:
+    """That rows fill a strip: of shorter ones all is a rest, which takes as long as a whole strip, or longer. Not asked
+    of sizes that are computed, such as channels times pixels: few calls of a check would come to the strips."""
     for x in nests:
-        if isinstance(x.nest, StripNest | ReductionNest) and x.nest.loop not in kernel.body.body:
+        if isinstance(x.nest, StripNest | ReductionNest) and x.nest.loop not in strips.kernel.body.body:
             few = simplify(Compare("ge", sub(x.nest.loop.upper, x.nest.loop.lower), index(x.lanes)))
-            if not isinstance(few, Const) and variables(few) <= {*kernel.sizes}:
+            if not isinstance(few, Const) and variables(few) <= {*strips.kernel.sizes} - strips.computed:
                 yield few
 
 
@@ -360,6 +363,7 @@ class StripSelection:
     cache: Cache | None = None
     accumulations: dict[int, SelectedAccumulation] = field(default_factory=dict)
     conditional: Container[str] = ()
+    computed: frozenset[str] = frozenset()
 
     def accumulation(self, loop: AccumulatedLoop) -> SelectedAccumulation:
         """The instructions for a loop that accumulates; NoCover where there are none."""

@@ -40,7 +40,8 @@ def _match(cx: Context) -> tuple[_Nests, ...]:
 
 
 def _apply(cx: Context, found: _Nests) -> Made:
-    return strip_versions(cx.prepared, cx.target, cx.maker.cache, _conditional(cx))
+    computed = frozenset(() if cx.region is None else (x for x, _ in cx.region.computed))
+    return strip_versions(cx.prepared, cx.target, cx.maker.cache, _conditional(cx), computed)
 
 
 def _conditional(cx: Context) -> tuple[str, ...]:
