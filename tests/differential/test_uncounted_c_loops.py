@@ -62,6 +62,16 @@ ptrdiff_t wrapped(const char *s, char *t, ptrdiff_t n)
     return i;
 }
 
+struct entry { short key, value; };
+
+ptrdiff_t keys(const struct entry *s, struct entry *t, ptrdiff_t n)
+{
+    const struct entry *p = s;
+    while (p->key && p->value != n)
+        p++;
+    return p - s;
+}
+
 ptrdiff_t of_a_byte(const char *s, char *t, ptrdiff_t n)
 {
     int i = n & 255;
@@ -94,7 +104,7 @@ NARROW = ("wrapped", "of_a_byte", "below_zero", "of_two")
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> Pairs:
-    names = ("length", "copy", "lower", "terminated")
+    names = ("length", "copy", "lower", "terminated", "keys")
     return build_both(PROGRAM, (*names, *NARROW), "native", tmp_path_factory.mktemp("uncounted"))
 
 
@@ -111,6 +121,17 @@ def test_where_the_data_end(name: str, both: Pairs, guarded: Any) -> None:
             s, t = guarded(values, 0), guarded(values if name == "lower" else values * 0, 0)
             results.append((function(s.ctypes.data, t.ctypes.data, 0), t.tolist()))
         assert results[0] == results[1], count
+
+
+def test_members_that_end_a_loop(both: Pairs, guarded: Any) -> None:
+    for count in (1, 2, 16, 17, 33, 300, 1024, 1025, 5000):
+        entries = np.full(2 * count, 3, np.int16)
+        entries[-2] = 0
+        for place in (count - 1, count // 2, count // 3):
+            entries[2 * place + 1] = 9
+            s = guarded(entries, 0)
+            old, new = (f(s.ctypes.data, None, 9) for f in both["keys"])
+            assert old == new == place
 
 
 @pytest.mark.parametrize("shift", [101, 115, 700, -1, -15, -16, -64])

@@ -221,6 +221,8 @@ def test_scop_marks_bound_a_region() -> None:
         ("for (i = 0; i * i < n; i++) a[i] = 1;", "scop-bound", "affine"),
         ("for (i = 0; i < n; i++) a[i * i] = 1;", "scop-affine", "affine"),
         ("while (a[0]) a[0]--;", "scop-jump", "iterations store to a"),
+        ("while (a[n]) n--;", "scop-jump", "reads backwards"),
+        ("do i--; while (i > 0 && a[i] != n);", "scop-jump", "reads backwards"),
     ],
 )
 def test_refusals_name_the_construct(statement: str, id: str, named: str) -> None:

@@ -42,7 +42,7 @@ def with_flag(
     these, or they are in loops, switches or behind labels inside."""
     if loop.cond is None:
         return None
-    parts = split_condition(loop.cond)
+    parts = split_condition(loop.cond, stepped_in(loop))
     if parts is None:
         return None
     counted, tests = parts
@@ -58,14 +58,35 @@ def with_flag(
     return c_ast.While(counted, stmt, loop.coord)
 
 
-def split_condition(cond: c_ast.Node) -> tuple[c_ast.Node, list[c_ast.Node]] | None:
-    """The part of a loop's condition that counts, and those that read memory; None where no part counts, or one that is
-    evaluated behind a side effect of those."""
+def stepped_in(loop: c_ast.For | c_ast.While) -> frozenset[str]:
+    """The variables that statements of a loop move on, and those in its head.
+
+    >>> from pycparser.c_parser import CParser
+    >>> text = "void f() { for (; p->key && q->key; p++) { q += 2; k = p->key; } }"
+    >>> sorted(stepped_in(CParser().parse(text).ext[0].body.block_items[0]))
+    ['p', 'q']
+    """
+    moved: set[str] = set()
+    for part in (loop.cond, loop.next if isinstance(loop, c_ast.For) else None, loop.stmt):
+        for x in walk_tree(part) if part is not None else ():
+            match x:
+                case c_ast.UnaryOp(op="++" | "--" | "p++" | "p--", expr=c_ast.ID(name=name)):
+                    moved.add(name)
+                case c_ast.Assignment(op="+=" | "-=", lvalue=c_ast.ID(name=name)):
+                    moved.add(name)
+                case _:
+                    pass
+    return frozenset(moved)
+
+
+def split_condition(cond: c_ast.Node, stepped: frozenset[str]) -> tuple[c_ast.Node, list[c_ast.Node]] | None:
+    """The part of a loop's condition that counts, and those that read memory, such as members behind a pointer that is
+    `stepped`; None where no part counts, or one that is evaluated behind a side effect of those."""
     counted: c_ast.Node | None = None
     tests: list[c_ast.Node] = []
     changed = False
     for part in _conjuncts(cond):
-        if _reads_memory(part):
+        if _reads_memory(part, stepped):
             tests.append(part)
             changed = changed or has_effects(part)
         elif changed or (tests and has_effects(part)):
@@ -83,11 +104,16 @@ def _conjuncts(cond: c_ast.Node) -> Iterator[c_ast.Node]:
         yield cond
 
 
-def _reads_memory(node: c_ast.Node) -> bool:
-    return any(
-        isinstance(x, (c_ast.ArrayRef, c_ast.FuncCall)) or (isinstance(x, c_ast.UnaryOp) and x.op == "*")
-        for x in walk_tree(node)
-    )
+def _reads_memory(node: c_ast.Node, stepped: frozenset[str]) -> bool:
+    for x in walk_tree(node):
+        match x:
+            case c_ast.ArrayRef() | c_ast.FuncCall() | c_ast.UnaryOp(op="*"):
+                return True
+            case c_ast.StructRef(type="->", name=c_ast.ID(name=name)) if name in stepped:
+                return True
+            case _:
+                pass
+    return False
 
 
 def _leaves(items: list[c_ast.Node]) -> bool:

@@ -111,7 +111,7 @@ def find_early_exit(
         if {x.variable for x in found.updates} - moved:
             return Refused("scop-jump", "an exit out of a loop that sets integers to what it counts", loop)
     try:
-        find_exit_test(found.kernel, NAME)
+        test = find_exit_test(found.kernel, NAME)
     except NoExitTest as error:
         return Refused("scop-jump", f"an exit out of a loop that lanes cannot search: {error.reason}", loop)
     resumed = resume(loop, found, again and not effects, bound, tokens, item)
@@ -123,6 +123,8 @@ def find_early_exit(
     rooms = rooms_of(found.kernel, dict(found.names), (x for x in changed if x.name in moved), advances)
     if rooms is None:
         return Refused("scop-wrap", "variables that may wrap around in a loop without a count", loop)
+    if not rooms and any(x.step < 0 for x in test.rows):
+        return Refused("scop-jump", "a loop without a count that reads backwards", loop)
     most = next(key for key, text in found.names if text == MOST)
     return found, EarlyExit(NAME, replace(resumed, advances=advances), effects, most, rooms)
 

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pycparser import c_ast
 
 from planish.frontend.c.analysis.scope import BoundNames, Symbol
-from planish.frontend.c.early_exits.early_exit import split_condition
+from planish.frontend.c.early_exits.early_exit import split_condition, stepped_in
 from planish.frontend.c.idioms.early_continue import without_continue
 from planish.frontend.c.types.constants import fold, items_of, walk_tree
 from planish.frontend.c.types.declarations import CScalar
@@ -130,7 +130,7 @@ def with_count(loop: c_ast.For | c_ast.While, bound: BoundNames) -> CountedLoop 
 def _counted(loop: c_ast.For | c_ast.While, counter: c_ast.ID, stepped: c_ast.ID, most: c_ast.ID) -> c_ast.For | None:
     counted = c_ast.BinaryOp("<", counter, most, loop.coord)
     cond = counted if is_endless(loop) else c_ast.BinaryOp("&&", counted, loop.cond, loop.coord)
-    parts = split_condition(cond)
+    parts = split_condition(cond, stepped_in(loop))
     if parts is None or parts[0] is not counted:
         return None
     step: c_ast.Node = c_ast.UnaryOp("p++", stepped, loop.coord)
