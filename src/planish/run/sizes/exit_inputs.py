@@ -23,7 +23,7 @@ from planish.poly.early_exit.exit_test import find_exit_test
 from planish.run.calls.passing import leaves_of
 from planish.run.calls.signature import CallCase, Placement
 from planish.run.sizes.call_sizes import make_case, usable_sizes
-from planish.run.sizes.exit_values import Number, compiled, number_pool
+from planish.run.sizes.exit_values import Number, arguments_of, compiled, number_pool
 from planish.run.sizes.known_sizes import KnownSizes
 
 SIZES, SEEDS = (130, 259, 700, 9000), 3
@@ -85,6 +85,7 @@ def _calm(region: Region, function: CFunction) -> tuple[CalmInput, ...]:
     assert region.exits is not None
     test = find_exit_test(region.kernel, region.exits.flag)
     own, names = {p.name for p in leaves_of(function)}, dict(region.names)
+    places = arguments_of(region, function)
     leaving = compiled(test, region.kernel)
 
     def leaves(values: Mapping[str, Number]) -> bool:
@@ -107,11 +108,9 @@ def _calm(region: Region, function: CFunction) -> tuple[CalmInput, ...]:
             last = {tuple(x[y] for y in arrays): x for x in others if leaves(x)}
             named = sorted(last, key=lambda x: any(y not in function.conditions.constants for y in x))
             rare = [last[x] for x in named[:3]] or others[:3]
-            told = {names[x].lstrip("&"): (values[x], *(y[x] for y in rare)) for x in arrays}
+            told = {place: (values[x], *(y[x] for y in rare)) for x in arrays for place in places[x]}
             fixed = {names[x]: values[x] for x in scalars}
-            found.append(
-                CalmInput({x: y for x, y in told.items() if x in own}, {x: y for x, y in fixed.items() if x in own})
-            )
+            found.append(CalmInput(told, {x: y for x, y in fixed.items() if x in own}))
         if len(found) == MOST_CALM:
             break
     return tuple(found) or (CalmInput(),)

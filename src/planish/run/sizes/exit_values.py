@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from planish.frontend.c.translation_unit import CFunction, Region
 from planish.ir.expr import Const, Expr, Load, Select
 from planish.ir.nest import Array, Assign, Block, Kernel
 from planish.ir.semantics.arithmetic import limits
@@ -23,6 +24,7 @@ from planish.ir.semantics.interpreter import compile_kernel
 from planish.ir.traverse import map_expr
 from planish.ir.types import BOOL, I32, U8, Type
 from planish.poly.early_exit.exit_test import ITERATION, ExitTest
+from planish.run.calls.passing import leaves_of
 
 _USUAL = (0, 1, -1, 32, 2, 97, 100)
 _ITERATIONS = (0, 3, 200)
@@ -38,6 +40,29 @@ def number_pool(type: Type, constants: Sequence[Number]) -> list[Number]:
     low, high = (0, 1) if type == BOOL else limits(type)
     whole = [int(x) for x in near if x == int(x)]
     return [x for x in dict.fromkeys((*_USUAL, *whole, low, high)) if low <= x <= high]
+
+
+def arguments_of(region: Region, function: CFunction) -> dict[str, tuple[str, ...]]:
+    """The numbers that a call is made of in which elements of each of a region's arrays lie: in an array of structures,
+    all members of their type.
+
+    >>> from planish.core.span import Source
+    >>> from planish.frontend.c.reader import read_c
+    >>> text = "int f(struct s *p, int *x) { int i = 0; while (p[i].key > x[i]) i++; return i; }"
+    >>> text = f"struct s {{ int key; float v; }}; {text}"
+    >>> function = read_c(Source("f.c", text)).functions[0]
+    >>> told = arguments_of(function.regions[0], function)
+    >>> told["p_i32"], told["x"]
+    (('p[].key',), ('x',))
+    """
+    leaves, names = leaves_of(function), dict(region.names)
+    out: dict[str, tuple[str, ...]] = {}
+    for x in region.kernel.arrays:
+        members = f"{region.views.get(x.name)}[]."
+        own = names[x.name].lstrip("&")
+        told = (p.name for p in leaves if p.name == own or (p.name.startswith(members) and p.type == x.type))
+        out[x.name] = tuple(told)
+    return out
 
 
 def compiled(test: ExitTest, kernel: Kernel) -> Callable[[Mapping[str, Number]], list[bool | None]]:

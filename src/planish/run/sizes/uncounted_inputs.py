@@ -18,7 +18,7 @@ from planish.ir.index.polynomial import constant, sub
 from planish.ir.types import Type
 from planish.poly.early_exit.exit_test import ExitTest, find_exit_test
 from planish.run.calls.passing import leaves_of
-from planish.run.sizes.exit_values import Number, compiled, number_pool
+from planish.run.sizes.exit_values import Number, arguments_of, compiled, number_pool
 
 _MOST_TRIED = 300
 _SOONEST = 64
@@ -36,11 +36,12 @@ class Ends:
 
 @dataclass(frozen=True, slots=True)
 class _Loop:
-    """A loop without a count: whether iterations leave it, by the C names of what it reads; and the elements of each
-    array that the iteration reads together."""
+    """A loop without a count: whether iterations leave it, by the C names of what it reads, and where that lies in a
+    call; and the elements of each array that the iteration reads together."""
 
     leaving: Callable[[Mapping[str, Number]], list[bool | None]]
     names: Mapping[str, str]
+    places: Mapping[str, tuple[str, ...]]
     spans: Mapping[str, int]
     types: Mapping[str, Type]
     scalars: frozenset[str]
@@ -49,13 +50,14 @@ class _Loop:
 def find_ends(function: CFunction) -> Ends:
     """What ends all loops of a function of which nothing counts the iterations; nothing where there are none, or it is
     not found."""
-    loops = [_read(x) for x in function.regions if x.exits is not None and x.exits.uncounted]
+    loops = [_read(x, function) for x in function.regions if x.exits is not None and x.exits.uncounted]
     own = {p.name for p in leaves_of(function)}
+    places = {text: places for x in loops for text, places in x.places.items()}
     spans: dict[str, int] = {}
     for x in loops:
         spans |= {text: max(count, spans.get(text, 0)) for text, count in x.spans.items()}
     types = {text: type for x in loops for text, type in x.types.items()}
-    if not loops or not spans.keys() <= own:
+    if not loops or not all(places[x] for x in spans):
         return Ends()
     scalars = {text for x in loops for text in x.scalars}
     pools = {x: number_pool(types[x], function.conditions.constants) for x in types}
@@ -76,20 +78,22 @@ def find_ends(function: CFunction) -> Ends:
         free = all(end(drawn(chosen)) for _ in range(_SOONEST))
         fixed = {} if free else {x: made[x] for x in scalars if x in own}
         if free or scalars <= own:
-            return Ends({x: (count, chosen[x]) for x, count in spans.items()}, fixed)
+            return Ends({place: (count, chosen[x]) for x, count in spans.items() for place in places[x]}, fixed)
     return Ends()
 
 
-def _read(region: Region) -> _Loop:
+def _read(region: Region, function: CFunction) -> _Loop:
     assert region.exits is not None
     test = find_exit_test(region.kernel, region.exits.flag)
-    names = {key: text.lstrip("&") for key, text in region.names}
+    # What are members of one type in C has no name of its own.
+    names = {key: key if key in region.views else text.lstrip("&") for key, text in region.names}
     used = {x.array for x in test.rows} | {x.name for x in region.kernel.scalars}
     types = {x.name: x.type for x in region.kernel.arrays if x.name in used}
     types |= {x.name: x.type for x in region.kernel.scalars}
     return _Loop(
         compiled(test, region.kernel),
         {x: names[x] for x in used},
+        {names[x]: places for x, places in arguments_of(region, function).items()},
         {names[x.array]: _span(x.array, test) for x in test.rows},
         {names[x]: type for x, type in types.items()},
         frozenset(names[x.name] for x in region.kernel.scalars),
