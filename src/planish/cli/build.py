@@ -55,7 +55,7 @@ from planish.isa.instruction import Catalogue
 from planish.isa.instruction_file import read_instructions
 from planish.options import Options
 from planish.pipeline import stages_of
-from planish.report.account import FileAccount
+from planish.report.account import FileAccount, drop_in_files
 from planish.report.console import make_console
 from planish.report.operations import report_operations
 from planish.report.store import build_cached
@@ -320,16 +320,13 @@ def _build(
 
 def _write(given: Input, account: FileAccount, folder: Path, style: Style, force: bool) -> tuple[Path, ...]:
     stem = Path(given.source.name).stem
-    files = {f"{stem}.c": account.text}
+    files = drop_in_files(given.source.name, account.text, account.header)
     if style is Style.compact:
         parted = share_prologue(account.text)
-        files = {f"{stem}.c": parted.text}
+        files[f"{stem}.c"] = parted.text
         for name, header in parted.headers.items():
             check_ours(folder / name, MADE_BY, force=force)
             files[name] = header
-    if not re.search(rf'^[ \t]*#[ \t]*include[ \t]*"{re.escape(stem)}\.h"', account.text, re.MULTILINE):
-        # A header of that name beside the drop-in would hide the user's own.
-        files[f"{stem}.h"] = account.header
     return write_files(folder, files, given.encoding)
 
 

@@ -9,7 +9,9 @@ True
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from planish.build.assemble import FileResult
@@ -105,6 +107,20 @@ class FileAccount:
     def lasting(self) -> bool:
         """Whether a build of the same text would come to the same: nothing ended it that may be gone the next time."""
         return all(f.lost in ("", LOSSES["processor"], LOSSES["depth"]) for f in self.functions)
+
+
+def drop_in_files(name: str, text: str, header: str) -> dict[str, str]:
+    """The files that a drop-in for the file `name` consists of, by their names. A header that the text includes by the
+    same name is the user's own, which another one beside the drop-in would hide.
+
+    >>> [*drop_in_files("src/dot.c", "double dot(int n);", "")], [*drop_in_files("dot.c", '#include "dot.h"', "")]
+    (['dot.c', 'dot.h'], ['dot.c'])
+    """
+    stem = Path(name).stem
+    files = {f"{stem}.c": text, f"{stem}.h": header}
+    if re.search(rf'^[ \t]*#[ \t]*include[ \t]*"(?:\./)*{re.escape(stem)}\.h"', text, re.MULTILINE):
+        del files[f"{stem}.h"]
+    return files
 
 
 def account_for(result: FileResult, options: Options) -> FileAccount:

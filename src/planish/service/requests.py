@@ -14,7 +14,7 @@ from planish.core.cache import Cache
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.options import Options
-from planish.report.account import FileAccount
+from planish.report.account import FileAccount, drop_in_files
 from planish.report.page.contents import describe_outcome, gather_file
 from planish.report.page.rendering import render_page
 from planish.report.store import build_cached
@@ -67,8 +67,7 @@ def _told(source: Source, account: FileAccount) -> Answer:
     listed = [
         {**summarise_function(x), "outcome": describe_outcome(x), "refusals": x.refusals} for x in account.functions
     ]
-    stem = Path(source.name).stem
-    return {"functions": listed, "files": {f"{stem}.c": account.text, f"{stem}.h": account.header},
+    return {"functions": listed, "files": drop_in_files(source.name, account.text, account.header),
             "compile": account.compile, "link": account.link, "warnings": account.warnings}  # fmt: skip
 
 

@@ -229,3 +229,11 @@ def test_a_wrong_option_is_told_by_name() -> None:
     for given in ({"sizes": {"n": -1}}, {"fp": "fast"}, {"threads": 0}, {"speed": 3}, {"functions": [1]}):
         with pytest.raises(PlanishError, match="E0128"):
             read_wishes(given)
+
+
+@pytest.mark.parametrize("include", ['#include "two.h"', '  # include "./two.h"'])
+def test_a_header_of_the_users_is_no_file_of_a_drop_in(include: str, tmp_path: Path) -> None:
+    (tmp_path / "two.h").write_text("#define FACTOR 3\n")
+    request = {"do": "build", "name": str(tmp_path / "two.c"), "text": f"{include}\n{TEXT}",
+               "options": {"measure": False, "functions": ["chase"]}}  # fmt: skip
+    assert set(answer(request)["result"]["files"]) == {"two.c"}

@@ -21,6 +21,7 @@ from planish.emit.device.dialect import DIALECTS
 from planish.emit.device.host_text import header_text
 from planish.ir.types import Floats
 from planish.options import Options
+from planish.report.account import drop_in_files
 from planish.report.console import make_console
 from planish.report.devices import describe_checks, describe_nests, describe_unread, devices_table, report_kernels
 from planish.target.device import Device, load_device
@@ -68,8 +69,7 @@ def _files(source: Source, built: DeviceBuild, device: Device, fp: Floats) -> di
         f"{stem}{dialect.kernels}": banner + built.device_text,
         **({f"{stem}{dialect.host}": banner + built.host_text} if dialect.host else {}),
         f"{stem}_device.h": banner + header_text(stem, built.heads, dialect),
-        f"{stem}.c": built.file.text,
-        f"{stem}.h": built.file.header,
+        **drop_in_files(source.name, built.file.text, built.file.header),
     }
 
 
