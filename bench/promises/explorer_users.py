@@ -19,6 +19,8 @@ from urllib.parse import parse_qs, urlsplit
 USERS = 100
 LOOKS = 10
 """Of the users, each so-manieth has a text analysed; the others read a file."""
+TEXT = "void zero(int n, float *x) { for (int i = 0; i < n; i++) x[i] = 0; }\n"
+"""The file that is shown."""
 _Request = tuple[str, str | None, dict[str, str]]
 FOREIGN: tuple[_Request, ...] = (
     ("/api/files", None, {"X-Planish-Token": "guessed"}), ("/api/files", None, {"X-Planish-Token": ""}),
@@ -75,21 +77,28 @@ class ServedExplorer:
             return USERS - sum(pool.map(self.is_answered, range(USERS)))
 
 
+def lay_out(base: Path) -> Path:
+    """A folder in `base` with the files that the explorer is asked for, and beside them those that it must not show:
+    all of `OUTSIDE` are there, so that each is refused for where it lies."""
+    folder = base / "shown"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "a.c").write_text(TEXT)
+    (folder / "large.c").write_text("/* */" * 100_000)
+    for secret in (base / "secret.c", folder / ".x.c"):
+        secret.write_text("int secret;\n")
+    (folder / "link.c").symlink_to(base / "secret.c")
+    return folder
+
+
 @contextmanager
 def serving(base: Path) -> Iterator[ServedExplorer]:
     """An explorer of a folder in `base`, with files around it that it must not show."""
-    folder = base / "shown"
-    folder.mkdir()
-    text = "void zero(int n, float *x) { for (int i = 0; i < n; i++) x[i] = 0; }\n"
-    (folder / "a.c").write_text(text)
-    (folder / "large.c").write_text("/* */" * 100_000)
-    (base / "secret.c").write_text("int secret;\n")
-    (folder / "link.c").symlink_to(base / "secret.c")
+    folder = lay_out(base)
     command = [sys.executable, "-m", "planish", "explore", str(folder), "--no-open", "--json"]
     with subprocess.Popen(command, text=True, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         try:
             address = urlsplit(json.loads(process.stdout.readline())["address"])
-            yield ServedExplorer(address.netloc, parse_qs(address.query)["token"][0], text)
+            yield ServedExplorer(address.netloc, parse_qs(address.query)["token"][0], TEXT)
         finally:
             process.terminate()

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from bench.promises import expectations, users
-from bench.promises.claim import Claim
+from bench.promises.claim import Claim, Note
 from bench.promises.expectations import FOLDER, find_lack
+from bench.promises.explorer_users import OUTSIDE, lay_out
 
 
 def test_twenty_are_listed_and_each_shows_something() -> None:
@@ -43,3 +44,17 @@ def test_what_is_not_shown_makes_the_claim_short(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(users, "show_expectations", lambda quick: iter((("a", ""), ("b", "nothing to run"))))
     claims = [x for x in users._expectations(quick=True) if isinstance(x, Claim)]
     assert [str(x) for x in claims] == ["claim users.expectations value=1 bar=2 short"]
+
+
+def test_a_browser_test_that_fails_is_no_lack_of_a_browser() -> None:
+    failed = users.judge_browser_tests(1, "1 failed, 1 skipped, 8 deselected in 2.1s")
+    assert isinstance(failed, Claim) and failed.value == 0
+    assert isinstance(users.judge_browser_tests(0, "1 passed, 1 skipped, 8 deselected in 2.1s"), Note)
+    passed = users.judge_browser_tests(0, "2 passed, 8 deselected in 2.1s")
+    assert isinstance(passed, Claim) and passed.value == 2
+
+
+def test_what_an_explorer_must_not_show_is_there(tmp_path: Path) -> None:
+    folder = lay_out(tmp_path)
+    names = [path.partition("name=")[2] for path, _, _ in OUTSIDE]
+    assert [x for x in names if not (folder / x).read_text()] == []
