@@ -38,8 +38,9 @@ def describe_result(found: TunedResult, wishes: TuningWishes, store: Path) -> It
     if result is None:
         yield f"{found.nest.label}: not tuned"
         return
-    known = f"{result.known} of {found.space.size()} points known"
-    yield f"{found.nest.label}: {result.trials} trials (seed {wishes.seed}), {known}"
+    made = f"{result.trials} trial{'' if result.trials == 1 else 's'}"
+    made += f" and {result.confirmations} for confirmation" if result.confirmations else ""
+    yield f"{found.nest.label}: {made} (seed {wishes.seed}), {result.known} of {found.space.size()} points known"
     best = result.best
     if best is None:
         yield "  nothing could be measured"

@@ -13,7 +13,7 @@
 >>> tuner = Tuner(task, space, evaluate, TrialStore(Path(tempfile.mkdtemp()) / "s"))
 >>> result = tuner.run(ExhaustiveSearch(space), TuningBudget(trials=9))
 >>> str(result.best.point), result.trials, result.complete
-('gemv-rows.rows=8 version=gemv-rows', 4, True)
+('gemv-rows.rows=8 version=gemv-rows', 3, True)
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ class TuningBudget:
 @dataclass(frozen=True, slots=True)
 class TuningResult:
     """What a run of tuning came to: the default's trial and the best one (None: nothing could be measured), how many
-    trials were made now and are known in all, whether the search came to its end, and why it did not."""
+    trials were made now and are known in all, whether the search came to its end, why it did not, and how many trials
+    besides, outside of the budget, confirmed what is best."""
 
     default: TuningTrial | None
     best: TuningTrial | None
@@ -67,15 +68,18 @@ class TuningResult:
     known: int
     complete: bool
     reason: str = ""
+    confirmations: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class TrialRequest:
-    """A point that is to be measured: its number in the run, and the ratio that it has to come near to."""
+    """A point that is to be measured: its number in the run, and the ratio that it has to come near to; `confirms`: the
+    search is over, and this is what it found best."""
 
     number: int
     point: Point
     bound: float
+    confirms: bool = False
 
 
 class Trials(Protocol):
@@ -115,6 +119,7 @@ class Tuner:
     things: int = 1
     known: dict[Point, float] = field(default_factory=dict)
     made: int = 0
+    confirmations: int = 0
     _search: TuningSearch | None = None
     _budget: TuningBudget = field(default_factory=TuningBudget)
     _began: float = 0.0
@@ -182,7 +187,8 @@ class Tuner:
 
     def hear(self, request: TrialRequest, found: Measurement) -> TuningTrial:
         """Keeps what came of a request."""
-        self.made += 1
+        self.made += not request.confirms
+        self.confirmations += request.confirms
         trial = TuningTrial(
             **asdict(found), task=self.task, point=request.point, label=self.label, version=PLANISH,
             search=self._search.name if self._search is not None else "", seed=self.seed, session=self.session,
@@ -199,13 +205,15 @@ class Tuner:
         self._take_up(self._count, forced=True)
         reason = reason or self._reason
         best = None if self._default is None else self._best(self._default)
-        return TuningResult(self._default, best, self.made, len(self.known), not reason, reason)
+        return TuningResult(
+            self._default, best, self.made, len(self.known), not reason, reason, self.confirmations
+        )  # fmt: skip
 
-    def _request(self, point: Point, bound: float) -> TrialRequest:
+    def _request(self, point: Point, bound: float, confirms: bool = False) -> TrialRequest:
         least = self._least()
         best = f", best so far {1 / least:.2f}x" if 0 < least < inf else ""
         self.tell(f"{self.label}: trial {len(self.known) + len(self._issued) + 1}{best}")
-        made = self._issued[self._count] = TrialRequest(self._count, point, bound)
+        made = self._issued[self._count] = TrialRequest(self._count, point, bound, confirms)
         self._count += 1
         return made
 
@@ -231,11 +239,6 @@ class Tuner:
     def _suggested(self) -> TrialRequest | None:
         """The search's next point; None where what is under way is `_needed` first, or the `_stage` is another one."""
         assert self._search is not None
-        budget = self._budget
-        spent = budget.trials is not None and self._count >= budget.trials
-        if spent or (budget.seconds is not None and self.clock() - self._began >= budget.seconds):
-            self._reason, self._stage = f"the budget of {budget} is spent", "confirm"
-            return None
         measured = {x.point for x in self._issued.values()}
         for _ in range(REPEATS):
             point = self._search.suggest()
@@ -244,6 +247,9 @@ class Tuner:
             if point in self.known:
                 self._search.hear(point, self.known[point])
             elif point not in measured:
+                if self._is_spent():
+                    self._reason, self._stage = f"the budget of {self._budget} is spent", "confirm"
+                    return None
                 self._search.expect(point)
                 return self._request(point, self._least())
         if measured:
@@ -252,6 +258,11 @@ class Tuner:
         else:
             self._stage = "confirm"
         return None
+
+    def _is_spent(self) -> bool:
+        budget = self._budget
+        spent = budget.trials is not None and self._count >= budget.trials
+        return spent or (budget.seconds is not None and self.clock() - self._began >= budget.seconds)
 
     def _confirmation(self) -> TrialRequest | None:
         """What is the best once more, since of many that are alike the luckiest is that."""
@@ -263,7 +274,7 @@ class Tuner:
             tried = 2 if best is None else self.store.count(self.task, best.point)
             lacks = best is not None and best.point in self._lacking.difference(self.known)
             if best is not None and best.point != self.space.default and (tried < 2 or lacks):
-                return self._request(best.point, inf)
+                return self._request(best.point, inf, confirms=True)
         self._stage = "done"
         return None
 

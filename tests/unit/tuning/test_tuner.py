@@ -8,15 +8,18 @@ from importlib.util import find_spec
 from math import inf, log2
 from pathlib import Path
 from random import Random
+from unittest.mock import Mock
 
 import pytest
 
 from planish.core.diagnostic import PlanishError
+from planish.report.tuning import describe_result
 from planish.schedule.arguments import Point, TuningArgument, TuningArguments
 from planish.tuning.measurement import Measurement
 from planish.tuning.recorded_space import RecordedSpace
 from planish.tuning.searches.registry import SEARCHES, make_search
 from planish.tuning.searches.search import TuningSearch
+from planish.tuning.session import TunedResult, TuningWishes
 from planish.tuning.spaces.search_space import SearchSpace
 from planish.tuning.store.trial_store import TrialStore
 from planish.tuning.trial import TuningTask
@@ -231,3 +234,26 @@ def test_points_that_are_measured_side_by_side_do_not_depend_on_which_comes_firs
     found = points("a", choose, 4)
     assert found == points("b", lambda n: 0, 1), "as of one machine"
     assert len({x for _, x in found}) >= 24, "no point is measured twice, but the best"
+
+
+@pytest.mark.parametrize("trials", [1, 8])
+def test_a_budget_for_the_whole_space_ends_no_search(trials: int, store: TrialStore) -> None:
+    own = SPACE.alternatives["b"] if trials == 8 else TuningArguments((TuningArgument("w", (8,), 8),))
+    space = SearchSpace({"b": own})
+    for name in ("random", "exhaustive"):
+        tuner = Tuner(TASK, space, measure, store, fresh=True)
+        result = tuner.run(make_search(name, space, 1), TuningBudget(trials=trials))
+        assert result.complete and result.trials == result.known == trials
+    tuner = Tuner(TASK, SPACE, measure, store, fresh=True)
+    short = tuner.run(make_search("exhaustive", SPACE, 1), TuningBudget(trials=8))
+    assert not short.complete and short.reason == "the budget of 8 trials is spent"
+
+
+def test_what_confirms_the_best_is_counted_by_itself(store: TrialStore) -> None:
+    result = tuner(store).run(make_search("exhaustive", SPACE, 1), TuningBudget(trials=3))
+    assert (result.trials, result.known, result.confirmations) == (3, 3, 1) and len([*store.trials()]) == 4
+    found = TunedResult(Mock(label="f"), SPACE, result)
+    one = TunedResult(Mock(label="f"), SPACE, replace(result, trials=1, known=1, confirmations=0))
+    told = [next(describe_result(x, TuningWishes(TuningBudget()), Path("s"))) for x in (found, one)]
+    assert told[0].startswith("f: 3 trials and 1 for confirmation (seed 1), 3 of 520 points known")
+    assert told[1].startswith("f: 1 trial (seed 1), 1 of 520 points known")
