@@ -16,19 +16,21 @@ from dataclasses import dataclass
 
 from planish.cli.exits import OK, USAGE_ERROR, check_interrupted, guard
 from planish.cli.terminal.streams import open_streams
-from planish.cli.terminal.supervision import supervise
+from planish.cli.terminal.supervision import GRACE, supervise
 from planish.version import VERSION
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
     """A subcommand: its name, the module that holds its `app`, and what it does in one line. `supervised`: a small
-    process hears signals for it; else it may become another program, and its module has `run_at_once`, too."""
+    process hears signals for it, and gives it `grace` seconds to end by itself; else it may become another program, and
+    its module has `run_at_once`, too."""
 
     name: str
     module: str
     summary: str
     supervised: bool = True
+    grace: float = GRACE
 
 
 COMMANDS = (
@@ -48,7 +50,10 @@ COMMANDS = (
     Command("vliw", "planish.cli.machines.commands", "Pack, run and show streams of operations of VLIW machines."),
     Command("tune", "planish.cli.tuning.tune", "Search for faster schedules of each nest, and keep every trial."),
     Command("trials", "planish.cli.tuning.trials", "List, show, export, import and prune the trials of tuning."),
-    Command("explore", "planish.cli.views.explore", "Change, build and compare files in a browser, on this machine."),
+    Command(
+        "explore", "planish.cli.views.explore", "Change, build and compare files in a browser, on this machine.",
+        grace=10.0,
+    ),
     Command("lsp", "planish.cli.views.lsp", "Serve editors by the Language Server Protocol."),
     Command("doctor", "planish.cli.installation.doctor", "Say what is found on this machine, and what is missing."),
     Command("completion", "planish.cli.installation.completion", "Print a script that completes commands in a shell."),
@@ -78,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if command is None:
                 return _refuse(name)
             run = functools.partial(guard, functools.partial(_run, command, rest))
-            return supervise(run) if arguments is None and command.supervised else run()
+            return supervise(run, command.grace) if arguments is None and command.supervised else run()
     return USAGE_ERROR
 
 

@@ -14,6 +14,9 @@ from pathlib import Path
 import pytest
 from tests.property.sampling import slow
 
+from planish.cli import entry
+from planish.cli.terminal.supervision import GRACE
+
 QUICK = "float zero(int n, float *a)\n{\n  float s = 0;\n  for (int i = 0; i < n; i++) s += a[i];\n  return s;\n}\n"
 SLOW = "\n".join(
     f"void f{k}(int n, double *restrict a, double *restrict b)\n{{\n  for (int i = 0; i < n; i++)\n"
@@ -184,3 +187,24 @@ def test_a_crash_of_the_compiler_is_told(tmp_path: Path) -> None:
     )
     assert done.returncode == 70
     assert "the compiler was ended by SIGSEGV" in done.stderr
+
+
+def test_a_command_has_its_own_time_to_end(tmp_path: Path) -> None:
+    script = (
+        "import os, signal, sys, time; from planish.cli.terminal.supervision import supervise\n"
+        "def end(*_): time.sleep(0.5); os._exit(0)\n"
+        "def work(): signal.signal(signal.SIGTERM, end); os.kill(os.getppid(), signal.SIGTERM); time.sleep(9)\n"
+        "sys.exit(supervise(work, float(sys.argv[1])))"
+    )
+    for grace, code in (("0.05", 143), ("60", 0)):
+        command = [sys.executable, "-c", script, grace]
+        assert subprocess.run(command, env=environment(tmp_path), capture_output=True, check=False).returncode == code
+
+
+def test_an_explorer_has_time_to_end_what_is_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(entry, "supervise", lambda run, grace: asked.append(grace))
+    for command in ("explore", "build"):
+        monkeypatch.setattr(sys, "argv", ["planish", command])
+        entry.main()
+    assert asked == [10.0, GRACE]

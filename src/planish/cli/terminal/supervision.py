@@ -20,17 +20,17 @@ from planish.cli.exits import INTERNAL_ERROR, keep_reports_in, tell_interrupted
 from planish.core.forked_process import ASKING, fork, wait
 
 GRACE = 0.8
-"""Seconds that a command has to tidy up and to say what it has; then it is killed."""
+"""Seconds that most commands have to tidy up and to say what they have; then they are killed."""
 
 
-def supervise(action: Callable[[], int]) -> int:
+def supervise(action: Callable[[], int], grace: float = GRACE) -> int:
     """The exit code of `action`, which runs in a child; in that child the call returns, too. The child's temporary
-    files are gone afterwards, however it ended; after a signal it has `GRACE` seconds to end by itself.
+    files are gone afterwards, however it ended; after a signal it has `grace` seconds to end by itself.
 
     Signals that ask for an end are passed on; the code is then 128 plus the signal's number.
     """
     scratch = _make_scratch()
-    supervisor = _Supervisor()
+    supervisor = _Supervisor(grace)
     supervisor.listen()
     child = fork()
     if child == 0:
@@ -66,8 +66,9 @@ def _make_scratch() -> str | None:
 class _Supervisor:
     """Passes on the first signal that asks for an end, and kills a child that goes on for too long after it."""
 
-    def __init__(self) -> None:
+    def __init__(self, grace: float) -> None:
         self.asked = 0
+        self._grace = grace
         self._child = 0
         self._before = {x: y for x in ASKING if (y := signal.getsignal(x)) != signal.SIG_IGN}
 
@@ -97,7 +98,7 @@ class _Supervisor:
 
     def _pass_on(self) -> None:
         signal.signal(signal.SIGALRM, self._kill)
-        signal.setitimer(signal.ITIMER_REAL, GRACE)
+        signal.setitimer(signal.ITIMER_REAL, self._grace)
         self._send(self.asked)
 
     def _kill(self, number: int, frame: FrameType | None) -> None:
