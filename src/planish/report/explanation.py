@@ -19,7 +19,7 @@ from planish.ir.traverse import walk
 from planish.options import Options
 from planish.report.account import FileAccount, is_about
 from planish.report.operations import describe_choice, describe_operations
-from planish.report.verdicts.dependences import line_of, list_waits
+from planish.report.verdicts.dependences import at_line, list_waits
 from planish.report.verdicts.verdict import describe_verdict
 from planish.schedule.auto.plan import Prepared, Version
 from planish.target.load import load_target
@@ -122,7 +122,7 @@ def _explain_dependences(prepared: Prepared, source: Source) -> Iterator[str]:
         block = render_at(f"note[dependence]: {statement.name} waits for", statement.stmt.span, source, "")
         yield "\n".join([block, *(f"  = {x}" for x in waits if x.sink is statement)])
     if free:
-        names = ", ".join(f"{s.name} ({line_of(s.stmt.span)})" for s in free)
+        names = ", ".join(f"{s.name}{at_line(s.stmt.span)}" for s in free)
         yield f"note[dependence]: {names}: wait{'s' if len(free) == 1 else ''} for nothing"
     if waits:
         yield f"note[dependence]: {LEGEND}"
@@ -137,6 +137,7 @@ def _explain_candidates(candidates: tuple[Version, ...], source: Source) -> Iter
         if place == 0:
             yield "\n\n".join([head, *(r.render(source) for r in candidate.remarks)])
         else:
-            yield "\n".join([head, *(f"  = {line_of(r.span)}: {r.message}" for r in candidate.remarks)])
+            told = [f"line {r.span.line}: {r.message}" if r.span else r.message for r in candidate.remarks]
+            yield "\n".join([head, *(f"  = {x}" for x in told)])
     if len(candidates) > 1:
         yield "note[schedule]: a build checks each of these, times them beside the original, and uses the fastest"

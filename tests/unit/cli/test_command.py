@@ -172,6 +172,33 @@ def test_explain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "refused[" in out and " --> scan.c:10:12\n" in out
 
 
+def test_chains_of_floats_alone_have_an_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "sums.c").write_text("""\
+int ints(int n, const int *x) { int k = 0; for (int i = 0; i < n; i++) k += x[i]; return k; }
+double floats(int n, const double *x) { double s = 0; for (int i = 0; i < n; i++) s += x[i]; return s; }
+void count(int n, const unsigned char *x, int *restrict h) { for (int i = 0; i < n; i++) h[x[i]]++; }
+""")
+    for detailed in ([], ["-v"]):
+        assert main(["explain", "sums.c", *detailed]) == 0
+        told = [x for x in capsys.readouterr().out.splitlines() if "a chain of updates of `" in x]
+        assert {x.partition("a chain of updates of ")[2][:3] for x in told} == {"`k`", "`s`", "`h`"}
+        assert all(("in order if --fp is strict" in x) == ("`s`" in x) for x in told)
+
+
+def test_loops_of_functions_of_headers_have_no_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "chase.h").write_text(
+        "static int chase(const int *x, int k, int n) { for (int i = 0; i < n; i++) k = x[k]; return k; }\n"
+    )
+    (tmp_path / "chase.c").write_text(
+        '#include "chase.h"\nvoid f(int n, int m, int *restrict y, const int *restrict x)\n'
+        "{\n  for (int i = 0; i < m; i++)\n    y[i] = chase(x, i, n);\n}\n"
+    )
+    for detailed in ([], ["-v"]):
+        assert main(["explain", "chase.c", *detailed]) == 0
+        out = capsys.readouterr().out
+        assert "the loop `i_2`" in out and "line ?" not in out
+
+
 def test_bench_tells_every_contestant_and_writes_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     # One compiler, for the sake of time.
     command = ["bench", "scale.c", "--cc", choose_compiler(None).name, "--size", "n=2000", "--budget", "0.1"]

@@ -23,27 +23,27 @@ from planish.schedule.auto.plan import Prepared
 @dataclass(frozen=True, slots=True)
 class Wait:
     """Why a statement, `sink`, waits for `source`: through which array, by which `kinds` of dependence, and `where`
-    these lie; `chain`: they are a chain of updates, which may be reordered unless floats are strict."""
+    these lie; `chain` says which chain of updates they are, if they are one."""
 
     sink: Statement
     source: Statement
     array: str
     kinds: tuple[str, ...]
     where: str
-    chain: bool
+    chain: str
 
     def __str__(self) -> str:
         alone = self.source.name == self.sink.name
-        who = "itself" if alone else f"{self.source.name} ({line_of(self.source.stmt.span)})"
+        who = "itself" if alone else f"{self.source.name}{at_line(self.source.stmt.span)}"
         text = f"{who}, through `{self.array}` ({', '.join(self.kinds)}): {self.where}"
-        return f"{text}; a chain of updates, which may be reordered unless --fp is strict" if self.chain else text
+        return f"{text}; {self.chain}" if self.chain else text
 
 
 def list_waits(prepared: Prepared) -> tuple[Wait, ...]:
     """What each statement waits for, in textual order."""
     scop = prepared.scop
     links = list_links(scop, prepared.dependences)
-    lines = {i: s.span for i, s in enumerate(x for x in walk(scop.kernel.body) if isinstance(x, For))}
+    lines = spans_of_loops(scop)
     return tuple(x for s in scop.statements for x in _waits([y for y in links if y.sink == s.name], scop, lines))
 
 
@@ -56,7 +56,8 @@ def _waits(links: list[Link], scop: Scop, lines: dict[int, Span | None]) -> Iter
         group.sort(key=lambda x: x.kind != "flow")
         sink = scop.statement(group[0].sink)
         kinds = tuple(dict.fromkeys(x.kind for x in group))
-        where, chain = _carried(group[0], sink, lines), all(x.reduction for x in group)
+        where = _carried(group[0], sink, lines)
+        chain = describe_chain(group[0], scop) if all(x.reduction for x in group) else ""
         yield Wait(sink, scop.statement(name), array, kinds, where, chain)
 
 
@@ -65,11 +66,28 @@ def _carried(link: Link, sink: Statement, lines: dict[int, Span | None]) -> str:
         return "they share no loop"
     if link.carrier is None:
         return "in the same iteration of the loops that they share"
-    name, at = sink.iterators[link.carrier], lines.get(sink.loops[link.carrier])
     distance = ", ".join("*" if d is None else str(d) for d in link.distance)
-    return f"carried by the loop `{name}` ({line_of(at)}), distance ({distance})"
+    return f"carried by {describe_carrier(link, sink, lines)}, distance ({distance})"
 
 
-def line_of(span: Span | None) -> str:
-    """The line of a place."""
-    return "line ?" if span is None else f"line {span.line}"
+def spans_of_loops(scop: Scop) -> dict[int, Span | None]:
+    """Where each loop of a nest is, by its number."""
+    return {i: x.span for i, x in enumerate(x for x in walk(scop.kernel.body) if isinstance(x, For))}
+
+
+def describe_carrier(link: Link, sink: Statement, lines: dict[int, Span | None]) -> str:
+    """The loop that carries a dependence; of one without a place, such as that of a function in line, the statement's.
+    """
+    assert link.carrier is not None
+    return f"the loop `{sink.iterators[link.carrier]}`{at_line(lines[sink.loops[link.carrier]] or sink.stmt.span)}"
+
+
+def describe_chain(link: Link, scop: Scop) -> str:
+    """A chain of updates, and when it has to keep its order: integers come to the same in any."""
+    floats = any(x.name == link.array and x.type.is_float for x in (*scop.kernel.arrays, *scop.locals))
+    return f"a chain of updates of `{link.array}`{', in order if --fp is strict' if floats else ''}"
+
+
+def at_line(span: Span | None) -> str:
+    """The line of a place in parentheses, after what is there; "" where it is not known."""
+    return "" if span is None else f" (line {span.line})"

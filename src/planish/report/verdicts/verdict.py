@@ -9,13 +9,12 @@ from collections.abc import Iterator, Sequence
 
 from planish.build.lower import RegionPlan
 from planish.core.diagnostic import Remark
-from planish.core.span import Source, Span
+from planish.core.span import Source
 from planish.frontend.c.translation_unit import CFunction
-from planish.ir.nest import For
-from planish.ir.traverse import walk
-from planish.poly.scop.dependence_levels import Link, list_links
+from planish.poly.scop.dependence_levels import list_links
 from planish.report.account import FunctionAccount
 from planish.report.tables import format_ratio, format_seconds
+from planish.report.verdicts.dependences import describe_carrier, describe_chain, spans_of_loops
 from planish.schedule.auto.plan import Prepared
 
 
@@ -61,18 +60,6 @@ def _dependence(prepared: Prepared) -> str:
         return ""
     first = links[0]
     statement = prepared.scop.statement(first.sink)
-    assert first.carrier is not None
-    loops = [x for x in walk(prepared.scop.kernel.body) if isinstance(x, For)]
-    span = loops[statement.loops[first.carrier]].span
-    where = f"the loop `{statement.iterators[first.carrier]}` ({_line(span)})"
-    return f"held back by: {_describe(first)}, from iteration to iteration of {where}"
-
-
-def _describe(link: Link) -> str:
-    if link.reduction:
-        return f"a chain of updates of `{link.array}`, in order if --fp is strict"
-    return f"values passed through `{link.array}`"
-
-
-def _line(span: Span | None) -> str:
-    return "line ?" if span is None else f"line {span.line}"
+    where = describe_carrier(first, statement, spans_of_loops(prepared.scop))
+    what = describe_chain(first, prepared.scop) if first.reduction else f"values passed through `{first.array}`"
+    return f"held back by: {what}, from iteration to iteration of {where}"
