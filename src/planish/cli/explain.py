@@ -12,7 +12,6 @@ from typing import Annotated, Any
 
 import typer
 
-from planish.build.project import NOTHING
 from planish.cli.exits import OK, USER_ERROR, guarded, tell
 from planish.cli.machines.device_build import explain_on_device
 from planish.cli.machines.machine_build import explain_for_machine
@@ -44,9 +43,6 @@ from planish.service.analysis import analyse
 from planish.service.sarif import to_sarif
 from planish.target.device import is_device
 from planish.vliw.description import is_machine
-
-_QUIET = tuple(x for x in NOTHING if x != "E0104")
-"""What is no problem of a file here: a function that is named has to be there."""
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
@@ -117,7 +113,7 @@ def _print_data(names: list[str], options: Options, as_sarif: bool) -> int:
 def _analyse(name: str, options: Options) -> dict[str, Any]:
     """The problems and functions of a file; that it cannot be read is one, too."""
     try:
-        return analyse(read_input(name).source, options, quiet=_QUIET)
+        return analyse(read_input(name).source, options, quiet=())
     except PlanishError as error:
         problem = error.diagnostic
         place = {"line": 1, "column": 1, "end_line": 1, "end_column": 1}

@@ -103,3 +103,14 @@ def test_a_file_that_cannot_be_read_is_one_of_the_problems(
     places = [x["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for x in results]
     assert places == ["missing.c", "no%20space.c"]
     assert main(["explain", "two.c", "--json", "--sarif"]) == 1
+
+
+@pytest.mark.parametrize(("text", "code"), [("int x;\n", "E0203"), ("int f(void) { return 1; }\n", "E0105")])
+def test_a_file_without_loops_is_a_problem_in_all_forms(
+    text: str, code: str, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file.write_text(text)
+    for form in ((), ("--json",), ("--sarif",)):
+        assert main(["explain", str(file), *form]) == 1
+        told = capsys.readouterr()
+        assert code in (told.out if form else told.err)
