@@ -38,6 +38,7 @@ from planish.cli.options import (
     Style,
     Target,
     Threads,
+    check_gain,
     parse_sizes,
     read_floats,
 )
@@ -200,8 +201,7 @@ def build(
     asked = {"--tune": tune and untimed} if tune else {
         "--budget": budget != BUDGET, "--profile": profile, "--cluster": cluster, "--jobs": jobs, "--workers": workers
     }  # fmt: skip
-    if gain and measure:
-        raise PlanishError(Diagnostic("E0113", "--gain is of no use where versions are timed", help="add --no-measure"))
+    check_gain(gain, measure, f"for {target}" if untimed else "with --script" if script is not None else "")
     for name in (x for x, given in asked.items() if given):
         where = f"for {target}, which is not tuned" if tune else "without --tune"
         raise PlanishError(Diagnostic("E0113", f"{name} is of no use {where}", help="leave it out"))

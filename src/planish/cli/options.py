@@ -14,6 +14,8 @@ from typing import Annotated, Literal, assert_never
 
 import typer
 
+from planish.core.diagnostic import Diagnostic, PlanishError
+
 MOST_THREADS = 1024
 
 
@@ -51,6 +53,15 @@ def check_sizes(texts: list[str] | None) -> list[str] | None:
     """The texts of --size; raises typer.BadParameter."""
     parse_sizes(texts)
     return texts
+
+
+def check_gain(gain: float, measure: bool, elsewhere: str = "") -> None:
+    """That --gain has something to decide: it sets the estimates of versions beside the original where no clock does,
+    and not `elsewhere` ("for hexagon"). Raises PlanishError E0113."""
+    if gain and elsewhere:
+        raise PlanishError(Diagnostic("E0113", f"--gain is of no use {elsewhere}", help="leave it out"))
+    if gain and measure:
+        raise PlanishError(Diagnostic("E0113", "--gain is of no use where versions are timed", help="add --no-measure"))
 
 
 def check_defines(texts: list[str] | None) -> list[str] | None:

@@ -344,7 +344,7 @@ REASONS = (
     Reason(
         "verify-exercised",
         "in no calls that could be made up, or in one only, did the new code run and change anything",
-        "give values with which it runs: --size NAME=VALUE; or put the nest into a function of its own",
+        "put the nest into a function of its own; or --size NAME=VALUE, where a number decides that is not given yet",
     ),
     Reason(
         "verify-meaning",

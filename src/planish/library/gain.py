@@ -49,8 +49,7 @@ def with_gain(cx: Context, made: MadeVersions, least: float) -> MadeVersions:
     if not isfinite(source) or source >= least * own:
         return made
     promised = f"{first.name} promises {source / max(own, 1e-9):.2f}x of what a C compiler makes of these loops"
-    message = f"{promised}, and nothing is timed; kept as written"
-    told = Remark("schedule-gain", "refused", message, cx.kernel.span)
+    told = Remark("schedule-gain", "refused", f"{promised}, and nothing is timed", cx.kernel.span)
     return replace(made, versions=made.versions[:at], remarks=(*made.remarks, told))
 
 

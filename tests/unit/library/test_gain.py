@@ -48,5 +48,11 @@ def test_what_promises_a_gain_is_taken(loops: str) -> None:
     assert len(kept) == 1 and not refused
 
 
+def test_a_remark_says_once_what_becomes_of_the_loops() -> None:
+    cx = Context.of(parse_kernel(f"{HEAD} {{ for i in 0 .. n {{ a[i] = b[i] * 2.0 }} }}"), TARGET)
+    told = with_gain(cx, make_versions(cx, STRATEGIES, 1), GAIN).remarks[-1]
+    assert told.id == "schedule-gain" and told.message.endswith(" of these loops, and nothing is timed")
+
+
 def test_threads_are_a_gain() -> None:
     assert versions("for i in 0 .. n { a[i] = b[i] * 2.0 }", 2)[0]

@@ -28,6 +28,7 @@ from planish.cli.options import (
     Sizes,
     Target,
     Threads,
+    check_gain,
     parse_sizes,
     read_floats,
 )
@@ -79,11 +80,10 @@ def report(
         gain=gain,
         sizes=parse_sizes(size), defines=tuple(define or ()), include_dirs=tuple(include or ()), compiler=cc,
     )  # fmt: skip
-    if gain and measure:
-        raise PlanishError(Diagnostic("E0113", "--gain is of no use where versions are timed", help="add --no-measure"))
     if is_machine(target) or is_device(target):
         message = f"there is no page for {target}, whose code is no C with a drop-in"
         raise PlanishError(Diagnostic("E0127", message))
+    check_gain(gain, measure)
     _check_page(output, force)
     project = list_files(files, OUTPUT)
     pages, failed = _gather(project, options, quiet)
