@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -343,3 +345,15 @@ def test_numbers_of_a_call_are_repeated_in_arrays_of_their_type(seed: int, least
     assert signature is not None
     drawn = draw(signature, CallCase({"n": 1000}, {"m": 1000}, seed=seed), "uniform")
     assert least <= float((drawn.arrays["m"] == drawn.scalars["index"][0]).mean()) <= most
+
+
+@pytest.mark.parametrize("step", [1, 3])
+@pytest.mark.parametrize(("counter", "values"), [("unsigned char", 256), ("short", 65536), ("long", None)])
+def test_a_loop_that_data_end_ends_where_its_counter_wraps_around(counter: str, values: int | None, step: int) -> None:
+    text = f"int f(const char *s, int k) {{ {counter} at = k; while (s[at] != 7) at += {step}; return at; }}"
+    function, known = known_of(text)
+    case = replace(make_case(function, known, {}, seed=2), elements={"s": 70000}, calm={"s": (1,)})
+    signature = signature_of(function)
+    assert signature is not None
+    ends = np.flatnonzero(draw(signature, case, "uniform").arrays["s"] == 7)
+    assert [*ends] == [y - x for y in (values, 70000) if y for x in range(step, 0, -1)]

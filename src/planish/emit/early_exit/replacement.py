@@ -135,7 +135,7 @@ def declare_most(exits: EarlyExit, names: Mapping[str, str]) -> list[str]:
     """C statements that declare the number of iterations that a loop without a count never reaches."""
     if not exits.uncounted:
         return []
-    name, (first, *others) = names[exits.uncounted], exits.rooms or (NEVER,)
+    name, (first, *others) = names[exits.uncounted], [x.iterations for x in exits.rooms] or (NEVER,)
     bounds = [f"if ({x} < {name}) {name} = {x};" for x in others]
     return [f"{'' if bounds else 'const '}ptrdiff_t {name} = {first};", *bounds]
 

@@ -203,17 +203,25 @@ class ResumedLoop:
 
 
 @dataclass(frozen=True, slots=True)
+class Headroom:
+    """So many `iterations`, in C, may be run before a counter wraps around; it has so many `values`."""
+
+    iterations: str
+    values: int
+
+
+@dataclass(frozen=True, slots=True)
 class EarlyExit:
     """That a region is a loop that an iteration may leave: the kernel sets its cell `flag` in such an iteration.
     `effects`: iterations do more than its `loop` says, which has to be done for those that are skipped. `uncounted`:
     the kernel's size that stands for a number of iterations that no loop reaches, or ""; that is at most as large as
-    all `rooms`, in C, and than any array."""
+    all `rooms`, and than any array."""
 
     flag: str
     loop: ResumedLoop
     effects: bool
     uncounted: str = ""
-    rooms: tuple[str, ...] = ()
+    rooms: tuple[Headroom, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

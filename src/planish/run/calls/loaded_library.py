@@ -74,8 +74,9 @@ def draw(signature: Signature, case: CallCase, distribution: Distribution) -> Dr
         _repeat_scalars(signature, case, arrays, scalars)
     for parameter in signature.parameters:
         if parameter.name in case.ends:
-            count, number = case.ends[parameter.name]
-            arrays[parameter.name][-count:] = to_memory(np.array([number]), parameter.type)[0]
+            count, number, values = case.ends[parameter.name]
+            for behind in {None, values}:
+                arrays[parameter.name][:behind][-count:] = to_memory(np.array([number]), parameter.type)[0]
     return Drawn(arrays, scalars)
 
 

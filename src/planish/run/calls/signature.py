@@ -100,8 +100,9 @@ class CallCase:
     are no address at all. `calm` arrays hold the first of some numbers but for few elements, which are the others or
     random; where it is the only one, for none. Integers in `rising` arrays are
     sums of those before, up to what bounds them. `ends`: so many of the last elements of an array are a number, with
-    which loops without a count end. `placement` puts every array against the guard page behind
-    it ("end") or before it ("start"). `distribution` of floats: "auto" tries them until the result is finite.
+    which loops without a count end, and so many in front of another number of elements, if there is one. `placement`
+    puts every array against the guard page behind it ("end") or before it ("start"). `distribution` of floats: "auto"
+    tries them until the result is finite.
     """
 
     values: Mapping[str, int | float]
@@ -116,7 +117,7 @@ class CallCase:
     absent: frozenset[str] = frozenset()
     calm: Mapping[str, tuple[int | float, ...]] = field(default_factory=dict)
     rising: frozenset[str] = frozenset()
-    ends: Mapping[str, tuple[int, int | float]] = field(default_factory=dict)
+    ends: Mapping[str, tuple[int, int | float, int | None]] = field(default_factory=dict)
 
     def describe(self, signature: Signature) -> str:
         """The values that were given, in the order of the parameters: "ni=20, nj=25"; without any, the extents."""

@@ -21,12 +21,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from pycparser import c_ast
 
 from planish.frontend.c.analysis.scope import BoundNames, Symbol
 from planish.frontend.c.early_exits.early_exit import split_condition, stepped_in
 from planish.frontend.c.idioms.early_continue import without_continue
+from planish.frontend.c.translation_unit import Headroom
 from planish.frontend.c.types.constants import fold, items_of, walk_tree
 from planish.frontend.c.types.declarations import CScalar
 from planish.ir.expr import Compare, Expr, Var
@@ -38,6 +40,8 @@ from planish.ir.types import I64, Type
 
 COUNTER, MOST = "planish_iteration", "planish_most"
 """What the counter and the number that it never reaches are called, in C as well."""
+_WIDTHS = (8, 16, 32, 64)
+"""The bits of C's integers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,7 @@ class CountedLoop:
 
 def rooms_of(
     kernel: Kernel, names: Mapping[str, str], moved: Iterable[Symbol], advances: Sequence[tuple[str, Expr]]
-) -> tuple[str, ...] | None:
+) -> tuple[Headroom, ...] | None:
     """What bounds the number that stands for no count, called `MOST` by the `names` of a kernel, in C: how often all
     narrow variables that each iteration moves may move before they wrap around, and with what the kernel's assumptions
     hold; None where that is not known.
@@ -58,29 +62,31 @@ def rooms_of(
     >>> from planish.ir.text.parser import parse_kernel
     >>> kernel = parse_kernel("kernel k(i, m; x: i8[?]) assume 300 - 2 * i - 3 * m >= 0 assume i >= 0 { }")
     >>> rooms_of(kernel, {"i": "p->i", "m": MOST}, (), ())
-    ('(300 + -2 * (ptrdiff_t)(p->i)) / 3',)
+    (Headroom(iterations='(300 + -2 * (ptrdiff_t)(p->i)) / 3', values=65536),)
     """
     most = next(key for key, text in names.items() if text == MOST)
     types = {x.name: x.ctype.type for x in moved if isinstance(x.ctype, CScalar)}
     # Signed ones as wide as int do not wrap around in C.
     narrow = {x: y for x, y in types.items() if y.bits < (64 if y.kind == "uint" else 32)}
-    rooms = [_room(x, narrow[x], constant(amount)) for x, amount in advances if x in narrow]
-    rooms += [_assumed_room(x, most, names) for x in kernel.assumptions if most in variables(x)]
+    rooms = [
+        *(_room(x, narrow[x], constant(amount)) for x, amount in advances if x in narrow),
+        *(_assumed_room(x, most, names) for x in kernel.assumptions if most in variables(x)),
+    ]
     return None if None in rooms else tuple(dict.fromkeys(x for x in rooms if x))
 
 
-def _room(name: str, type: Type, step: int | None) -> str | None:
-    """How often a variable may move on, in C."""
+def _room(name: str, type: Type, step: int | None) -> Headroom | None:
+    """How often a variable may move on."""
     if not step:
         return None
     low, high = limits(type)
     number = f"(ptrdiff_t){name}"
     room = f"({high} - {number})" if step > 0 else f"({number} - ({low}))"
-    return f"{room} / {abs(step)}"
+    return Headroom(f"{room} / {abs(step)}", 1 << type.bits)
 
 
-def _assumed_room(assumption: Expr, most: str, names: Mapping[str, str]) -> str | None:
-    """The most iterations with which a condition holds, in C; "" where any number will do."""
+def _assumed_room(assumption: Expr, most: str, names: Mapping[str, str]) -> Headroom | Literal[""] | None:
+    """The most iterations with which a condition holds; "" where any number will do."""
     if not isinstance(assumption, Compare) or assumption.op != "ge":
         return None
     found = coefficient_of(sub(assumption.left, assumption.right), most)
@@ -93,7 +99,9 @@ def _assumed_room(assumption: Expr, most: str, names: Mapping[str, str]) -> str 
         " * ".join((str(size), *(f"(ptrdiff_t)({names[x.name]})" for x in factors if isinstance(x, Var))))
         for factors, size in rest.items()
     )
-    return f"({total or 0}) / {-found[0]}"
+    # That is about the largest number of a type: less where the counter begins with a number, more by what is added.
+    bits = next((x for x in _WIDTHS if rest.get((), 0) < 3 << x - 1), max(_WIDTHS))
+    return Headroom(f"({total or 0}) / {-found[0]}", 1 << bits)
 
 
 def is_endless(loop: c_ast.For | c_ast.While) -> bool:
