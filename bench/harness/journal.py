@@ -40,10 +40,12 @@ class Journal:
         with self.path.open("a") as file:
             file.write(json.dumps({"key": key, "state": self.state, "value": value}) + "\n")
 
-    def run(self, work: Mapping[str, Callable[[], Any]], fresh: bool = True) -> Iterator[tuple[str, Any]]:
+    def run(
+        self, work: Mapping[str, Callable[[], Any]], fresh: bool = True, again: bool = False
+    ) -> Iterator[tuple[str, Any]]:
         """Each key with its value: what is kept, and where `fresh` what the others come to, with the rate and the time
-        that is left on stderr."""
-        known = self.recall()
+        that is left on stderr; `again`: nothing of what is kept counts."""
+        known = {} if again else self.recall()
         progress = Progress(len(work), len(work.keys() & known.keys()), fresh)
         try:
             for key, find in work.items():

@@ -17,7 +17,7 @@ from bench.promises import idioms, loops
 from bench.promises.claim import Claim, Note, at_least, at_most
 from bench.promises.hvx_packets import ANCHORS, count_packets, missing_tools
 from bench.races.images import KERNELS, NOT_INSTALLED, NotRun, race
-from bench.sweeps.selected_strips import judge, parse, runnable
+from bench.sweeps.selected_strips import judge_all, parse, runnable
 from planish.build.plan import plan_region
 from planish.build.read import read_file
 from planish.core.diagnostic import PlanishError
@@ -78,16 +78,19 @@ def examine(quick: bool, stored: bool) -> Iterator[Claim | Note]:
 
 
 def examine_fuzz(quick: bool) -> Iterator[Claim | Note]:
-    """Random nests of integers: executed in strips, none may be wrong, or fail. The sweep itself goes on where it was
-    interrupted (`python -m bench.sweeps.selected_strips --count 5000`)."""
+    """Random nests of integers: executed in strips, none may be wrong, or fail. Each is kept once it is judged, as by
+    `python -m bench.sweeps.selected_strips --count 5000`."""
     options = parse([])
     count = FUZZ_SAMPLE if quick else FUZZ
-    for target in runnable(options.targets.split(",")):
-        found = [judge(seed, target, options) for seed in range(count)]
-        for x in found:
+    targets, reasons = runnable(options.targets.split(","))
+    yield from map(Note, reasons)
+    for target in targets:
+        faults = 0
+        for x in judge_all([(seed, target) for seed in range(count)], options):
             if x["fault"]:
+                faults += 1
                 yield Note(f"{target} seed {x['seed']}: {x['fault']}: {x['detail'][:300]}")
-        yield at_most(f"selection.{target}.fuzz_faults_of_{count}", sum(bool(x["fault"]) for x in found), 0)
+        yield at_most(f"selection.{target}.fuzz_faults_of_{count}", faults, 0)
 
 
 def race_images(quick: bool) -> Iterator[Claim | Note]:

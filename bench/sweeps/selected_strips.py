@@ -11,7 +11,6 @@ be interrupted and goes on.
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import signal
 import sys
@@ -19,17 +18,17 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from tests.targets.execution import AT_END, Machine, Reply, Request, build, call_all, machine
 
-from bench.harness.contest import compiler_state
+from bench.harness.journal import Journal
 from bench.harness.places import RESULTS
-from bench.harness.progress import spell_seconds
 from bench.sweeps.random_bodies import random_kernel
 from planish.core.diagnostic import Remark
 from planish.ir.expr import Var, index
@@ -58,6 +57,9 @@ PAGE = 4096
 INTERPRETED = 5
 """The interpreter runs one program in so many."""
 
+Record = dict[str, Any]
+"""What became of a program: its seed and target, the fault if there is one, why it was refused, versions, seconds."""
+
 
 class _Late(Exception):
     """A selection took longer than it may."""
@@ -80,42 +82,37 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 def main(arguments: Sequence[str]) -> int:
     """Judges, stores, counts; 1 where there is a fault."""
     options = parse(arguments)
-    options.store.mkdir(parents=True, exist_ok=True)
-    journal = options.store / "judged.jsonl"
-    targets = runnable(options.targets.split(","))
+    targets, reasons = runnable(options.targets.split(","))
+    for reason in reasons:
+        print(reason)
     wanted = [(seed, x) for seed in range(options.seed, options.seed + options.count) for x in targets]
-    state = compiler_state()
-    known = {} if options.again else recall(journal, state)
-    left = [x for x in wanted if x not in known]
-    print(f"{len(wanted) - len(left)} of {len(wanted)} are judged")
+    found = list[Record]()
     began = time.monotonic()
     try:
-        with journal.open("a") as file:
-            for number, (seed, target) in enumerate(left, 1):
-                record = known[seed, target] = {"state": state, **judge(seed, target, options)}
-                print(json.dumps(record), file=file, flush=True)
-                elapsed = time.monotonic() - began
-                if record["fault"]:
-                    print(f"\rFAULT seed {seed} {target}: {record['fault']}: {record['detail'][-600:]}")
-                faulty = sum(1 for x in known.values() if x["fault"])
-                rest = spell_seconds(elapsed / number * (len(left) - number))
-                print(f"\r{number}/{len(left)}, {faulty} faulty, {60 * number / elapsed:.1f} a minute, {rest} left ",
-                      end="", flush=True)  # fmt: skip
-                if options.minutes and elapsed > 60 * options.minutes:
-                    break
+        for record in judge_all(wanted, options):
+            found.append(record)
+            if record["fault"]:
+                print(f"FAULT seed {record['seed']} {record['target']}: {record['fault']}: {record['detail'][-600:]}")
+            if options.minutes and time.monotonic() - began > 60 * options.minutes:
+                break
     except KeyboardInterrupt:
-        print("\ninterrupted; the same command goes on")
-    print()
-    return report([known[x] for x in wanted if x in known])
+        print("interrupted; the same command goes on")
+    return report(found)
 
 
-def runnable(targets: Sequence[str]) -> list[str]:
-    """Those of some targets whose programs run here; the others are named."""
+def judge_all(wanted: Sequence[tuple[int, str]], options: argparse.Namespace) -> Iterator[Record]:
+    """What became of each program on its target: what is stored of this very planish, and else what is judged, which is
+    stored at once; the rate and the time that is left on stderr."""
+    work = {f"{seed} {target}": partial(judge, seed, target, options) for seed, target in wanted}
+    for _, record in Journal(options.store / "programs.jsonl").run(work, again=options.again):
+        yield record
+
+
+def runnable(targets: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Those of some targets whose programs run here, and why the others do not."""
     made = {x: _machine(x) for x in targets}
-    for target, found in made.items():
-        if not isinstance(found, Machine):
-            print(f"{target} is left out: {found}")
-    return [x for x, found in made.items() if isinstance(found, Machine)]
+    reasons = [f"{x} is left out: {y}" for x, y in made.items() if not isinstance(y, Machine)]
+    return [x for x, y in made.items() if isinstance(y, Machine)], reasons
 
 
 def _machine(target: str) -> Machine | str:
@@ -128,16 +125,9 @@ def _machine(target: str) -> Machine | str:
     return replace(found, compiler=(*found.compiler, "-w")) if isinstance(found, Machine) else found
 
 
-def recall(journal: Path, state: str) -> dict[tuple[int, str], dict[str, Any]]:
-    """What this very planish was judged for."""
-    lines = journal.read_text().splitlines() if journal.exists() else []
-    records = [json.loads(x) for x in lines]
-    return {(x["seed"], x["target"]): x for x in records if x["state"] == state}
-
-
-def judge(seed: int, target: str, options: argparse.Namespace) -> dict[str, Any]:
+def judge(seed: int, target: str, options: argparse.Namespace) -> Record:
     """What became of a program on a target."""
-    record: dict[str, Any] = {"seed": seed, "target": target, "fault": "", "detail": "", "refused": "", "versions": 0}
+    record: Record = {"seed": seed, "target": target, "fault": "", "detail": "", "refused": "", "versions": 0}
     record["text"] = text = random_kernel(seed)
     began = time.process_time()
     signal.signal(signal.SIGALRM, _ring)
@@ -247,7 +237,7 @@ def _difference(kernel: Kernel, expected: Reply, found: Reply) -> str:
     return "nothing"
 
 
-def report(records: Sequence[Mapping[str, Any]]) -> int:
+def report(records: Sequence[Record]) -> int:
     """What is refused and why, what is wrong, how long selections take; 1 where there is a fault."""
     for target in dict.fromkeys(x["target"] for x in records):
         own = [x for x in records if x["target"] == target]

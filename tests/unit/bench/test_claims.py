@@ -11,10 +11,10 @@ import pytest
 
 from bench import claims
 from bench.harness.record import Heat, LeftOut, Result, Time
-from bench.promises import drop_ins, kernels
+from bench.promises import drop_ins, faults, kernels, selection
 from bench.promises.claim import Claim, Note, at_least, below
 from bench.promises.drop_ins import count_inputs, count_programs, find_unread, judge
-from bench.races import streams
+from bench.races import streams, untimed
 from bench.races.dsp import DSP
 from bench.races.polybench import POLYBENCH
 
@@ -80,6 +80,24 @@ def test_a_wrong_result_is_named() -> None:
     items = list(judge(POLYBENCH, [result], 1))
     assert "note a is not verified: ours gcc: mismatch: x[1] is 0 instead of 1" in map(str, items)
     assert [c.ok for c in items if isinstance(c, Claim)] == [False, False, False, False]
+
+
+@pytest.mark.parametrize("rows", [[], [untimed.Row("f", "gcc", 64, 3.0, 2.0, "maxfuse")]])
+def test_files_that_compilers_fail_on_are_wrong(rows: list[untimed.Row], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(faults, "race_all", lambda only, rounds: iter([*rows, "a.c: gcc failed", "g: 3 are wrong"]))
+    short = [str(x) for x in faults.examine(quick=True, stored=False) if isinstance(x, Claim) and not x.ok]
+    assert short == ["claim faults.untimed.wrong value=2 bar=0 short"]
+
+
+def test_targets_that_do_not_run_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    records = [{"seed": 1, "target": "here", "fault": "wrong", "detail": "at 3"}, {"fault": ""}]
+    monkeypatch.setattr(selection, "runnable", lambda targets: (["here"], ["there is left out: no emulator"]))
+    monkeypatch.setattr(selection, "judge_all", lambda wanted, options: iter(records))
+    assert list(map(str, selection.examine_fuzz(quick=True))) == [
+        "note there is left out: no emulator",
+        "note here seed 1: wrong: at 3",
+        f"claim selection.here.fuzz_faults_of_{selection.FUZZ_SAMPLE} value=1 bar=0 short",
+    ]
 
 
 def test_extraction_sees_a_loop_that_was_left(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from bench.guards.reported import AFTER, BEFORE, Row, race
 from bench.harness.contest import compiler_state
 from bench.promises import correctness
 from bench.promises.claim import Claim, Note
-from bench.sweeps import fuzz
+from bench.sweeps import fuzz, selected_strips
 from planish.core.diagnostic import Diagnostic
 from planish.core.span import Source
 from planish.options import Options
@@ -123,3 +123,23 @@ def test_a_build_may_time_each_function(monkeypatch: pytest.MonkeyPatch) -> None
     for options, kinds in ((Options(measure=False), ["late"]), (Options(), [])):
         assert [x.kind for x in judging.build_apart(source, options, "s", 10.0).faults] == kinds
     assert [x.kind for x in judging.build_apart(source, Options(), "s", 8.0).faults] == ["late"]
+
+
+def test_programs_in_strips_are_kept_when_it_is_interrupted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    turns: list[int] = []
+
+    def judge(seed: int, target: str, options: object) -> dict[str, object]:
+        turns.append(seed)
+        if len(turns) == 2:
+            raise KeyboardInterrupt
+        return {"seed": seed, "target": target, "fault": ""}
+
+    monkeypatch.setattr(selected_strips, "judge", judge)
+    options = selected_strips.parse(["--store", str(tmp_path)])
+    wanted = [(seed, "x86-avx2") for seed in range(3)]
+    with pytest.raises(KeyboardInterrupt):
+        list(selected_strips.judge_all(wanted, options))
+    assert [x["seed"] for x in selected_strips.judge_all(wanted, options)] == [0, 1, 2]
+    assert turns == [0, 1, 1, 2]
+    options.again = True
+    assert len(list(selected_strips.judge_all(wanted, options))) == 3 and turns[4:] == [0, 1, 2]
