@@ -2,6 +2,7 @@
 
     python -m bench.races.loops                          # all of bench/programs/loops, without the clock
     python -m bench.races.loops reductions sum_f32       # these kinds, these loops
+    python -m bench.races.loops my.c                     # a file of one's own: sizes and scalars named as in these
     python -m bench.races.loops --fp strict --measure    # strict floats beside -O3, versions chosen by the clock
 
 >>> loop = read_loops("float scaled(int n, float x, const float *restrict a)\\n{")[0]
@@ -42,7 +43,7 @@ _OWN: Mapping[Floats, tuple[str, ...]] = {
 }  # fmt: skip
 """What the plain loop is compiled with where the drop-in is built with that mode."""
 _HEAD = re.compile(r"^(\w+) (\w+)\(([^()]*)\)\s*\{", re.MULTILINE)
-_ARRAY = re.compile(r"(?:const )?(\w+) (?:\*(?:restrict )?(\w+)|(\w+)\[.*)$")
+_ARRAY = re.compile(r"(?:const )?(\w+(?: \w+)*) (?:\*(?:restrict )?(\w+)|(\w+)\[.*)$")
 _FILLS = {"positive": "POSITIVE", "same": "POSITIVE", "ones": "ONES", "small": "SMALL", "index": "INDEX"}
 
 
@@ -122,12 +123,19 @@ def write_driver(loop: PlainLoop) -> str:
     arguments = [
         f"(void *)c->buffer[{arrays.index(x)}].now" if x.array else f"c->{x.name}" for x in loop.parameters
     ]  # fmt: skip
-    kept = "" if loop.result == "void" else "c->result = (double)"
     buffers = ", ".join(
         f"{{ sizeof({x.array}), '{'f' if x.array in TOLERANCE else 'i'}', {_FILLS.get(x.name, 'SIGNED')} }}"
         for x in arrays
     )
-    return f"""{DRIVER.read_text()}
+    main = f"""struct call c = {{ .buffers = {len(arrays)}, .buffer = {{ {buffers or "{ 0 }"} }} }};
+    return drive(count, argument, "{loop.name}", go, c, {int(any("[" in x.text for x in loop.parameters))});"""
+    return write_frame(DRIVER.read_text(), loop, arguments, main)
+
+
+def write_frame(driver: str, loop: PlainLoop, arguments: Sequence[str], main: str) -> str:
+    """A program around a driver: `go` calls a loop so many times with arguments out of `struct call *c`."""
+    kept = "" if loop.result == "void" else "c->result = (double)"
+    return f"""{driver}
 typedef {loop.result} loop({", ".join(map(str, loop.parameters))});
 static void go(void *function, struct call *c, int times)
 {{
@@ -136,8 +144,7 @@ static void go(void *function, struct call *c, int times)
 }}
 int main(int count, char **argument)
 {{
-    struct call c = {{ .buffers = {len(arrays)}, .buffer = {{ {buffers or "{ 0 }"} }} }};
-    return drive(count, argument, "{loop.name}", go, c, {int(any("[" in x.text for x in loop.parameters))});
+    {main}
 }}
 """
 
@@ -145,16 +152,18 @@ int main(int count, char **argument)
 def race_file(path: Path, only: Sequence[str], options: Options, rounds: int, folder: Path) -> Iterator[Raced]:
     """The loops of a file, one after the other."""
     text = path.read_text()
-    reference = _compile(find_compilers()[0], text, ("-O1", "-ffp-contract=off", "-w"), folder / f"{path.stem}-right")
+    reference = compile_library(
+        find_compilers()[0], text, ("-O1", "-ffp-contract=off", "-w"), folder / f"{path.stem}-right"
+    )
     libraries: dict[str, Path] = {}
     taken: set[str] = set()
     for compiler in find_compilers():
         built = build_file(Source(path.name, text), _for(options, compiler))
         own = (*_PLAIN, *(("-ffp-contract=off",) if options.fp == "strict" else ()))
-        libraries[compiler.name] = _compile(
+        libraries[compiler.name] = compile_library(
             compiler, text, (*_PLAIN, *_OWN[options.fp]), folder / f"{path.stem}-{compiler.name}"
         )
-        libraries[f"ours {compiler.name}"] = _compile(
+        libraries[f"ours {compiler.name}"] = compile_library(
             compiler, built.text, own, folder / f"{path.stem}-ours-{compiler.name}"
         )
         taken |= {x.function.name for x in built.functions if x.replacements}
@@ -163,9 +172,7 @@ def race_file(path: Path, only: Sequence[str], options: Options, rounds: int, fo
     for loop in read_loops(text):
         if only and loop.name not in only:
             continue
-        driver = folder / loop.name
-        driver.with_suffix(".c").write_text(write_driver(loop))
-        subprocess.run(["gcc", "-O1", "-w", f"{driver}.c", "-o", driver, "-ldl"], check=True)
+        driver = compile_driver(find_compilers()[0], write_driver(loop), folder / loop.name)
         ours = {x: y for x, y in libraries.items() if x.startswith("ours ")}
         mode = "exact" if options.fp == "strict" else "check"
         apart = _run(driver, mode, 0, (reference, *ours.values()))
@@ -183,13 +190,21 @@ def _for(options: Options, compiler: Compiler) -> Options:
     return Options(fp=options.fp, measure=options.measure, compiler=str(compiler.path))
 
 
-def _compile(compiler: Compiler, text: str, flags: Sequence[str], to: Path) -> Path:
-    source, library = to.with_suffix(".c"), to.with_suffix(".so")
+def compile_library(compiler: Compiler, text: str, flags: Sequence[str], to: Path) -> Path:
+    """The library of a file of C."""
+    return _compile(compiler, text, to.with_suffix(".so"), ("-fPIC", "-shared", *flags), ("-lm",))
+
+
+def compile_driver(compiler: Compiler, text: str, to: Path) -> Path:
+    """The program that calls a loop."""
+    return _compile(compiler, text, to, ("-O2", "-w"), ("-ldl", "-lm"))
+
+
+def _compile(compiler: Compiler, text: str, to: Path, flags: Sequence[str], libraries: Sequence[str]) -> Path:
+    source = to.with_suffix(".c")
     source.write_text(text)
-    subprocess.run(
-        [compiler.path, "-fPIC", "-shared", *flags, source, "-o", library, "-lm"], check=True, cwd=source.parent
-    )
-    return library
+    subprocess.run([compiler.path, *flags, source, "-o", to, *libraries], check=True, cwd=source.parent)
+    return to
 
 
 def _run(driver: Path, mode: str, rounds: int, libraries: Sequence[Path]) -> list[float]:
@@ -228,23 +243,31 @@ def summarise(raced: Sequence[Raced]) -> Iterator[str]:
         yield f"{kind:<14} {len(these):3} loops, {lanes:3} with vectors: {', '.join(said)}"
 
 
+def choose(folder: Path, only: Sequence[str]) -> Iterator[tuple[Path, Sequence[str]]]:
+    """Files, each with those of its loops that are asked for (none: all): by its path, or by its name in the folder, or
+    by names of its loops; all of the folder where nothing is asked for."""
+    yield from ((Path(x), ()) for x in only if x.endswith(".c"))
+    for path in sorted(folder.glob("*.c")):
+        if not only or path.stem in only:
+            yield path, ()
+        elif chosen := [x.name for x in read_loops(path.read_text()) if x.name in only]:
+            yield path, chosen
+
+
 def race_all(only: Sequence[str], options: Options, rounds: int = ROUNDS) -> Iterator[Raced]:
-    """The loops of the kinds or names that are given, or all."""
+    """The loops of the files, kinds or names that are given, or all."""
     with tempfile.TemporaryDirectory(prefix="planish-loops-") as folder:
-        for path in sorted(LOOPS.glob("*.c")):
-            names = {x.name for x in read_loops(path.read_text())}
-            if not only or path.stem in only or names & {*only}:
-                chosen = [] if not only or path.stem in only else [*names & {*only}]
-                try:
-                    yield from race_file(path, chosen, options, rounds, Path(folder))
-                except (PlanishError, subprocess.SubprocessError) as error:
-                    print(f"{path.name}: {error}", file=sys.stderr)
+        for path, chosen in choose(LOOPS, only):
+            try:
+                yield from race_file(path, chosen, options, rounds, Path(folder))
+            except (PlanishError, subprocess.SubprocessError) as error:
+                print(f"{path.name}: {error}", file=sys.stderr)
 
 
 def main(arguments: Sequence[str]) -> int:
     """0 where all are right."""
     parser = argparse.ArgumentParser(description="Races plain loops, as written and as drop-ins.")
-    parser.add_argument("only", nargs="*", metavar="KIND|LOOP", help="only these; default: all")
+    parser.add_argument("only", nargs="*", metavar="FILE.c|KIND|LOOP", help="only these; default: all")
     parser.add_argument("--fp", choices=tuple(_OWN), default="reassociate")
     parser.add_argument("--measure", action="store_true", help="builds choose by the clock")
     parser.add_argument("--rounds", type=int, default=ROUNDS)

@@ -24,13 +24,22 @@ from pathlib import Path
 
 from bench.harness.places import PROGRAMS
 from bench.harness.record import geometric_mean
-from bench.races.loops import Parameter, PlainLoop, read_loops
+from bench.races.loops import (
+    TOLERANCE,
+    Parameter,
+    PlainLoop,
+    choose,
+    compile_driver,
+    compile_library,
+    read_loops,
+    write_frame,
+)
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.library.gain import GAIN
 from planish.options import Options
 from planish.pipeline import FileResult, build_file
-from planish.run.toolchains.toolchain import Compiler, find_compilers
+from planish.run.toolchains.toolchain import find_compilers
 
 LOOPS, DRIVER = PROGRAMS / "untimed", Path(__file__).with_name("untimed_driver.h")
 ROUNDS = 15
@@ -38,12 +47,7 @@ BEHIND = 0.97
 """Below this a drop-in counts as slower."""
 RESOLVED = 4.0
 """Nanoseconds from which on a call is told from another one: below, both differ by where their code lies."""
-_BYTES = {
-    "char": 1, "int8_t": 1, "uint8_t": 1, "int16_t": 2, "uint16_t": 2, "int": 4, "int32_t": 4, "uint32_t": 4,
-    "float": 4, "double": 8, "int64_t": 8, "uint64_t": 8,
-}  # fmt: skip
-_SCALARS = {"float": "0.7f", "double": "0.7", "uint8_t": "7", "int": "100"}
-_FLAGS = ("-O3", "-march=native", "-fPIC", "-shared", "-w")
+_FLAGS = ("-O3", "-march=native", "-w")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,28 +79,19 @@ class Row:
 def write_driver(loop: PlainLoop) -> str:
     """The program that calls a loop: `PROGRAM ROUNDS LIBRARY…`."""
     arrays = [x for x in loop.parameters if x.array]
-    arguments = ", ".join(
-        f"(void *)c->buffer[{arrays.index(x)}]" if x.array else _scalar(x) for x in loop.parameters
-    )
-    kinds = ", ".join(f"{{ {_BYTES[x.array]}, {int(x.array in ('float', 'double'))} }}" for x in arrays)
-    kept = "" if loop.result == "void" else "c->result = (double)"
-    return f"""{DRIVER.read_text()}
-typedef {loop.result} loop({", ".join(map(str, loop.parameters))});
-static void go(void *function, struct call *c, int times)
-{{
-    for (int i = 0; i < times; i++)
-        {kept}((loop *)function)({arguments});
-}}
-int main(int count, char **argument)
-{{
-    static const struct kind kinds[] = {{ {kinds} }};
-    return drive(count, argument, "{loop.name}", go, {len(arrays)}, kinds);
-}}
-"""
+    arguments = [f"(void *)c->buffer[{arrays.index(x)}]" if x.array else _scalar(x) for x in loop.parameters]
+    kinds = ", ".join(f"{{ sizeof({x.array}), {int(x.array in TOLERANCE)} }}" for x in arrays)
+    main = f"""static const struct kind kinds[] = {{ {kinds} }};
+    return drive(count, argument, "{loop.name}", go, {len(arrays)}, kinds);"""
+    return write_frame(DRIVER.read_text(), loop, arguments, main)
 
 
 def _scalar(x: Parameter) -> str:
-    return f"c->{x.name}" if x.name in ("n", "w", "h") else _SCALARS[x.text.split()[0]]
+    """The argument of a scalar: a size, a weight, a threshold of bytes, or one of wider integers."""
+    if x.name in ("n", "w", "h"):
+        return f"c->{x.name}"
+    kinds = set(x.text.split())
+    return "0.7" if kinds & TOLERANCE.keys() else "100" if "int" in kinds else "7"
 
 
 def race_file(path: Path, only: Sequence[str], rounds: int) -> Iterator[Row | str]:
@@ -107,15 +102,14 @@ def race_file(path: Path, only: Sequence[str], rounds: int) -> Iterator[Row | st
         compilers = [*{x.name.partition("-")[0]: x for x in reversed(find_compilers())}.values()]
         libraries, built = list[Path](), dict[str, FileResult]()
         for x in compilers:
-            libraries.append(_compile(x, text, folder / f"{x.name}-before"))
+            libraries.append(compile_library(x, text, _FLAGS, folder / f"{x.name}-before"))
             options = Options(measure=False, gain=GAIN, compiler=str(x.path))
             built[x.name] = build_file(Source(path.name, text), options)
-            libraries.append(_compile(x, built[x.name].text, folder / f"{x.name}-after"))
+            libraries.append(compile_library(x, built[x.name].text, _FLAGS, folder / f"{x.name}-after"))
         for loop in read_loops(text):
             if only and loop.name not in only:
                 continue
-            driver = folder / loop.name
-            _build(compilers[0], write_driver(loop), driver, ("-O2", "-w"), ("-ldl", "-lm"))
+            driver = compile_driver(compilers[0], write_driver(loop), folder / loop.name)
             done = subprocess.run(
                 [driver, str(rounds), *libraries], capture_output=True, text=True, timeout=300, check=True
             )
@@ -135,29 +129,13 @@ def _version(built: FileResult, name: str) -> str:
     return "unchanged" if found is None or found.version is None else found.version.label
 
 
-def _compile(compiler: Compiler, text: str, to: Path) -> Path:
-    return _build(compiler, text, to.with_suffix(".so"), _FLAGS, ("-lm",))
-
-
-def _build(compiler: Compiler, text: str, to: Path, flags: Sequence[str], libraries: Sequence[str]) -> Path:
-    source = to.with_suffix(".c")
-    source.write_text(text)
-    subprocess.run([compiler.path, *flags, source, "-o", to, *libraries], check=True, capture_output=True)
-    return to
-
-
 def race_all(only: Sequence[str] = (), rounds: int = ROUNDS) -> Iterator[Row | str]:
     """The rows of the files and loops that are given, or of all."""
-    own = [Path(x) for x in only if x.endswith(".c")]
-    names = [x for x in only if not x.endswith(".c")]
-    for path in own if own and not names else (*own, *sorted(LOOPS.glob("*.c"))):
-        found = {x.name for x in read_loops(path.read_text())}
-        asked = [] if path.stem in names or path in own or not names else [x for x in names if x in found]
-        if asked or not names or path.stem in names or path in own:
-            try:
-                yield from race_file(path, asked, rounds)
-            except (PlanishError, subprocess.SubprocessError) as error:
-                yield f"{path.name}: {error}"
+    for path, chosen in choose(LOOPS, only):
+        try:
+            yield from race_file(path, chosen, rounds)
+        except (PlanishError, subprocess.SubprocessError) as error:
+            yield f"{path.name}: {error}"
 
 
 def summarise(rows: Sequence[Row]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-/* Runs one loop out of several libraries: compares each with the first at six sizes, then times all in turns at three. */
+/* Runs one loop out of several libraries: compares each with the first at eight sizes, then times all in turns at three. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <math.h>
