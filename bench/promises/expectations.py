@@ -5,21 +5,29 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from subprocess import PIPE, STDOUT
+from threading import Timer
 from typing import Any
 
 from bench.harness.places import PROGRAMS
 
 FOLDER = PROGRAMS / "users"
-SECONDS = 300
-"""Of one command."""
+SECONDS, PAUSE = 300, 0.2
+"""Of one command, and between looks at one that is to be interrupted."""
+INTERRUPTED = 130
+"""The exit code after Ctrl-C."""
 
 
 def show_expectations(quick: bool) -> Iterator[tuple[str, str]]:
@@ -42,12 +50,16 @@ def find_lack(wish: dict[str, Any], folder: Path) -> str:
     if "missing" in wish:
         return str(wish["missing"])
     told = ""
+    environment = {**os.environ, **wish.get("environment", {})}
+    if "interrupted" in wish and (lack := _interrupt(wish["interrupted"], wish["once"], wish["shows"], folder)):
+        return lack
     for arguments in wish.get("commands", ()):
-        code, told = _run(arguments, folder, wish.get("input"))
+        code, said = _run(arguments, folder, environment, wish.get("messages", ()))
         wanted = wish.get("exit", 0) if arguments is wish["commands"][-1] else 0
         if code != wanted:
-            last = told.strip().splitlines()[:1] or ["nothing was printed"]
+            last = said.strip().splitlines()[:1] or ["nothing was printed"]
             return f"planish {' '.join(arguments)}: exit code {code}: {last[0]}"
+        told += said
     if not re.search(wish.get("prints", ""), told):
         return f"{wish['prints']} is not in what is printed"
     table = told[told.rfind("\nfunction ") :].partition("\n\n")[0]
@@ -62,12 +74,45 @@ def find_lack(wish: dict[str, Any], folder: Path) -> str:
     return ""
 
 
-def _run(arguments: list[str], folder: Path, given: str | None) -> tuple[int, str]:
-    """The exit code and what is printed; a server ends when nothing more comes."""
-    if given is not None:
-        given = f"Content-Length: {len(given.encode())}\r\n\r\n{given}"
-    done = subprocess.run(
-        [sys.executable, "-m", "planish", *arguments], cwd=folder, input=given or "", capture_output=True, text=True,
-        timeout=SECONDS, check=False,
-    )  # fmt: skip
-    return done.returncode, done.stdout + done.stderr
+def _run(
+    arguments: list[str], folder: Path, environment: Mapping[str, str], messages: Sequence[Mapping[str, str]]
+) -> tuple[int, str]:
+    """The exit code and what is printed. A server gets each message once what is before it was answered."""
+    with _start(arguments, folder, environment) as process:
+        assert process.stdin is not None and process.stdout is not None
+        told = b""
+        for message in messages:
+            data = message["send"].encode()
+            process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(data), data))
+            process.stdin.flush()
+            answer = message.get("answer", "").encode()
+            while not re.search(answer, told) and (more := os.read(process.stdout.fileno(), 1 << 16)):
+                told += more
+        process.stdin.close()
+        told += process.stdout.read()
+        return process.wait(), told.decode()
+
+
+def _interrupt(arguments: list[str], once: list[str], pattern: str, folder: Path) -> str:
+    """Starts a command, interrupts it (Ctrl-C) once what another one prints has a pattern, and waits for its end; why
+    that is lacking, if it is."""
+    with _start(arguments, folder, os.environ) as process:
+        while process.poll() is None and not re.search(pattern, _run(once, folder, os.environ, ())[1]):
+            time.sleep(PAUSE)
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+    done = f"planish {' '.join(arguments)}: exit code {process.returncode}"
+    return "" if process.returncode == INTERRUPTED else f"{done}, not {INTERRUPTED}, where it is interrupted"
+
+
+@contextmanager
+def _start(arguments: list[str], folder: Path, environment: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+    """A command that is killed after `SECONDS`."""
+    command = [sys.executable, "-m", "planish", *arguments]
+    with subprocess.Popen(command, cwd=folder, env=environment, stdin=PIPE, stdout=PIPE, stderr=STDOUT) as process:
+        timer = Timer(SECONDS, process.kill)
+        timer.start()
+        try:
+            yield process
+        finally:
+            timer.cancel()

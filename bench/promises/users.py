@@ -11,8 +11,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
+from math import inf
 from pathlib import Path
 
 from bench.harness.places import EXAMPLES, PROGRAMS, ROOT
@@ -70,7 +71,7 @@ def _same_code(quick: bool) -> Iterator[Claim | Note]:
         count += 1
         whole = _assemble({"a.c": text}, path.parent, str(compiler.path))
         differ += whole != _assemble({"a.c": parted.text, **parted.headers}, path.parent, str(compiler.path))
-    yield Note(f"{count} drop-ins compiled in the styles full and compact")
+    yield at_least("users.compact_code_compared", count, 1)
     yield at_most("users.compact_code_that_differs", differ, 0)
 
 
@@ -99,7 +100,7 @@ def _page(quick: bool, folder: Path) -> Iterator[Claim | Note]:
     files = [str(EXAMPLES / x) for x in SAMPLE] if quick else [str(EXAMPLES / "dsp"), str(EXAMPLES / "polybench")]
     place = folder / "page.html"
     _planish(["report", *files, "--no-measure", "-q", "-o", str(place)])
-    yield at_most("users.report_bytes", place.stat().st_size if place.exists() else float("inf"), REPORT_BYTES)
+    yield at_most("users.report_bytes", place.stat().st_size if place.exists() else inf, REPORT_BYTES)
 
 
 def _explorer(folder: Path) -> Iterator[Claim | Note]:
@@ -141,20 +142,26 @@ def _stranger(quick: bool) -> Iterator[Claim | Note]:
         own = {x: y for x, y in os.environ.items() if not x.startswith(("PYTHON", "XDG_"))} | {"HOME": name}
         bin = home / "own" / "bin"
         begin = time.monotonic()
-        for command in (
-            [sys.executable, "-m", "venv", "own"], [str(bin / "pip"), "install", "-q", str(ROOT)],
-            [str(bin / "planish"), "build", str(PROGRAMS / "users" / "kernels.c"), "-o", str(home / "out")],
-        ):  # fmt: skip
-            before = set(home.iterdir())  # pip itself may leave something there
-            done = subprocess.run(command, cwd=home, env=own, capture_output=True, text=True, check=False)
-            if done.returncode:
-                yield Note(f"users.stranger_seconds is not measured: {' '.join(command)}: {done.stderr.strip()[-200:]}")
+        for command in (["venv", "own"], ["pip", "install", "-q", str(ROOT)]):
+            python = sys.executable if command[0] == "venv" else str(bin / "python")
+            if lack := _run([python, "-m", *command], home, own):
+                yield Note(f"users.stranger_seconds is not measured: {lack}")
                 return
-        yield at_most("users.stranger_seconds", time.monotonic() - begin, STRANGER_SECONDS)
+        before = set(home.iterdir())  # pip itself may leave something there
+        kernels = PROGRAMS / "users" / "kernels.c"
+        lack = _run([str(bin / "planish"), "build", str(kernels), "-o", str(home / "out")], home, own)
+        yield from [Note(lack)] if lack else []
+        yield at_most("users.stranger_seconds", inf if lack else time.monotonic() - begin, STRANGER_SECONDS)
         made = {x.name for x in set(home.iterdir()) - before} - {"out", ".cache"}
         yield Note("that is an environment with a home of its own; a fresh container is not measured")
         yield Note(f"the build left there besides its drop-in and its cache: {', '.join(sorted(made)) or 'nothing'}")
         yield at_most("users.stranger_left_behind", len(made), 0)
+
+
+def _run(command: list[str], folder: Path, environment: Mapping[str, str]) -> str:
+    """Why a command fails; empty where it does not."""
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return f"{' '.join(command)}: {(done.stderr or done.stdout).strip()[-200:]}" if done.returncode else ""
 
 
 def _planish(arguments: list[str]) -> None:

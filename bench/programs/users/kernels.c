@@ -10,7 +10,7 @@ void smooth(size_t n, const float *restrict in, float *restrict out)
 
 void matvec(int rows, int columns, const double *restrict a, const double *restrict x, double *restrict y)
 {
-    for (int i = 0; i < rows; i++) {
+    for (int i = 0; i < rows; i++) { /* a row at a time */
         y[i] = 0.0;
         for (int j = 0; j < columns; j++)
             y[i] += a[i * columns + j] * x[j];

@@ -38,6 +38,33 @@ def test_what_lacks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert {find_lack(x, tmp_path) for x in wishes.values()} == set(wishes)
     assert all(find_lack(x, tmp_path) == lack for lack, x in wishes.items())
     assert find_lack({"commands": [["fail"]], "exit": 1}, tmp_path) == ""
+    assert find_lack({"commands": [["build"], ["build"]], "prints": "(?s)none.*written"}, tmp_path) == ""
+
+
+def test_a_command_that_ends_before_it_is_interrupted_is_told(tmp_path: Path) -> None:
+    wish = {
+        "interrupted": ["--version"],
+        "once": ["--version"],
+        "shows": "nothing like that",
+        "commands": [["--version"]],
+    }
+    assert find_lack(wish, tmp_path) == "planish --version: exit code 0, not 130, where it is interrupted"
+
+
+@pytest.mark.parametrize(("failing", "bad"), [("pip", []), ("build", ["users.stranger_seconds"])])
+def test_only_an_installation_that_fails_is_not_measured(
+    failing: str, bad: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(users, "_run", lambda command, *_: "it fails" if failing in command else "")
+    found = list(users._stranger(quick=False))
+    assert [x.name for x in found if isinstance(x, Claim) and not x.ok] == bad
+    assert any("it fails" in x.text for x in found if isinstance(x, Note))
+
+
+def test_no_drop_in_in_both_styles_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(users, "SAMPLE", ())
+    short = [x.name for x in users._same_code(quick=True) if isinstance(x, Claim) and not x.ok]
+    assert short == ["users.compact_code_compared"]
 
 
 def test_what_is_not_shown_makes_the_claim_short(monkeypatch: pytest.MonkeyPatch) -> None:
