@@ -89,6 +89,14 @@ ptrdiff_t below_zero(const char *s, char *t, ptrdiff_t n)
     return i + 128;
 }
 
+ptrdiff_t falling(const char *s, char *t, ptrdiff_t n)
+{
+    unsigned char i = (unsigned char)n;
+    for (; s[i]; i--)
+        ;
+    return i;
+}
+
 ptrdiff_t of_two(const char *s, char *t, ptrdiff_t n)
 {
     short i = 0;
@@ -99,7 +107,7 @@ ptrdiff_t of_two(const char *s, char *t, ptrdiff_t n)
 }
 """
 
-NARROW = ("wrapped", "of_a_byte", "below_zero", "of_two")
+NARROW = ("wrapped", "of_a_byte", "below_zero", "falling", "of_two")
 
 
 @pytest.fixture(scope="module")

@@ -100,7 +100,8 @@ def exercise(
     cases: tuple[CallCase, ...], bench: Workbench, find: Find, failed: int = 0,
 ) -> tuple[tuple[Verdict, Path] | Remark, tuple[CallCase, ...], frozenset[int]]:  # fmt: skip
     """The verdict of a version that was seen to run, also in calls that are searched for that, or a remark; all cases;
-    and the beginnings of the nests that did not run. `failed`: so many others the original does not come through."""
+    and the beginnings of the nests that did not run. `failed`: in so many others the original fails, or, behind one in
+    which it does not come to its end, was not tried."""
     least = min(LEAST_CALLS, len(cases))
     idle = missed(verdict.ran, len(version.nests), least)
     if idle and (more := find(bench, [version.nests[x].start for x in idle])):
@@ -114,7 +115,7 @@ def exercise(
         return (verdict, library), cases, frozenset()
     nest, count = version.nests[idle[0]], verdict.ran[idle[0]]
     what = f"the new code ran and changed something in {count or 'none'} of {verdict.cases_run} calls"
-    what += f"; the original comes through none of {failed} others" if failed else ""
+    what += f"; the original fails, or was not tried, in {failed} others" if failed else ""
     remark = Remark("verify-exercised", "refused", f"{version.label}: not exercised: {what}", nest.span)
     return remark, cases, frozenset(version.nests[x].start for x in idle)
 

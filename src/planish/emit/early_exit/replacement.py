@@ -25,15 +25,15 @@ from planish.ir.expr import Expr, Var
 from planish.ir.index.polynomial import mul
 from planish.ir.nest import Kernel
 from planish.ir.traverse import loads, variables
-from planish.ir.types import INDEX
+from planish.ir.types import ALL_TYPES, INDEX
 from planish.isa.instruction import Catalogue
 from planish.poly.early_exit.exit_condition import COUNT, counted_kernel, search_kernel
-from planish.poly.early_exit.exit_test import ITERATION, ExitTest, Row, find_exit_test
+from planish.poly.early_exit.exit_test import FARTHEST, ITERATION, ExitTest, Row, find_exit_test
 from planish.poly.scop.extraction import Scop
 from planish.schedule.auto.plan import prepare
 
-NEVER = "PTRDIFF_MAX / 64"
-"""More elements than any array has, in C, which steps can be multiplied by."""
+NEVER = f"PTRDIFF_MAX / {FARTHEST * max(x.size for x in ALL_TYPES)}"
+"""More iterations than move through any array, in C, which the bytes of the longest step can be multiplied by."""
 FIRST = 16
 """So many iterations are tested before the search in lanes is called."""
 

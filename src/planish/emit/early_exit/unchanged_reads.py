@@ -27,7 +27,8 @@ from planish.ir.expr import Expr, Load, Var, index
 from planish.ir.index.polynomial import build, linear_in, mul, normal
 from planish.ir.nest import Array, Assign, For, Reduce
 from planish.ir.traverse import substitute, walk, walk_expr
-from planish.poly.early_exit.exit_test import ITERATION, ExitTest, number_of, place_of
+from planish.poly.early_exit.exit_test import ITERATION, ExitTest, number_of
+from planish.poly.match.matched_view import linear_place
 from planish.poly.scop.extents import NoExtentError
 
 UNCHANGED = """/* So many iterations, at most n of them, in which nothing is stored to what is read: p and q are where
@@ -89,7 +90,7 @@ def _may_meet(region: Region, stored: Array, read: Array) -> bool:
 
 def _stored(array: Array, at: tuple[Expr, ...], loop: For, names: Mapping[str, str]) -> _Bytes:
     """What a store reaches: a row of elements, or all of an array of which the extent is known."""
-    place = substitute(place_of(at, array.shape), number_of(loop))
+    place = substitute(linear_place(at, array.shape), number_of(loop))
     found = linear_in(place, ITERATION)
     parts = [*walk_expr(place)]
     unknown = {x.name for x in parts if isinstance(x, Var)} - {*names, ITERATION}

@@ -26,12 +26,14 @@ from planish.ir.types import BOOL, INDEX, U8
 from planish.poly.early_exit.candidates import weakened
 from planish.poly.early_exit.exit_condition import NoExitTest, exit_condition
 from planish.poly.early_exit.narrow_comparisons import narrowed
+from planish.poly.match.matched_view import linear_place
 
 ITERATION = "planish_k"
 """The number of an iteration, from 0."""
 _PAGE = 4096
-_STEPS = (-1, *range(1, 9))
-"""How far apart elements may lie of which lanes are made."""
+FARTHEST = 8
+"""How many elements apart those may lie of which lanes are made, in the direction in which they lie in memory."""
+_STEPS = (-1, *range(1, FARTHEST + 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +90,6 @@ def number_of(loop: For) -> dict[str, Expr]:
     return {loop.var: add(loop.lower, mul(index(loop.step), Var(ITERATION, INDEX)))}
 
 
-def place_of(at: tuple[Expr, ...], shape: tuple[Expr | None, ...]) -> Expr:
-    """How many elements lie in front of one in an array."""
-    place: Expr = index(0)
-    for extent, x in zip(shape, at, strict=True):
-        place = x if extent is None else add(mul(place, extent), x)
-    return place
-
-
 class Placement:
     """The rows of elements that the iterations of a loop read."""
 
@@ -137,7 +131,7 @@ def _why_none(rows: tuple[Row, ...], certain: frozenset[Row]) -> str:
 def _row_of(array: str, at: tuple[Expr, ...], shape: tuple[Expr | None, ...]) -> Row:
     if any(isinstance(y, Load) for x in at for y in walk_expr(x)):
         raise NoExitTest(f"data choose the element of {array} that it reads")
-    place = place_of(at, shape)
+    place = linear_place(at, shape)
     found = coefficient_of(place, ITERATION)
     if found is None:
         if ITERATION not in names(place):

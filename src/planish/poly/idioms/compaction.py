@@ -24,12 +24,12 @@ from planish.ir.traverse import loads, variables
 from planish.ir.types import Type
 from planish.poly.early_exit.candidates import has_lanes
 from planish.poly.early_exit.exit_condition import NoExitTest, iteration_values
-from planish.poly.early_exit.exit_test import Placement, Row, trips_of
+from planish.poly.early_exit.exit_test import FARTHEST, Placement, Row, trips_of
 from planish.poly.early_exit.narrow_comparisons import narrowed
 
 _OLD = "planish_old"
 """What a cell holds where nothing is kept."""
-_STEPS = range(9)
+_STEPS = range(FARTHEST + 1)
 
 
 class StoredElement(Protocol):

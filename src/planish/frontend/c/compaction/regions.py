@@ -17,7 +17,8 @@ from pycparser import c_ast
 
 from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_pointer
 from planish.frontend.c.compaction.packed_stores import CountedStores, Loop, with_cells
-from planish.frontend.c.early_exits.exit_regions import Attempt, constant_facts, resume, set_always, written_in
+from planish.frontend.c.early_exits.early_exit import changed_in
+from planish.frontend.c.early_exits.exit_regions import Attempt, constant_facts, resume, set_always
 from planish.frontend.c.text.extent import Item
 from planish.frontend.c.text.lexer import Tokens
 from planish.frontend.c.translate.kernels import FinishedKernel
@@ -46,8 +47,7 @@ def find_packing(
     if isinstance(found, Refused):
         return found
     inside = {bound.symbol(x) for x in walk_tree(loop.stmt) if isinstance(x, c_ast.Decl)}
-    steps = loop.next if isinstance(loop, c_ast.For) else None
-    changed = {x for part in (whole.stmt, whole.cond, steps) for x in written_in(part, bound)} - inside - cells
+    changed = changed_in(whole, bound) - inside - cells
     moved = {name for name, _ in found.advances}
     kept = {x for x in changed if x.name not in moved}
     if any(x.lasting for x in changed) or any(x is not None and x.static for x in inside):

@@ -9,14 +9,16 @@ goes on from there as it is written.
 
 >>> from pycparser.c_generator import CGenerator
 >>> from pycparser.c_parser import CParser
+>>> from planish.frontend.c.analysis.scope import bind_file, bind_function
 >>> text = "int f() { for (i = 0; i < n; i++) { if (a[i] > 9) return a[i]; if (!a[i]) break; } }"
->>> loop = CParser().parse(text).ext[0].body.block_items[0]
->>> made = with_flag(loop, lambda: c_ast.ID("flag"))
+>>> tree = CParser().parse(text)
+>>> bound = bind_function(tree.ext[0], bind_file(tree))
+>>> made = with_flag(tree.ext[0].body.block_items[0], bound, lambda: c_ast.ID("flag"))
 >>> print(" ".join(CGenerator().visit(made).split()))
 for (i = 0; i < n; i++) { if (a[i] > 9) { flag = 1; } if (!a[i]) { flag = 1; } }
 >>> text = "int f() { for (i = 0; i < n; i++) { b[i] = 2 * a[i]; if (a[i] < 0) { k++; warn(i); } } }"
 >>> loop = CParser().parse(text).ext[0].body.block_items[0]
->>> print(" ".join(CGenerator().visit(with_flag(loop, lambda: c_ast.ID("flag"), lambda x: x == "warn")).split()))
+>>> print(" ".join(CGenerator().visit(with_flag(loop, bound, lambda: c_ast.ID("flag"), lambda x: x == "warn")).split()))
 for (i = 0; i < n; i++) { b[i] = 2 * a[i]; if (a[i] < 0) { flag = 1; } }
 """
 
@@ -27,6 +29,7 @@ from collections.abc import Callable, Iterator
 from pycparser import c_ast
 
 from planish.frontend.c.analysis.assertions import asserted
+from planish.frontend.c.analysis.scope import BoundNames, Symbol, written
 from planish.frontend.c.analysis.statement_runs import LOOPS
 from planish.frontend.c.types.constants import has_effects, items_of, walk_tree
 
@@ -36,13 +39,13 @@ Flag = Callable[[], c_ast.ID]
 
 
 def with_flag(
-    loop: c_ast.For | c_ast.While, flag: Flag, unknown: Callable[[str], bool] = lambda _: False
+    loop: c_ast.For | c_ast.While, bound: BoundNames, flag: Flag, unknown: Callable[[str], bool] = lambda _: False
 ) -> c_ast.For | c_ast.While | None:
     """The same loop without its exits, and without branches that call an `unknown` function; None where it has none of
     these, or they are in loops, switches or behind labels inside."""
     if loop.cond is None:
         return None
-    parts = split_condition(loop.cond, stepped_in(loop))
+    parts = split_condition(loop.cond, changed_in(loop, bound), bound)
     if parts is None:
         return None
     counted, tests = parts
@@ -58,38 +61,36 @@ def with_flag(
     return c_ast.While(counted, stmt, loop.coord)
 
 
-def stepped_in(loop: c_ast.For | c_ast.While) -> frozenset[str]:
-    """The variables that statements of a loop move on, and those in its head.
+def changed_in(loop: c_ast.For | c_ast.While, bound: BoundNames) -> set[Symbol]:
+    """The variables that iterations of a loop set."""
+    parts = (loop.cond, loop.next if isinstance(loop, c_ast.For) else None, loop.stmt)
+    return {x for part in parts if part is not None for x in written(part, bound)}
+
+
+def split_condition(
+    cond: c_ast.Node, changed: set[Symbol], bound: BoundNames
+) -> tuple[c_ast.Node, list[c_ast.Node]] | None:
+    """The part of a loop's condition that counts, and those that read memory, such as members behind a pointer that is
+    `changed`; None where no part counts, or one that is evaluated behind a side effect of those.
 
     >>> from pycparser.c_parser import CParser
-    >>> text = "void f() { for (; p->key && q->key; p++) { q += 2; k = p->key; } }"
-    >>> sorted(stepped_in(CParser().parse(text).ext[0].body.block_items[0]))
-    ['p', 'q']
+    >>> from planish.frontend.c.analysis.scope import bind_file, bind_function
+    >>> text = "int n; struct s *p, *q; void f() { while (n && p->x) { p++; { struct s *q; q = p; } } }"
+    >>> tree = CParser().parse(text)
+    >>> bound = bind_function(tree.ext[-1], bind_file(tree))
+    >>> loop = tree.ext[-1].body.block_items[0]
+    >>> changed = changed_in(loop, bound)
+    >>> sorted(x.name for x in changed), len(split_condition(loop.cond, changed, bound)[1])
+    (['p', 'q'], 1)
     """
-    moved: set[str] = set()
-    for part in (loop.cond, loop.next if isinstance(loop, c_ast.For) else None, loop.stmt):
-        for x in walk_tree(part) if part is not None else ():
-            match x:
-                case c_ast.UnaryOp(op="++" | "--" | "p++" | "p--", expr=c_ast.ID(name=name)):
-                    moved.add(name)
-                case c_ast.Assignment(op="+=" | "-=", lvalue=c_ast.ID(name=name)):
-                    moved.add(name)
-                case _:
-                    pass
-    return frozenset(moved)
-
-
-def split_condition(cond: c_ast.Node, stepped: frozenset[str]) -> tuple[c_ast.Node, list[c_ast.Node]] | None:
-    """The part of a loop's condition that counts, and those that read memory, such as members behind a pointer that is
-    `stepped`; None where no part counts, or one that is evaluated behind a side effect of those."""
     counted: c_ast.Node | None = None
     tests: list[c_ast.Node] = []
-    changed = False
+    effects = False
     for part in _conjuncts(cond):
-        if _reads_memory(part, stepped):
+        if _reads_memory(part, changed, bound):
             tests.append(part)
-            changed = changed or has_effects(part)
-        elif changed or (tests and has_effects(part)):
+            effects = effects or has_effects(part)
+        elif effects or (tests and has_effects(part)):
             return None
         else:
             counted = part if counted is None else c_ast.BinaryOp("&&", counted, part, cond.coord)
@@ -104,12 +105,12 @@ def _conjuncts(cond: c_ast.Node) -> Iterator[c_ast.Node]:
         yield cond
 
 
-def _reads_memory(node: c_ast.Node, stepped: frozenset[str]) -> bool:
+def _reads_memory(node: c_ast.Node, changed: set[Symbol], bound: BoundNames) -> bool:
     for x in walk_tree(node):
         match x:
             case c_ast.ArrayRef() | c_ast.FuncCall() | c_ast.UnaryOp(op="*"):
                 return True
-            case c_ast.StructRef(type="->", name=c_ast.ID(name=name)) if name in stepped:
+            case c_ast.StructRef(type="->", name=c_ast.ID() as pointer) if bound.symbol(pointer) in changed:
                 return True
             case _:
                 pass

@@ -25,9 +25,8 @@ from pycparser import c_ast
 
 from planish.frontend.c.analysis.assertions import ASSUMES
 from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_integer, written
-from planish.frontend.c.early_exits.early_exit import with_flag
+from planish.frontend.c.early_exits.early_exit import changed_in, with_flag
 from planish.frontend.c.early_exits.uncounted_loops import (
-    COUNTER,
     MOST,
     as_endless,
     is_endless,
@@ -73,15 +72,15 @@ def find_early_exit(
     is none, or None where it has no such exits."""
     flag = Symbol(NAME, NAME, CScalar(I32, "int", "int"), "local")
     mention, unknown = partial(bound.mention, flag, loop.coord), partial(_is_unknown, bound=bound)
-    plain = as_endless(loop) if isinstance(loop, c_ast.DoWhile) else loop
+    plain = as_endless(loop, bound) if isinstance(loop, c_ast.DoWhile) else loop
     if plain is None:
         return None
-    made = None if is_endless(plain) else with_flag(plain, mention, unknown)
+    made = None if is_endless(plain, bound) else with_flag(plain, bound, mention, unknown)
     facts = constant_facts(before, bound)
     endless = None
     if made is None:
         endless = with_count(plain, bound)
-        made = None if endless is None else with_flag(endless.loop, mention, unknown)
+        made = None if endless is None else with_flag(endless.loop, bound, mention, unknown)
         if endless is None or made is None:
             return None
         facts.append(endless.start)
@@ -95,8 +94,9 @@ def find_early_exit(
     inside = {bound.symbol(x) for x in walk_tree(loop.stmt) if isinstance(x, c_ast.Decl)}
     if any(x.static for x in inside if x is not None):
         return Refused("scop-jump", "an exit out of a loop that sets what others may read", loop)
-    steps = loop.next if isinstance(loop, c_ast.For) else None
-    changed = {x for part in (made.stmt, made.cond, steps) for x in written_in(part, bound)} - inside - {flag}
+    changed = changed_in(made, bound) - inside - {flag}
+    if endless is not None:
+        changed -= {endless.counter}
     moved = {name for name, _ in found.advances}
     if any(x.lasting for x in changed if x.name in moved):
         return Refused("scop-jump", "an exit out of a loop that sets what others may read", loop)
@@ -114,19 +114,20 @@ def find_early_exit(
         test = find_exit_test(found.kernel, NAME)
     except NoExitTest as error:
         return Refused("scop-jump", f"an exit out of a loop that lanes cannot search: {error.reason}", loop)
+    if endless is not None:
+        found = replace(found, advances=tuple(x for x in found.advances if x[0] != endless.counter.name))
     resumed = resume(loop, found, again and not effects, bound, tokens, item)
     if isinstance(resumed, Refused):
         return resumed
     if endless is None:
         return found, EarlyExit(NAME, resumed, effects)
-    advances = tuple(x for x in resumed.advances if x[0] != COUNTER)
-    rooms = rooms_of(found.kernel, dict(found.names), (x for x in changed if x.name in moved), advances)
+    most = next(key for key, text in found.names if text == MOST)
+    rooms = rooms_of(found.kernel, dict(found.names), most, (x for x in changed if x.name in moved), found.advances)
     if rooms is None:
         return Refused("scop-wrap", "variables that may wrap around in a loop without a count", loop)
     if not rooms and any(x.step < 0 for x in test.rows):
         return Refused("scop-jump", "a loop without a count that reads backwards", loop)
-    most = next(key for key, text in found.names if text == MOST)
-    return found, EarlyExit(NAME, replace(resumed, advances=advances), effects, most, rooms)
+    return found, EarlyExit(NAME, resumed, effects, most, rooms)
 
 
 def resume(
@@ -136,7 +137,7 @@ def resume(
     first, opening, rest = _cut_loop(loop, tokens, item)
     if rest < 0:
         return Refused("scop-macro", "the head of the loop comes out of a macro", loop)
-    begun = set() if not isinstance(loop, c_ast.For) else written_in(loop.init, bound)
+    begun = written(loop.init, bound) if isinstance(loop, c_ast.For) and loop.init is not None else set()
     passed = {word for _, text in found.names for word in _WORD.findall(text)}
     if any(x.name in passed for x in begun):
         return Refused("scop-jump", "a loop that goes on in the middle, whose beginning depends on what it sets", loop)
@@ -166,10 +167,6 @@ def _has_effects(kernel: Kernel) -> bool:
         if isinstance(stmt, Reduce) or (isinstance(stmt, Assign) and stmt.array not in {NAME, *own, *local}):
             return True
     return any(exposed(x.body, y) for x in kernel.body.body if isinstance(x, For) for y in own)
-
-
-def written_in(node: c_ast.Node | None, bound: BoundNames) -> set[Symbol]:
-    return set() if node is None else written(node, bound)
 
 
 def constant_facts(before: Sequence[c_ast.Node], bound: BoundNames) -> list[c_ast.Node]:

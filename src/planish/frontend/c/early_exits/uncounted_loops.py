@@ -8,12 +8,13 @@ last one is never read before it is known that the loop gets there.
 
 >>> from pycparser.c_generator import CGenerator
 >>> from pycparser.c_parser import CParser
->>> loop = CParser().parse("int f() { for (;; s++) if (!*s) break; }").ext[0].body.block_items[0]
->>> made = _counted(loop, c_ast.ID("k"), c_ast.ID("k"), c_ast.ID("most"))
->>> print(" ".join(CGenerator().visit(made).split()))
-for (; k < most; s++, k++) if (!(*s)) break;
->>> loop = CParser().parse("int f() { do s++; while (*s); }").ext[0].body.block_items[0]
->>> print(" ".join(CGenerator().visit(as_endless(loop)).split()))
+>>> from planish.frontend.c.analysis.scope import bind_file, bind_function
+>>> tree = CParser().parse("void f(char *s) { for (;; s++) if (!*s) break; do s++; while (*s); }")
+>>> bound = bind_function(tree.ext[0], bind_file(tree))
+>>> first, second = bound.function.body.block_items
+>>> print(" ".join(CGenerator().visit(with_count(first, bound).loop).split()))
+for (; planish_iteration < planish_most; s++, planish_iteration++) if (!(*s)) break;
+>>> print(" ".join(CGenerator().visit(as_endless(second, bound)).split()))
 for (;;) { s++; if (!(*s)) { break; } }
 """
 
@@ -26,10 +27,10 @@ from typing import Literal
 from pycparser import c_ast
 
 from planish.frontend.c.analysis.scope import BoundNames, Symbol
-from planish.frontend.c.early_exits.early_exit import split_condition, stepped_in
+from planish.frontend.c.early_exits.early_exit import changed_in, split_condition
 from planish.frontend.c.idioms.early_continue import without_continue
 from planish.frontend.c.translation_unit import Headroom
-from planish.frontend.c.types.constants import fold, items_of, walk_tree
+from planish.frontend.c.types.constants import items_of, walk_tree
 from planish.frontend.c.types.declarations import CScalar
 from planish.ir.expr import Compare, Expr, Var
 from planish.ir.index.overflow import limits
@@ -46,25 +47,26 @@ _WIDTHS = (8, 16, 32, 64)
 
 @dataclass(frozen=True, slots=True)
 class CountedLoop:
-    """A loop with a counter of its own, and what is set in front of it."""
+    """A loop with a `counter` of its own, and what is set in front of it."""
 
     loop: c_ast.For
     start: c_ast.Assignment
+    counter: Symbol
 
 
 def rooms_of(
-    kernel: Kernel, names: Mapping[str, str], moved: Iterable[Symbol], advances: Sequence[tuple[str, Expr]]
-) -> tuple[Headroom, ...] | None:
-    """What bounds the number that stands for no count, called `MOST` by the `names` of a kernel, in C: how often all
-    narrow variables that each iteration moves may move before they wrap around, and with what the kernel's assumptions
-    hold; None where that is not known.
+    kernel: Kernel, names: Mapping[str, str], most: str, moved: Iterable[Symbol],
+    advances: Sequence[tuple[str, Expr]],
+) -> tuple[Headroom, ...] | None:  # fmt: skip
+    """What bounds `most`, a kernel's number that stands for no count, in C, by the `names` there: how often all narrow
+    variables that each iteration moves may move before they wrap around, and with what the kernel's assumptions hold;
+    None where that is not known.
 
     >>> from planish.ir.text.parser import parse_kernel
     >>> kernel = parse_kernel("kernel k(i, m; x: i8[?]) assume 300 - 2 * i - 3 * m >= 0 assume i >= 0 { }")
-    >>> rooms_of(kernel, {"i": "p->i", "m": MOST}, (), ())
-    (Headroom(iterations='(300 + -2 * (ptrdiff_t)(p->i)) / 3', values=65536),)
+    >>> rooms_of(kernel, {"i": "p->i"}, "m", (), ())
+    (Headroom(iterations='(300 + -2 * (ptrdiff_t)(p->i)) / 3', values=256),)
     """
-    most = next(key for key, text in names.items() if text == MOST)
     types = {x.name: x.ctype.type for x in moved if isinstance(x.ctype, CScalar)}
     # Signed ones as wide as int do not wrap around in C.
     narrow = {x: y for x, y in types.items() if y.bits < (64 if y.kind == "uint" else 32)}
@@ -104,16 +106,16 @@ def _assumed_room(assumption: Expr, most: str, names: Mapping[str, str]) -> Head
     return Headroom(f"({total or 0}) / {-found[0]}", 1 << bits)
 
 
-def is_endless(loop: c_ast.For | c_ast.While) -> bool:
+def is_endless(loop: c_ast.For | c_ast.While, bound: BoundNames) -> bool:
     """Whether the head of a loop never ends it."""
-    return loop.cond is None or bool(fold(loop.cond, {}))
+    return loop.cond is None or bool(bound.value(loop.cond))
 
 
-def as_endless(loop: c_ast.DoWhile) -> c_ast.For | None:
+def as_endless(loop: c_ast.DoWhile, bound: BoundNames) -> c_ast.For | None:
     """A loop with its condition behind the body as one that nothing but an exit at its end ends; None where another
     statement goes there."""
     body = without_continue(loop.stmt)
-    value = fold(loop.cond, {})
+    value = bound.value(loop.cond)
     if value == 0 or any(isinstance(x, c_ast.Continue) for x in walk_tree(body)):
         return None
     leave = c_ast.Compound([c_ast.Break(loop.coord)], loop.coord)
@@ -125,25 +127,16 @@ def with_count(loop: c_ast.For | c_ast.While, bound: BoundNames) -> CountedLoop 
     """The same loop with a counter, which begins at 0; None where something in its condition may count already."""
     number = CScalar(I64, "long", "long")
     counter, most = Symbol(COUNTER, COUNTER, number, "local"), Symbol(MOST, MOST, number, "local", const=True)
-    mentions = [bound.mention(x, loop.coord) for x in (counter, counter, most)]
-    made = _counted(loop, *mentions)
-    if made is None:
-        return None
-    zero = c_ast.Constant("int", "0", loop.coord)
-    start = c_ast.Assignment("=", bound.mention(counter, loop.coord), zero, loop.coord)
-    bound.keep(start)
-    return CountedLoop(made, start)
-
-
-def _counted(loop: c_ast.For | c_ast.While, counter: c_ast.ID, stepped: c_ast.ID, most: c_ast.ID) -> c_ast.For | None:
-    counted = c_ast.BinaryOp("<", counter, most, loop.coord)
-    cond = counted if is_endless(loop) else c_ast.BinaryOp("&&", counted, loop.cond, loop.coord)
-    parts = split_condition(cond, stepped_in(loop))
+    counted: c_ast.Node = c_ast.BinaryOp("<", *(bound.mention(x, loop.coord) for x in (counter, most)), loop.coord)
+    cond = counted if is_endless(loop, bound) else c_ast.BinaryOp("&&", counted, loop.cond, loop.coord)
+    parts = split_condition(cond, changed_in(loop, bound), bound)
     if parts is None or parts[0] is not counted:
         return None
-    step: c_ast.Node = c_ast.UnaryOp("p++", stepped, loop.coord)
+    step: c_ast.Node = c_ast.UnaryOp("p++", bound.mention(counter, loop.coord), loop.coord)
     first, before = (loop.init, loop.next) if isinstance(loop, c_ast.For) else (None, None)
     if before is not None:
         steps = before.exprs if isinstance(before, c_ast.ExprList) else [before]
         step = c_ast.ExprList([*steps, step], loop.coord)
-    return c_ast.For(first, cond, step, loop.stmt, loop.coord)
+    zero = c_ast.Constant("int", "0", loop.coord)
+    start = bound.keep(c_ast.Assignment("=", bound.mention(counter, loop.coord), zero, loop.coord))
+    return CountedLoop(c_ast.For(first, cond, step, loop.stmt, loop.coord), start, counter)
