@@ -37,8 +37,8 @@ SIZE, ROUNDS = 8000, 31
 BEHIND = 0.97
 """Below this a loop counts as slower than what the compiler makes of it."""
 TOLERANCE = {"float": 2e-4, "double": 1e-11}
-_PLAIN = ("-O3", "-march=native", "-w")
-_OWN: Mapping[Floats, tuple[str, ...]] = {
+PLAIN = ("-O3", "-march=native", "-w")
+OWN: Mapping[Floats, tuple[str, ...]] = {
     "reassociate": ("-ffast-math",), "contract": (), "strict": ("-ffp-contract=off",),
 }  # fmt: skip
 """What the plain loop is compiled with where the drop-in is built with that mode."""
@@ -159,9 +159,9 @@ def race_file(path: Path, only: Sequence[str], options: Options, rounds: int, fo
     taken: set[str] = set()
     for compiler in find_compilers():
         built = build_file(Source(path.name, text), _for(options, compiler))
-        own = (*_PLAIN, *(("-ffp-contract=off",) if options.fp == "strict" else ()))
+        own = (*PLAIN, *(("-ffp-contract=off",) if options.fp == "strict" else ()))
         libraries[compiler.name] = compile_library(
-            compiler, text, (*_PLAIN, *_OWN[options.fp]), folder / f"{path.stem}-{compiler.name}"
+            compiler, text, (*PLAIN, *OWN[options.fp]), folder / f"{path.stem}-{compiler.name}"
         )
         libraries[f"ours {compiler.name}"] = compile_library(
             compiler, built.text, own, folder / f"{path.stem}-ours-{compiler.name}"
@@ -268,7 +268,7 @@ def main(arguments: Sequence[str]) -> int:
     """0 where all are right."""
     parser = argparse.ArgumentParser(description="Races plain loops, as written and as drop-ins.")
     parser.add_argument("only", nargs="*", metavar="FILE.c|KIND|LOOP", help="only these; default: all")
-    parser.add_argument("--fp", choices=tuple(_OWN), default="reassociate")
+    parser.add_argument("--fp", choices=tuple(OWN), default="reassociate")
     parser.add_argument("--measure", action="store_true", help="builds choose by the clock")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     asked = parser.parse_args(arguments)

@@ -48,6 +48,18 @@ _JUMP = """
 double f(int n, const float *x) { float s = 0; for (int i = 0; i < n; i++) s += x[i]; return s > 1e9 ? 0 : s; }
 """
 
+_FIXED = """
+float f(const float x[50000]) { float s = 0; for (int i = 0; i < 50000; i++) s += x[i]; return s; }
+"""
+_FIXED_LANES = """
+float f(const float x[50000])
+{
+    float s[8] = {0};
+    for (int i = 0; i < 50000; i++) s[i % 8] += x[i];
+    return s[0] + s[1] + s[2] + s[3] + (s[4] + s[5] + s[6] + s[7]);
+}
+"""
+
 
 def _verdict(original: str, rewritten: str, folder: Path, widely: bool = True) -> Verdict:
     function = read_c(Source("a.c", original)).functions[-1]
@@ -58,7 +70,7 @@ def _verdict(original: str, rewritten: str, folder: Path, widely: bool = True) -
     exact = widened_library(original, signature, compiler, ("-O1",), folder) if widely else None
     if widely and not can_widen(signature):
         pytest.skip("long double is no wider than double here")
-    cases = [make_case(function, (), {"n": n}, seed=n) for n in (7, 300, 1000)]
+    cases = [make_case(function, (), {"n": n} if signature.values else {}, seed=n) for n in (7, 300, 1000)]
     return compare(first, second, signature, cases, Tolerance(), exact=exact)
 
 
@@ -70,7 +82,13 @@ def _in_lanes(text: str) -> str:
 
 @pytest.mark.parametrize(
     ("original", "rewritten"),
-    [(_MEAN, _LANES), (_RECORD, _in_lanes(_RECORD)), (_TYPED, _in_lanes(_TYPED)), (_JUMP, _in_lanes(_JUMP))],
+    [
+        (_MEAN, _LANES),
+        (_RECORD, _in_lanes(_RECORD)),
+        (_TYPED, _in_lanes(_TYPED)),
+        (_JUMP, _in_lanes(_JUMP)),
+        (_FIXED, _FIXED_LANES),
+    ],
 )
 def test_a_double_of_float_sums_is_judged_by_its_error(original: str, rewritten: str, tmp_path: Path) -> None:
     assert _verdict(original, rewritten, tmp_path, widely=False).status == "mismatch"
@@ -91,6 +109,11 @@ def test_a_double_of_float_sums_is_judged_by_its_error(original: str, rewritten:
 )
 def test_mistakes_are_found_by_a_reference_in_wider_numbers(right: str, wrong: str, tmp_path: Path) -> None:
     assert _verdict(_MEAN, _LANES.replace(right, wrong), tmp_path).status == "mismatch"
+
+
+def test_mistakes_in_sums_of_fixed_length_are_found(tmp_path: Path) -> None:
+    for right, wrong in (("i < 50000", "i < 49990"), ("x[i];", "x[i] * 1.0005f;")):
+        assert _verdict(_FIXED, _FIXED_LANES.replace(right, wrong), tmp_path).status == "mismatch"
 
 
 def test_where_bits_are_read_the_tolerance_decides(tmp_path: Path) -> None:
