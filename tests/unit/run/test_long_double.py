@@ -51,6 +51,9 @@ double f(int n, const float *x) { float s = 0; for (int i = 0; i < n; i++) s += 
 _FIXED = """
 float f(const float x[50000]) { float s = 0; for (int i = 0; i < 50000; i++) s += x[i]; return s; }
 """
+_NO_ARRAY = """
+float f(void) { float q = 1; for (int i = 0; i < 50000; i++) q += 0.001f; return q; }
+"""
 _FIXED_LANES = """
 float f(const float x[50000])
 {
@@ -114,6 +117,11 @@ def test_mistakes_are_found_by_a_reference_in_wider_numbers(right: str, wrong: s
 def test_mistakes_in_sums_of_fixed_length_are_found(tmp_path: Path) -> None:
     for right, wrong in (("i < 50000", "i < 49990"), ("x[i];", "x[i] * 1.0005f;")):
         assert _verdict(_FIXED, _FIXED_LANES.replace(right, wrong), tmp_path).status == "mismatch"
+
+
+def test_a_function_without_arrays_is_compared(tmp_path: Path) -> None:
+    assert _verdict(_NO_ARRAY, _NO_ARRAY.replace("+=", "-= -"), tmp_path).status == "ok"
+    assert _verdict(_NO_ARRAY, _NO_ARRAY.replace("0.001f", "0.0012f"), tmp_path).status == "mismatch"
 
 
 def test_where_bits_are_read_the_tolerance_decides(tmp_path: Path) -> None:

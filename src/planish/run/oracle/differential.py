@@ -251,7 +251,7 @@ def _size(case: CallCase) -> int:
 
 def _terms(case: CallCase) -> int:
     """How many terms the longest sum of a call has at most: arrays of fixed extents have sizes that no value tells."""
-    return max(_size(case), *case.elements.values())
+    return max([_size(case), *case.elements.values()])
 
 
 def _ill_conditioned(
