@@ -46,7 +46,6 @@ other way has led to a schedule."""
 _EJECTIONS = 8000
 """Placements with which an interval is tried by ejection."""
 
-_NEVER = 1 << 30
 _PART_OF_THE_WAY = 4
 
 _MOST_COPIES = 16
@@ -213,16 +212,17 @@ def most_copies(rolled: Rolled) -> int:
 
 def interval_for(problem: Problem, rolled: Rolled) -> int:
     """A longer interval with which values may take turns with fewer registers: a part of the way to where they do if
-    they live as long as now, as they may live less long then; one that no loop has where they never do."""
+    they live as long as now, as they may live less long then; the next one where they never do, as it may have fewer
+    stages."""
+    here = rolled.kernel.interval
     most = most_copies(rolled) - 1
     if not most:
-        return _NEVER
-    here = rolled.kernel.interval
+        return here + 1
     there = here
     for value in problem.body.values:
         if value.renamed and rolled.copies.get(value.register, 1) > most:
             if most < problem.rotation.least_copies(value.register):
-                return _NEVER
+                return here + 1
             first, last = span(value, rolled.kernel.cycles, here)
             there = max(there, -(-(last + 1 - first) // most))
     return here + max(1, (there - here) // _PART_OF_THE_WAY)
