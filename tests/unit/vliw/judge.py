@@ -151,6 +151,10 @@ def _check_packet(packet: tuple[object, ...], machine: VliwMachine, cycle: int, 
             raise Fault(f"{operation.name} on {unit}")
         if busy.get(unit, -1) > cycle:
             raise Fault(f"{unit} is busy in cycle {cycle}")
+        for x in (y for y in issue.instr.operands if isinstance(y, MemoryAddress)):  # type: ignore[attr-defined]
+            offset, step = (y if isinstance(y, int) else 0 for y in (x.offset, x.step))
+            if not machine.may_address(operation.name, offset, step, issue.instr.guard is not None):  # type: ignore[attr-defined]
+                raise Fault(f"{operation.name} has no address {x}")
         busy[unit] = cycle + operation.busy
         side = machine.unit(unit).side
         sides[side] = sides.get(side, 0) + 1

@@ -24,10 +24,11 @@ from planish.vliw.pack.control import Control, PassEnds
 from planish.vliw.pack.dependence import graph
 from planish.vliw.pack.effects import Described
 from planish.vliw.pack.emission import EmittedPackets
-from planish.vliw.pack.induction import fold_steps
+from planish.vliw.pack.induction import fold_within_reach
 from planish.vliw.pack.listing import Schedule, gap_before, schedule_block
 from planish.vliw.pack.loops.hardware_loops import HardwareLoops
 from planish.vliw.pack.loops.invariants import hoist
+from planish.vliw.pack.loops.unrolling import MOST_FLAT
 from planish.vliw.pack.modulo.exact import IntervalProof, refine
 from planish.vliw.pack.modulo.expand import Parts, Rolled, expand, is_addressable
 from planish.vliw.pack.modulo.known_loops import KnownLoops
@@ -48,9 +49,6 @@ from planish.vliw.pack.plans import PackPlan
 from planish.vliw.pack.reports import BlockReport, LoopReport, PackMethod, PackOptions, spans_of
 from planish.vliw.pack.webs import Registers, live_at_head, live_before
 from planish.vliw.program import Guard, Instr, Issue, Item, Loop, StreamRegister
-
-_MOST_FLAT = 600
-"""Operations of all iterations up to which a loop becomes packets without a jump."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,12 +303,14 @@ class PacketBuilder:
             first = self.labels[head]
             self.passes.append(PacketPasses(first, first + len(kernel), loop.name, count=rounds))
             return True
-        if count * len(loop.body) > _MOST_FLAT:
+        if count * len(loop.body) > MOST_FLAT:
             return False
         most = most_copies(rolled)
+        parts = expand(unrolled(rolled, most), count, 0)
+        if not is_addressable(self.machine, parts):
+            return False
         self.report(loop, problem, rolled, 0, proof)
         self.block([*block, *self.turns(unrolled(rolled, most), count)])
-        parts = expand(unrolled(rolled, most), count, 0)
         self.rows(Parts([], [], [*parts.prologue, *parts.epilogue]), [], None)
         return True
 
@@ -355,7 +355,7 @@ class PacketBuilder:
 
     def once(self, instrs: Sequence[Instr]) -> Schedule:
         """A loop's body without its control, each iteration after the other."""
-        folded, pointers = fold_steps(instrs, self.control, self.described)
+        folded, pointers = fold_within_reach(instrs, self.control, self.described)
         nodes = [self.described.effects(x) for x in folded]
         return schedule_block(self.machine, nodes, pointers=pointers, loops=True)
 
@@ -392,7 +392,7 @@ class PacketBuilder:
     def block(self, instrs: Sequence[Instr], lands: bool = False) -> None:
         if not instrs and not lands:
             return
-        folded, pointers = fold_steps(instrs, self.control, self.described)
+        folded, pointers = fold_within_reach(instrs, self.control, self.described)
         nodes = [self.described.effects(x) for x in folded]
         room = self.out.room
         schedule = schedule_block(
@@ -418,7 +418,7 @@ class PacketBuilder:
         if hardware is not None and counter != hardware:
             self.block(self.hardware.begin(hardware, counter, self.fresh))
         control = () if hardware else self.control.count_down(counter, head, self.fresh)
-        instrs, pointers = fold_steps([*_instrs(loop), *control], self.control, self.described)
+        instrs, pointers = fold_within_reach([*_instrs(loop), *control], self.control, self.described)
         nodes = [self.described.effects(x) for x in instrs]
         schedule = schedule_block(
             self.machine, nodes, pointers=pointers, loops=True, ordered=self.plan.ordered, width=self.options.beam

@@ -19,7 +19,7 @@ L V.y, *A.p[24]++32
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from planish.vliw.machine import VliwMachine
@@ -27,20 +27,47 @@ from planish.vliw.pack.control import Control
 from planish.vliw.pack.effects import BasePointer, Described
 from planish.vliw.program import Instr, MemoryAddress, Operand, StreamRegister
 
+_Registers = frozenset[StreamRegister]
+_Folded = tuple[list[Instr], dict[StreamRegister, BasePointer]]
+
+
+def fold_within_reach(body: Sequence[Instr], control: Control, described: Described) -> _Folded:
+    """The body with at most one update of each pointer, and the pointers; where offsets got out of reach, its sums stay
+    sums, and if that is not enough, it is as it was and none of the pointers."""
+    summed: _Registers = frozenset()
+    given: _Registers = frozenset()
+    while True:
+        folded, pointers = fold_steps(body, control, described, summed, given)
+        far = frozenset(y for x in folded for y in far_bases(x, described.machine))
+        if far <= given:
+            return folded, pointers
+        given, summed = given | (far & summed), summed | far
+
+
+def far_bases(instr: Instr, machine: VliwMachine) -> Iterator[StreamRegister]:
+    """The bases of an operation's addresses whose offsets or steps the machine does not have."""
+    for x in instr.operands:
+        if isinstance(x, MemoryAddress):
+            offset, step = (y if isinstance(y, int) else 0 for y in (x.offset, x.step))
+            if not machine.may_address(instr.operation, offset, step, instr.guard is not None):
+                yield x.base
+
 
 def fold_steps(
-    body: Sequence[Instr], control: Control, described: Described
-) -> tuple[list[Instr], dict[StreamRegister, BasePointer]]:
-    """The body with at most one update of each pointer, and the pointers."""
-    candidates = _movable(body, control, described)
+    body: Sequence[Instr], control: Control, described: Described,
+    summed: _Registers = frozenset(), given: _Registers = frozenset(),
+) -> _Folded:  # fmt: skip
+    """The body with at most one update of each pointer, and the pointers. The sums of those that are `summed` do not
+    become steps of accesses; those that are `given` stay as they are."""
+    candidates = _movable(body, control, described) - given
     moved = dict.fromkeys(candidates, 0)
     done: list[Instr] = []
     updates: dict[StreamRegister, list[int]] = {x: [] for x in candidates}
     for i, instr in enumerate(body):
-        summed = control.is_sum(instr)
-        if summed is not None and summed[0] in candidates:
-            moved[summed[0]] += summed[1]
-            updates[summed[0]].append(i)
+        added = control.is_sum(instr)
+        if added is not None and added[0] in candidates:
+            moved[added[0]] += added[1]
+            updates[added[0]].append(i)
             done.append(instr)
             continue
         operands: list[Operand] = []
@@ -54,7 +81,7 @@ def fold_steps(
             else:
                 operands.append(x)
         done.append(replace(instr, operands=tuple(operands)))
-    return _with_updates(done, updates, moved, control, described)
+    return _with_updates(done, updates, moved, control, described, summed)
 
 
 def _movable(body: Sequence[Instr], control: Control, described: Described) -> set[StreamRegister]:
@@ -95,14 +122,17 @@ def _with_updates(
     moved: dict[StreamRegister, int],
     control: Control,
     described: Described,
-) -> tuple[list[Instr], dict[StreamRegister, BasePointer]]:
+    summed: _Registers,
+) -> _Folded:
     """The body with each pointer's whole step in the last of its updates; sums that are left over go."""
     kept: dict[int, list[StreamRegister]] = {}
     dropped: set[int] = set()
     for register, places in updates.items():
         sums = [i for i in places if control.is_sum(body[i]) is not None]
         # An access moves its pointer on for nothing; a sum takes a unit.
-        accesses = _moving(body, register, moved[register], [i for i in places if i not in sums], described.machine)
+        accesses = [i for i in places if i not in sums]
+        if register not in summed:
+            accesses = _moving(body, register, moved[register], accesses, described.machine)
         last = accesses[-1] if accesses else sums[-1]
         dropped |= set(sums) - {last}
         if moved[register] != 0:

@@ -16,6 +16,9 @@ from itertools import count
 
 from planish.vliw.program import Instr, Item
 
+MOST_FLAT = 600
+"""Operations of all iterations up to which a pipelined loop becomes packets without a jump."""
+
 
 def unroll_short(items: Sequence[Item], most: int) -> list[Item]:
     """The items with each innermost loop of a known count that comes to `most` operations in all or fewer replaced by

@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 from planish.vliw.machine import VliwMachine
 from planish.vliw.pack.allocate import rename
 from planish.vliw.pack.effects import BasePointer
-from planish.vliw.pack.induction import shifted
+from planish.vliw.pack.induction import far_bases, shifted
 from planish.vliw.pack.modulo.iterative import PipelinedKernel
 from planish.vliw.pack.modulo.rotation import Rotation
 from planish.vliw.program import Instr, Issue, MemoryAddress, StreamRegister
@@ -83,14 +83,8 @@ def expand(loop: Rolled, before: int, unroll: int) -> Parts:
 
 def is_addressable(machine: VliwMachine, parts: Parts) -> bool:
     """Whether the machine has all addresses with the offsets that they have got."""
-    for row in (*parts.prologue, *parts.kernel, *parts.epilogue):
-        for x in row:
-            for y in x.instr.operands:
-                if isinstance(y, MemoryAddress):
-                    offset, step = (z if isinstance(z, int) else 0 for z in (y.offset, y.step))
-                    if not machine.may_address(x.instr.operation, offset, step, x.instr.guard is not None):
-                        return False
-    return True
+    rows = (*parts.prologue, *parts.kernel, *parts.epilogue)
+    return not any(True for row in rows for x in row for _ in far_bases(x.instr, machine))
 
 
 def _names(loop: Rolled, iteration: int, begun: int) -> dict[StreamRegister, StreamRegister]:
