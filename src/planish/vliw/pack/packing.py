@@ -14,7 +14,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from planish.vliw.machine import VliwMachine
@@ -22,6 +22,7 @@ from planish.vliw.pack.allocate import TooFewRegisters, allocate
 from planish.vliw.pack.builder import PacketBuilder
 from planish.vliw.pack.control import Control
 from planish.vliw.pack.effects import Described
+from planish.vliw.pack.loops.held import held_through
 from planish.vliw.pack.loops.parking import park
 from planish.vliw.pack.loops.unrolling import unroll_short
 from planish.vliw.pack.modulo.exact import is_installed, missing
@@ -29,7 +30,7 @@ from planish.vliw.pack.modulo.known_loops import KnownLoops
 from planish.vliw.pack.passes import PacketPasses
 from planish.vliw.pack.plans import NotWorthwhile, PackAttempt, PackPlan, follow, too_few
 from planish.vliw.pack.reports import Packed, PackOptions
-from planish.vliw.pack.webs import held_through, name_values
+from planish.vliw.pack.webs import Registers, name_values
 from planish.vliw.program import Item, PacketCode, StreamProgram
 from planish.vliw.sequences import spelt_out
 
@@ -85,7 +86,10 @@ class _Packer:
                 elsewhere = None if few.file in self.parked else park(self.given, few.file, self.described)
                 self.parked.add(few.file)
                 if elsewhere is None:
-                    return PackAttempt(None, few, builder.reports, self.is_hopeless(few.file))
+                    held = self.held(few.file)
+                    if held > self.machine.file(few.file).count:
+                        return PackAttempt(None, TooFewRegisters(few.file, held, few.blocked), hopeless=True)
+                    return PackAttempt(None, few, builder.reports)
                 self.given = elsewhere
                 self.bodies.clear()
             else:
@@ -93,11 +97,17 @@ class _Packer:
                     Packed(packets, tuple(builder.reports), tuple(builder.blocks), tuple(builder.passes))
                 )  # fmt: skip
 
-    def is_hopeless(self, file: str) -> bool:
-        """Whether a loop has more values of a file all through it than that has registers."""
-        count = self.machine.file(file).count
-        held = held_through(self.given.body, frozenset(), self.described)
-        return any(sum(x.file == file for x in found) > count for found in held)
+    def held(self, file: str) -> int:
+        """How many registers of a file some loop keeps all through it by any plan."""
+        # Those that unroll nothing hoist nothing.
+        plans = PackPlan(self.options.unroll), PackPlan(0, hoists=False)
+        return min(
+            max((sum(y.file == file for y in x) for x in self.held_through(plan)), default=0) for plan in plans
+        )  # fmt: skip
+
+    def held_through(self, plan: PackPlan) -> Iterator[Registers]:
+        """For each loop of a plan the registers that it keeps all through it."""
+        return held_through(self.body(plan), frozenset(), self.described, hoists=plan.hoists)
 
     def body(self, plan: PackPlan) -> tuple[Item, ...]:
         """What becomes packets, with a name for each value; it is the same for plans that unroll as much."""
@@ -105,5 +115,3 @@ class _Packer:
             body = unroll_short(self.given.body, plan.unroll)
             self.bodies[plan.unroll] = name_values(body, frozenset(), self.described)
         return self.bodies[plan.unroll]
-
-

@@ -17,9 +17,8 @@ NEG V.b, V.c'2
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import assert_never
 
 from planish.vliw.pack.effects import Described
 from planish.vliw.program import Guard, Instr, Item, Label, Loop, MemoryAddress, Operand, StreamRegister
@@ -48,31 +47,6 @@ def live_at_head(loop: Loop, after: Registers, described: Described) -> Register
         if fresh == head:
             return head
         head = fresh
-
-
-def held_through(items: Sequence[Item], after: Registers, described: Described) -> Iterator[Registers]:
-    """For each loop the registers that hold something all through it, however its operations are scheduled."""
-    live = after
-    for item in reversed(items):
-        if isinstance(item, Loop):
-            head = live_at_head(item, live, described)
-            yield head | (live - written_in(item, described))
-            yield from held_through(item.body, live | head, described)
-        live = live_before([item], live, described)
-
-
-def written_in(loop: Loop, described: Described) -> Registers:
-    """The registers that a loop may write."""
-    found: Registers = frozenset()
-    for item in loop.body:
-        match item:
-            case Loop():
-                found |= written_in(item, described)
-            case Instr():
-                found |= {x.register for x in described.effects(item).writes}
-            case _:
-                assert_never(item)
-    return found
 
 
 def name_values(items: Sequence[Item], after: Registers, described: Described) -> tuple[Item, ...]:
