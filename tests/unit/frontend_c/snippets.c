@@ -53,6 +53,15 @@ int f(int n, const float *a) { int c = 0; for (int i = 0; i < n; i++) if (a[i] >
 /// sum_if regions=1
 float f(int n, const float *a) { float c = 0; for (int i = 0; i < n; i++) if (a[i] > 1) c += a[i]; return c; }
 
+/// weights_of_reals regions=1
+static const int green = (int)(0.587 * 1024 + 0.5); enum { RED = (int)(-0.299 * 1024 + 1 / 4.0) };
+static int scaled(int x, double by) { return x * (int)(by * 64 + 0.5f) + (int)(0.1f * 30); }
+void f(int n, int *d) { for (int i = 0; i < n; i++) d[i] = scaled(d[i], 0.35) - green * RED; }
+
+/// narrow_parameter_held regions=1
+void f(int n, unsigned char m, int *d) {
+  for (int i = 0; i < n; i++) { int low = -m, high = m; d[i] = d[i] < low ? low : d[i] < high ? d[i] : high; } }
+
 /// arg_max regions=1
 int f(int n, const int *a) {
   int m = a[0], at = 0, i; for (i = 1; i < n; i++) if (a[i] > m) { m = a[i]; at = i; } return at * 10 + m; }

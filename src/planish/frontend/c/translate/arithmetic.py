@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 
+from planish.frontend.c.numbers.real_constants import real_constant
 from planish.frontend.c.translate.state import Refused
 from planish.frontend.c.types.constants import parse_integer
 from planish.ir.expr import Binary, Cast, Compare, Const, Expr, Select, Unary, Var, type_of
@@ -92,6 +93,9 @@ def convert(expr: Expr, type: Type) -> Expr:
                 return Const(float(rounding(source)(expr.value) if source.is_float else expr.value), type)
         if type.is_int and source.is_int:
             return Const(wrap(int(expr.value), type), type)
+    if type.is_int and source.is_float and (value := real_constant(expr)) is not None:
+        number = math.trunc(value)
+        return Const(number, type) if fits(number, type) else Cast(expr, type)
     return Cast(expr, type)
 
 

@@ -389,8 +389,10 @@ def _scalars_in(body: Block, types: dict[str, Type]) -> Block:
 
     def direct(expr: Expr) -> Expr:
         match expr:
-            case Cast(operand=Var(name=name, type=type), type=wanted) if type == INDEX and types.get(name) == wanted:
-                return Var(name, wanted)
+            case Cast(operand=Var(name=name, type=type), type=wanted) if type == INDEX and name in types:
+                # Another type is that of a variable that holds the same number, such as an `int` of a parameter.
+                own = Var(name, types[name])
+                return own if own.type == wanted else Cast(own, wanted)
             case _:
                 return expr
 

@@ -11,6 +11,8 @@
 
 from __future__ import annotations
 
+import math
+import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 
@@ -23,6 +25,9 @@ Constants = Mapping[str, int] | Callable[[c_ast.ID], int | None]
 
 STEPS = frozenset({"++", "--", "p++", "p--"})
 """The operators that step a variable, those with `p` behind it."""
+_REAL: Mapping[str, Callable[[float, float], float]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+}  # fmt: skip
 _PLAIN_CHARACTER = re.compile(r"'([^\\'])'")
 
 
@@ -110,11 +115,13 @@ def _is_unsigned(node: c_ast.Node) -> bool:
 
 def fold(node: c_ast.Node, constants: Constants, types: Mapping[str, CType] | None = None) -> int | None:
     """The value of an integer constant expression made of literals, enumerators, sizes of numbers and of arrays of them
-    (`types` are names of such) and the usual operators.
+    (`types` are names of such), the usual operators, and conversions of doubles to `int`.
 
     >>> from pycparser.c_parser import CParser
     >>> fold(CParser().parse("int a[sizeof(short[3]) * N + 1];").ext[0].type.dim, {"N": 5})
     31
+    >>> fold(CParser().parse("int a[(int)(0.587 * N + 0.5)];").ext[0].type.dim, {"N": 16384})
+    9617
     """
     match node:
         case c_ast.Constant(type=kind, value=text) if "int" in kind:
@@ -131,8 +138,32 @@ def fold(node: c_ast.Node, constants: Constants, types: Mapping[str, CType] | No
             return None if a is None or b is None else _operate(op, a, b)
         case c_ast.UnaryOp(op="sizeof", expr=c_ast.Typename() as named):
             return _size_of(resolve(named, types or {}), constants, types or {})
+        case c_ast.Cast(to_type=c_ast.Typename(type=c_ast.TypeDecl(type=c_ast.IdentifierType(names=["int"]))), expr=x):
+            real = _fold_double(x, constants)
+            value = fold(x, constants, types) if real is None else math.trunc(real)
+            return value if value is not None and -(1 << 31) <= value < 1 << 31 else None
         case _:
             return None
+
+
+def _fold_double(node: c_ast.Node, constants: Constants) -> float | None:
+    """The value of a constant expression of doubles; None for others, and where it is no finite number."""
+    match node:
+        case c_ast.Constant(type="double", value=text) if not text.lower().startswith("0x"):
+            value = float(text)
+        case c_ast.UnaryOp(op="-", expr=x) if (inner := _fold_double(x, constants)) is not None:
+            value = -inner
+        case c_ast.BinaryOp(op=op, left=left, right=right) if op in _REAL:
+            reals = [_fold_double(x, constants) for x in (left, right)]
+            if reals == [None, None]:
+                return None
+            a, b = (fold(x, constants) if y is None else y for x, y in zip((left, right), reals, strict=True))
+            if a is None or b is None or (op == "/" and b == 0):
+                return None
+            value = _REAL[op](float(a), float(b))
+        case _:
+            return None
+    return value if math.isfinite(value) else None
 
 
 def is_null(node: c_ast.Node) -> bool:
