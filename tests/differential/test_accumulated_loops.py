@@ -113,10 +113,15 @@ SIGNED = "for x in 0 .. w { r[y] += (i32(a[y, x]) - 200:i32) * 7:i32 }"
             "for y in 0 .. h { for x in 0 .. w { for c in 0 .. 3 { s[c] += u32(a[y, x]) >> u32(c) } } }",
             "s: u32[3] distinct",
         ),
+        (
+            "for y in 0 .. h { alloc t: u16[] t[] = 0:u16 for x in 0 .. w {"
+            " m[] = max(m[], i32(a[y, x])) t[] += u16(a[y, x]) } s[] += u64(t[]) }",
+            "m: i32[] distinct, s: u64[] distinct",
+        ),
         ("for y in 0 .. h { m[y] = 0:u8 for x in 0 .. w { m[y] max= a[y, x] } }", "m: u8[h] distinct"),
     ],
     ids=["sums of rows are added", "with a sign", "beside stores", "a sum for each row", "neighbours",
-         "two cells of an array", "three cells of an array", "the greatest of each row"],
+         "two cells of an array", "three cells of an array", "beside an extremum", "the greatest of each row"],
 )
 def test_rows_are_the_same(body: str, cells: str, tmp_path: Path, guarded: Any) -> None:
     """The squares of 255 in a row of 70,000 do not fit 32 bits."""

@@ -49,7 +49,7 @@ class AccumulatedLoop:
 
     A loop may add up cells of its own that are added to others behind it: then `loop` updates the latter, which is the
     same as long as the former hold the sums. It stands for `origin`, `gone` are the statements around that, and
-    `locals` the cells that are needed no more."""
+    `locals`, if there are any, each update's cell that is needed no more, None where it keeps its own."""
 
     loop: For
     around: For
@@ -57,7 +57,7 @@ class AccumulatedLoop:
     nest: StripNest
     origin: For
     gone: tuple[Stmt, ...] = ()
-    locals: tuple[Array, ...] = ()
+    locals: tuple[Array | None, ...] = ()
 
     @property
     def stmt(self) -> For:
@@ -83,9 +83,10 @@ class AccumulatedLoop:
         if not self.locals:
             return (self.origin,)
         made: list[Stmt] = []
-        for x in self.locals:
-            made += [Alloc(x), Assign(x.name, (), Const(0, x.type))]
-        cells = {(x.array, x.index): y for x, y in zip(self.updates, self.locals, strict=True)}
+        apart = [(x, y) for x, y in zip(self.updates, self.locals, strict=True) if y is not None]
+        for _, y in apart:
+            made += [Alloc(y), Assign(y.name, (), Const(0, y.type))]
+        cells = {(x.array, x.index): y for x, y in apart}
         body: list[Stmt] = []
         for stmt in self.loop.body.body:
             cell = cells.get((stmt.array, stmt.index)) if isinstance(stmt, Reduce) else None
@@ -94,7 +95,7 @@ class AccumulatedLoop:
             else:
                 body.append(stmt)
         made.append(replace(self.loop, body=Block(tuple(body))))
-        for update, y in zip(self.updates, self.locals, strict=True):
+        for update, y in apart:
             made.append(Reduce(update.array, update.index, "add", as_type(Load(y.name, (), y.type), update.type)))
         return tuple(made)
 
@@ -232,14 +233,17 @@ def _promoted(kernel: Kernel, body: Sequence[Stmt], outer: tuple[For, ...]) -> A
         return None
     stmts: list[Stmt] = []
     cells: list[Array] = []
+    locals: list[Array | None] = []
     for y in loop.body.body:
         if isinstance(y, Reduce) and y.op == "add" and (y.array, y.index) in targets:
             wide = targets[y.array, y.index]
             type = type_of(wide.value)
             stmts.append(Reduce(wide.array, wide.index, "add", as_type(y.value, type)))
             cells.append(Array(f"{y.array}_sum", type_of(y.value), memory="register"))
+            locals.append(cells[-1])
         else:
             stmts.append(y)
+            locals += [None] if _update(y) is not None else []
     if len(cells) != len(own):
         return None
     wider = replace(loop, body=Block(tuple(stmts)))
@@ -251,7 +255,7 @@ def _promoted(kernel: Kernel, body: Sequence[Stmt], outer: tuple[For, ...]) -> A
     if any(x.name in used for x in cells):
         return None
     return replace(
-        found, around=outer[-1], origin=loop, gone=tuple(x for x in body if x is not loop), locals=tuple(cells)
+        found, around=outer[-1], origin=loop, gone=tuple(x for x in body if x is not loop), locals=tuple(locals)
     )
 
 

@@ -164,10 +164,10 @@ class _Selection:
         """How many terms the cell that a row of them was added to can hold; 0 where there is none, or it is as wide."""
         if not self.found.locals:
             return 0
-        type = self.found.locals[self.found.updates.index(self.update)].type
-        if type.bits >= self.update.type.bits:
+        cell = self.found.locals[self.found.updates.index(self.update)]
+        if cell is None or cell.type.bits >= self.update.type.bits:
             return 0
-        most = range_of(type)[1] // max(abs(term.low), abs(term.high), 1)
+        most = range_of(cell.type)[1] // max(abs(term.low), abs(term.high), 1)
         if not most:
             raise NoCover("what is added up does not fit the cell of a row")
         return most
