@@ -37,6 +37,10 @@ REASONS = (
         "c-macro", "a macro of the file holds a nest, and is written out in the drop-in",
         "nothing needs to change: lines keep their numbers",
     ),
+    Reason(
+        "c-ring", "a loop over a ring buffer is cut where its subscripts go round, and is written so in the drop-in",
+        "nothing needs to change: lines keep their numbers",
+    ),
     Reason("c-type", "no header declares a type", "give the folder of the header that does with -I DIR, or declare it"),
     Reason(
         "scop-affine",

@@ -62,9 +62,7 @@ def test_is_cut_into_affine_parts(body: str, parts: list[str], assumption: str) 
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        (f"{LOOP} b[i] = a[(i + 1) % m];", "(i + 1)%m is not affine"),
-        (f"{LOOP} b[i] = a[(i + m) % n];", "(i + m)%n is not affine"),
-        (f"{LOOP} b[i] = a[(i - 1) % n];", "may be negative"),
+        (f"{LOOP} b[i] = a[(i + 1) % m] + a[(i + m) % (3 * i)];", "(i + 1)%m is not affine"),
         (f"{LOOP} b[i] = a[5 * i % n];", "5*i%n is not affine"),
         (f"{LOOP} b[i] = a[(i * i + 1) % n];", "may be negative"),
         (f"{LOOP} b[i] = a[b[i] > 0 ? i : 0];", "read from an array"),
@@ -75,6 +73,13 @@ def test_stays_as_written_where_stores_may_reach_what_is_read(body: str, reason:
     file = read(body, "int n, int m, double *a, double *b")
     assert not file.functions[0].regions
     assert any(reason in x.message for x in file.remarks), [x.message for x in file.remarks]
+
+
+@pytest.mark.parametrize("at", ["(i + 1) % m", "(i + m) % n", "(i - 1) % n", "(i - m) & n"])
+def test_loops_are_cut_where_a_subscript_goes_round(at: str) -> None:
+    file = read(f"{LOOP} b[i] = a[{at}];", "int n, int m, double *a, double *b")
+    assert [x.message for x in file.remarks if x.id == "c-ring"]
+    assert len(file.functions[0].regions) == 1
 
 
 def test_remainders_by_numbers_stay_where_they_recur() -> None:

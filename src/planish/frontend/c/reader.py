@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from planish.frontend.c.analysis.liveness import live_after
 from planish.frontend.c.analysis.scope import BoundNames, FileScope, Symbol, bind_file, bind_function
 from planish.frontend.c.analysis.unobservable import unseen_in
 from planish.frontend.c.analysis.variables import Variables
+from planish.frontend.c.idioms.ring_buffers.cut_loops import find_ring_loops
 from planish.frontend.c.idioms.structure_copies import copy_members
 from planish.frontend.c.text.attributes import mark_attributes
 from planish.frontend.c.text.expansion import MacroExpansion, MarkedText, lines_of, mark_names, scan_expanded
@@ -46,7 +47,7 @@ from planish.frontend.c.text.written_macros import hiding_invocations, write_out
 from planish.frontend.c.translate.regions import Search, search
 from planish.frontend.c.translate.state import CTranslation, NotIndex
 from planish.frontend.c.translate.subscripts import index_of
-from planish.frontend.c.translation_unit import CFile, CFunction, CParameter, Region
+from planish.frontend.c.translation_unit import CFile, CFunction, CParameter, CutLoop, Region
 from planish.frontend.c.types.constants import walk_tree
 from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, leaf_of, resolve, text_of
 from planish.frontend.c.types.parameter_forms import Forms
@@ -67,8 +68,8 @@ def read_c(
     Raises PlanishError: E0201 syntax error, E0202 preprocessor error, E0203 no function in the file.
     """
     with deep():
-        found = _read(source, defines, include_dirs, fp)
-        return _with_macros_written_out(found, lambda x: _read(x, defines, include_dirs, fp))
+        read = partial(_read, defines=defines, include_dirs=include_dirs, fp=fp)
+        return _with_loops_cut(_with_macros_written_out(read(source), read), read)
 
 
 def _with_macros_written_out(found: CFile, read: Callable[[Source], CFile]) -> CFile:
@@ -99,6 +100,30 @@ def _with_macros_written_out(found: CFile, read: Callable[[Source], CFile]) -> C
         places = [source.point(tokenize(source.text).place(x.start)[0]) for x in invocations]
         told = "a macro that holds a nest is written out"
         return replace(made, remarks=(*(Remark("c-macro", "note", told, x) for x in places), *made.remarks))
+    return found
+
+
+def _with_loops_cut(found: CFile, read: Callable[[Source], CFile]) -> CFile:
+    """The file with those loops cut where subscripts go round in which nests are found then."""
+    known = [x for f in found.functions for x in f.regions]
+    cut = [
+        x for x in sorted(found.ring_loops, key=lambda x: x.start)
+        if not any(x.start < region.end and region.start < x.end for region in known)
+    ]  # fmt: skip
+    while cut:
+        text, extents = write_out(found.source.text, [y for x in cut for y in x.changes])
+        try:
+            made = read(Source(found.source.name, text))
+        except PlanishError:
+            return found
+        starts = [x.start for f in made.functions for x in f.regions]
+        own = iter(extents)
+        holds = [any(y[0][0] <= x < y[-1][1] for x in starts) for y in ([next(own) for _ in z.changes] for z in cut)]
+        if all(holds):
+            told = "a loop over a ring buffer is cut where its subscripts go round"
+            places = [found.source.point(tokenize(found.source.text).place(x.start)[0]) for x in cut]
+            return replace(made, remarks=(*(Remark("c-ring", "note", told, x) for x in places), *made.remarks))
+        cut = [x for x, held in zip(cut, holds, strict=True) if held]
     return found
 
 
@@ -144,7 +169,10 @@ def _read(source: Source, defines: Sequence[str], include_dirs: Sequence[Path], 
         where, advice = source.point(1), "give a file with a kernel"
         raise PlanishError(Diagnostic("E0203", "the file defines no function", where, advice), source)
     interface = find_interface(tree.ast, source, ready.text, scope.constants, scope.typedefs)
-    return CFile(source, tuple(functions), tuple(remarks), ready.text, interface=interface, missing=ready.missing)
+    return CFile(
+        source, tuple(functions), tuple(remarks), ready.text, interface=interface, missing=ready.missing,
+        ring_loops=tuple(reading.ring_loops),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +189,7 @@ class _Reading:
     forms: Forms
     variables: Variables
     expansion: MacroExpansion
+    ring_loops: list[CutLoop] = field(default_factory=list)
 
 
 def _expand(
@@ -212,6 +241,7 @@ def _read_function(node: c_ast.FuncDef, reading: _Reading) -> CFunction:
     except UnreadableText as reason:
         remarks.append(Remark("scop-macro", "refused", f"{node.decl.name} stays as written: {reason}", name_span))
     regions = _find_regions(node, bound, found, reading, name_span)
+    reading.ring_loops.extend(find_ring_loops(found, bound, tokens))
     result = resolve(node.decl.type.type, bound.typedefs)
     parameters = tuple(_parameter(x, bound, reading.fp, forms) for x in _declared_parameters(node))
     span = _function_span(source, tokens, name_span, body)

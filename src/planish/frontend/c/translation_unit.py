@@ -15,6 +15,7 @@ from typing import ClassVar, Literal
 from planish.core.diagnostic import Remark
 from planish.core.span import Source, Span
 from planish.frontend.c.text.preprocess import MissingHeader
+from planish.frontend.c.text.written_macros import Invocation
 from planish.ir.expr import Expr
 from planish.ir.nest import Kernel
 from planish.ir.types import Type
@@ -399,9 +400,18 @@ class HeaderInterface:
 
 
 @dataclass(frozen=True, slots=True)
+class CutLoop:
+    """A loop `text[start:end]` of the source, and what of it is written otherwise where it is cut in several."""
+
+    start: int
+    end: int
+    changes: tuple[Invocation, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class CFile:
     """A C file as read: `preprocessed` is what the parser saw, `remarks` say what was not extracted and why, `missing`
-    are the headers that were not found.
+    are the headers that were not found, `ring_loops` the loops that may be cut where subscripts go round.
 
     `interface` is what a header of its functions says. `origin` is what the user wrote, where that was not C: the file
     then has the plain C of each kernel that it holds.
@@ -414,6 +424,7 @@ class CFile:
     origin: Source | None = None
     interface: HeaderInterface = HeaderInterface()
     missing: tuple[MissingHeader, ...] = ()
+    ring_loops: tuple[CutLoop, ...] = ()
 
     @property
     def given(self) -> Source:

@@ -36,6 +36,8 @@ from planish.poly.scop.subscript_range import bound_subscript
 
 PARAM = isl.dim_type.param
 SET = isl.dim_type.set
+_UNBOUNDED = 1 << 31
+"""What is at most so much, or more, is bounded by its type alone."""
 
 
 @lru_cache(maxsize=64)
@@ -268,8 +270,10 @@ def _relation_at(scop: Scop, statement: Statement, access: Access, sizes: Mappin
 
 
 def count_instances(scop: Scop, sizes: Mapping[str, int]) -> int:
-    """About how many statement instances run: the volume of each domain's bounding box, halved for each triangle."""
+    """About how many statement instances run: the volume of each domain's bounding box, halved for each triangle.
+    A loop to a size that is not given is one instance, also where all that bounds it is the type that it fits."""
     total = 0
+    loose = not sizes.keys() >= {*scop.kernel.sizes}
     for statement in scop.statements:
         domain = fix_sizes(statement.domain, sizes)
         if domain.is_empty():
@@ -277,7 +281,8 @@ def count_instances(scop: Scop, sizes: Mapping[str, int]) -> int:
         volume = 1
         for i in range(domain.dim(SET)):
             low, high = domain.dim_min_val(i), domain.dim_max_val(i)
-            volume *= int(high.to_python()) - int(low.to_python()) + 1 if low.is_int() and high.is_int() else 1
+            extent = int(high.to_python()) - int(low.to_python()) + 1 if low.is_int() and high.is_int() else 1
+            volume *= 1 if extent >= _UNBOUNDED and loose else extent
         total += volume
     return total
 
