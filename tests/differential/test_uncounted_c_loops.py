@@ -32,6 +32,17 @@ ptrdiff_t copy(const char *s, char *t, ptrdiff_t n)
     return i;
 }
 
+ptrdiff_t second_name(const char *s, char *t, ptrdiff_t n)
+{
+    const char *p = t, *end, *q;
+    for (p = s; *p && *p != '#'; ++p)
+        n += 2;
+    for (q = p, end = s + 9001; q < end && *q; q++)
+        if (*q == 'z')
+            return -n;
+    return n * 10000 + (q - s);
+}
+
 ptrdiff_t lower(const char *s, char *t, ptrdiff_t n)
 {
     char *p = t;
@@ -112,11 +123,11 @@ NARROW = ("wrapped", "of_a_byte", "below_zero", "falling", "of_two")
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> Pairs:
-    names = ("length", "copy", "lower", "terminated", "keys")
+    names = ("length", "copy", "second_name", "lower", "terminated", "keys")
     return build_both(PROGRAM, (*names, *NARROW), "native", tmp_path_factory.mktemp("uncounted"))
 
 
-@pytest.mark.parametrize("name", ["length", "copy", "lower", "terminated"])
+@pytest.mark.parametrize("name", ["length", "copy", "second_name", "lower", "terminated"])
 def test_where_the_data_end(name: str, both: Pairs, guarded: Any) -> None:
     random = np.random.default_rng(3)
     for count in (1, 2, 15, 16, 17, 18, 80, 300, 4095, 4096, 4097, 9001):

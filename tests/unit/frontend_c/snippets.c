@@ -17,6 +17,12 @@ void f(int n, float *d) { int i; for (i = n - 1; i >= 0; i--) d[i] = d[i + 1] + 
 /// down_in_condition regions=1
 void f(unsigned n, float *d) { for (unsigned i = n; i-- > 0;) d[i] += d[i + 1]; }
 
+/// decided_choice regions=1
+#define FIRST(a, p, whole) a[(whole) ? 0 : (p)]
+#define HELD(b, p) ((b == 0) ? 1 : b[p])
+void f(int n, int *d, const signed char *b, const int *s) {
+  for (int i = 0; i < n; i++) { if (!HELD(b, i)) continue; d[i] = FIRST(s, i, 0) + s[1 ? i : n]; } }
+
 /// step_two regions=1
 void f(int n, int *d) { for (int i = 1; i <= n; i += 2) { d[i] = i; d[i + 1] = 2 * i; } }
 

@@ -24,6 +24,7 @@ from planish.frontend.c.analysis.conditions import calls_in, conditions_of
 from planish.frontend.c.analysis.derived_integers import computed_from_parameters
 from planish.frontend.c.analysis.liveness import live_after
 from planish.frontend.c.analysis.scope import BoundNames, FileScope, Symbol, bind_file, bind_function
+from planish.frontend.c.analysis.statement_runs import is_loop
 from planish.frontend.c.analysis.unobservable import unseen_in
 from planish.frontend.c.analysis.variables import Variables
 from planish.frontend.c.idioms.ring_buffers.cut_loops import find_ring_loops
@@ -257,6 +258,7 @@ def _read_function(node: c_ast.FuncDef, reading: _Reading) -> CFunction:
         body.end if body is not None else 0,
         forms.of_result(node.decl.type.type),
         uncallable=_uncallable(node, bound),
+        loops=sum(map(is_loop, walk_tree(node.body))),
     )
 
 

@@ -346,7 +346,7 @@ class CFunction:
     describes; `globals` are the variables that it works on; `completion` is C text that defines what the file only
     declares, for libraries that are whole. `uncallable` says why it cannot be called, or "". `outside`: what
     it needs and the file does not define, some of which is the C library's. `meaning`: the kernel that it was made of,
-    where the user wrote no C."""
+    where the user wrote no C. `loops`: how many its text has after macros are expanded."""
 
     name: str
     static: bool
@@ -364,6 +364,7 @@ class CFunction:
     outside: tuple[str, ...] = ()
     conditions: Conditions = Conditions()
     meaning: Kernel | None = None
+    loops: int = 0
 
 
 @dataclass(frozen=True, slots=True)

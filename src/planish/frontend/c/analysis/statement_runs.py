@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pycparser import c_ast
 
 from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_pointer, written
-from planish.frontend.c.types.constants import STEPS, walk_tree
+from planish.frontend.c.types.constants import STEPS, fold, walk_tree
 
 LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
 
@@ -35,7 +35,18 @@ def segments(items: list[c_ast.Node]) -> Iterator[list[c_ast.Node]]:
 
 def has_loop(node: c_ast.Node) -> bool:
     """Whether a statement is or holds a loop."""
-    return any(isinstance(x, LOOPS) for x in walk_tree(node))
+    return any(is_loop(x) for x in walk_tree(node))
+
+
+def is_loop(node: c_ast.Node) -> bool:
+    """Whether a node is a loop; `do { … } while (0)` is how macros make one statement of several.
+
+    >>> from pycparser.c_parser import CParser
+    >>> items = CParser().parse("void f() { do { g(); } while (0); do g(); while (x); }").ext[0].body.block_items
+    >>> [is_loop(x) for x in items]
+    [False, True]
+    """
+    return isinstance(node, LOOPS) and not (isinstance(node, c_ast.DoWhile) and fold(node.cond, {}) == 0)
 
 
 def first_inside(run: list[c_ast.Node], bound: BoundNames) -> int:

@@ -24,7 +24,7 @@ from typing import TypeAlias
 from pycparser import c_ast
 
 from planish.frontend.c.analysis.assertions import ASSUMES
-from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_integer, written
+from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_integer, is_pointer, written
 from planish.frontend.c.early_exits.early_exit import changed_in, with_flag
 from planish.frontend.c.early_exits.uncounted_loops import (
     MOST,
@@ -75,8 +75,9 @@ def find_early_exit(
     plain = as_endless(loop, bound) if isinstance(loop, c_ast.DoWhile) else loop
     if plain is None:
         return None
+    plain, start = without_start(plain, bound)
     made = None if is_endless(plain, bound) else with_flag(plain, bound, mention, unknown)
-    facts = constant_facts(before, bound)
+    facts = [*constant_facts(before, bound), *start]
     endless = None
     if made is None:
         endless = with_count(plain, bound)
@@ -142,6 +143,28 @@ def resume(
     if any(x.name in passed for x in begun):
         return Refused("scop-jump", "a loop that goes on in the middle, whose beginning depends on what it sets", loop)
     return ResumedLoop(found.advances, first, opening, rest, again)
+
+
+def without_start(loop: c_ast.For | c_ast.While, bound: BoundNames) -> tuple[c_ast.For | c_ast.While, list[c_ast.Node]]:
+    """A loop, and what it begins with, as far as that is to set variables which are there before: it is done where the
+    loop stands, so that pointers then point to what is searched.
+
+    >>> from pycparser.c_generator import CGenerator
+    >>> from pycparser.c_parser import CParser
+    >>> from planish.frontend.c.analysis.scope import bind_file, bind_function
+    >>> tree = CParser().parse("void f(char *s) { char *p; int i; for (p = s, i = 0; *p; p++) i++; }")
+    >>> bound = bind_function(tree.ext[0], bind_file(tree))
+    >>> loop, start = without_start(bound.function.body.block_items[-1], bound)
+    >>> [CGenerator().visit(x) for x in (*start, loop.cond)], loop.init
+    (['p = s', 'i = 0', '*p'], None)
+    """
+    if not isinstance(loop, c_ast.For) or loop.init is None:
+        return loop, []
+    parts = loop.init.exprs if isinstance(loop.init, c_ast.ExprList) else [loop.init]
+    targets = [bound.symbol(x.lvalue) for x in parts if isinstance(x, c_ast.Assignment) and x.op == "="]
+    if len(targets) < len(parts) or None in targets or not any(is_pointer(x) for x in targets if x is not None):
+        return loop, []
+    return bound.keep(c_ast.For(None, loop.cond, loop.next, loop.stmt, loop.coord)), parts
 
 
 def _is_unknown(name: str, bound: BoundNames) -> bool:

@@ -21,7 +21,7 @@ from planish.frontend.c.analysis.liveness import Live
 from planish.frontend.c.analysis.pointer_facts import pointer_facts
 from planish.frontend.c.analysis.row_loops import in_long_rows
 from planish.frontend.c.analysis.scope import BoundNames, Symbol, computed_from_data, written
-from planish.frontend.c.analysis.statement_runs import LOOPS, behind_last, first_inside, has_loop, segments
+from planish.frontend.c.analysis.statement_runs import LOOPS, behind_last, first_inside, has_loop, is_loop, segments
 from planish.frontend.c.analysis.steady_reads import steady_addresses, steady_reads
 from planish.frontend.c.assumed.address_choices import choose_address
 from planish.frontend.c.compaction.regions import find_packing
@@ -186,7 +186,7 @@ def _refuse(node: c_ast.Node, refusal: Refused, s: Search, before: list[c_ast.No
     if isinstance(node, c_ast.For) and id(node) in s.items and (region := _reversed(node, s)) is not None:
         s.found.append(region)
         return
-    if isinstance(node, LOOPS):
+    if is_loop(node):
         loop = s.span_of(node)
         where = s.span_of(refusal.node) or loop
         message = f"the loop stays as written: {refusal.message}"

@@ -328,6 +328,13 @@ def _result(expr: Expr, type: Type, node: c_ast.Node, cx: CTranslation) -> Index
 def _choice(
     node: c_ast.Node, condition: c_ast.Node, then: c_ast.Node, otherwise: c_ast.Node, cx: CTranslation
 ) -> Indexed:
+    if (decided := cx.bound.value(condition)) is not None:
+        taken, left = (then, otherwise) if decided else (otherwise, then)
+        with cx.trial():
+            other = index_of(left, cx)
+        value = index_of(taken, cx)
+        type = common(value.type, other.type)
+        return Indexed(fitted(value, type, node, cx), type)
     if not isinstance(condition, c_ast.BinaryOp) or condition.op not in _COMPARISON:
         raise NotIndex("a choice that is no minimum or maximum", node)
     a, b = index_of(condition.left, cx), index_of(condition.right, cx)
