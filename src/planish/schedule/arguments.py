@@ -78,6 +78,10 @@ DEFAULTS = Point()
 """Everything as it is by default."""
 
 
+MODEL = "model"
+"""The value of an argument that is left to the model of the machine, which decides for each loop of a nest."""
+
+
 @dataclass(frozen=True, slots=True)
 class TuningArgument:
     """An argument that a strategy takes: its name, the values that are worth trying, the one that it has by default,
@@ -97,6 +101,23 @@ class TuningArgument:
     def number(self, point: Point) -> int:
         """Its value at a point, of one whose values are numbers; ValueError for another one."""
         return int(self.value(point))
+
+    def chosen(self, point: Point) -> int | None:
+        """Its value at a point, of one whose default is `MODEL`; None where it is left to the model.
+
+        >>> unroll = TuningArgument("unroll", (MODEL, 1, 2), MODEL)
+        >>> unroll.chosen(Point()), unroll.chosen(Point.of({"unroll": 2}))
+        (None, 2)
+        """
+        return None if self.value(point) == MODEL else self.number(point)
+
+    def around(self, default: int) -> TuningArgument:
+        """The same argument with another default, which is one of its values.
+
+        >>> TuningArgument("rows", (2, 4, 8), 4).around(6).values
+        (2, 4, 6, 8)
+        """
+        return replace(self, values=tuple(sorted({*map(int, self.values), default})), default=default)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -27,9 +27,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from planish.emit.c.prologue import emit_prologue
 from planish.emit.dropin.patched_file import Patch, assemble, prologue_offset
-from planish.emit.dropin.replacement import Replacement
+from planish.emit.dropin.replacement import Replacement, prologue_of
 
 _GENERATED = "planish/"
 """What stands before the user's name of the file in markers of generated lines."""
@@ -37,11 +36,7 @@ _GENERATED = "planish/"
 
 def compose_with_lines(text: str, name: str, replacements: Sequence[Replacement]) -> str:
     """The user's text with replacements in place, as `planish.emit.dropin.replacement.compose`, with line markers."""
-    headers = tuple(dict.fromkeys(header for r in replacements for header in r.headers))
-    functions = [*dict.fromkeys(x for r in replacements for x in r.callees), *(r.function for r in replacements)]
-    settings = replacements[0].settings.needing(functions)
-    prologue = emit_prologue(functions, [r.patch.text for r in replacements], headers, settings)
-    return with_lines(text, name, [r.patch for r in replacements], prologue)
+    return with_lines(text, name, [r.patch for r in replacements], prologue_of(replacements))
 
 
 def with_lines(text: str, name: str, patches: Sequence[Patch], prologue: str) -> str:

@@ -13,6 +13,7 @@ from planish.frontend.c.reader import read_c
 from planish.ir.text.parser import parse_kernel
 from planish.ir.types import F32
 from planish.library.driver import make_chosen, make_versions
+from planish.library.kernels.conv_1d import choose_shape, list_shape_arguments
 from planish.library.kernels.gemm.compact import choose_few_blocks
 from planish.library.kernels.vectors import find_vectors
 from planish.library.registry import STRATEGIES
@@ -35,6 +36,16 @@ ARGMAX = (
     "x: f32[n], b: f32[] distinct, k: i32[] distinct) { for i in 0 .. n {"
     " k[] = select(x[i] > b[], i32(i), k[]) b[] = select(x[i] > b[], x[i], b[]) } }"
 )
+MEAN = (
+    "A: u8[m, n] distinct, B: u8[m, n] distinct) { for i in 1 .. m - 1 { for j in 0 .. n {"
+    " B[i, j] = u8(i32(A[i - 1, j]) + i32(A[i, j]) + i32(A[i + 1, j]) >> 2:i32) } } }"
+)
+LARGEST = (
+    "void k(int m, int n, const unsigned char A[restrict m][n], unsigned char B[restrict n])"
+    " { for (int c = 0; c < n; c++) { unsigned char s = 7;"
+    " for (int i = 0; i < m; i++) s = s > A[i][c] ? s : A[i][c]; B[c] = s; } }"
+)
+SQUARES = "A: u8[n], s: i32[] distinct) { for i in 0 .. n { s[] += i32(A[i]) * i32(A[i]) } }"
 TILE = TuningArgument("tile", (0, 8, 16), 0)
 JAM = TuningArgument("jam", (1, 2, 4), 1, only=("tile", (8, 16)))
 ROWS = TuningArgument("rows", (1, 2), 2)
@@ -44,7 +55,7 @@ SMALL = TuningConstraint(("tile", "jam"), lambda v: int(v["tile"]) * int(v.get("
 def context(text: str, target: str = "x86-avx512") -> Context:
     if text.startswith("void"):
         return Context.of(read_c(Source("k.c", text)).functions[0].regions[0].kernel, load_target(target))
-    sizes = "m, n" if "m]" in text else "n"
+    sizes = "m, n" if "[m" in text or "m]" in text else "n"
     return Context.of(parse_kernel(f"kernel k({sizes}; {text}"), load_target(target))
 
 
@@ -90,7 +101,10 @@ def test_what_does_not_fit_is_no_point() -> None:
 @pytest.mark.parametrize(
     ("text", "version", "names"),
     [
-        (MATVEC, "gemv-rows", {"gemv-rows.rows"}),
+        (MATVEC, "gemv-rows", {"gemv-rows.rows", "gemv-rows.accumulators"}),
+        (MEAN, "vector-strips", {"vector-strips.rows"}),
+        (LARGEST, "vector-strips", {"vector-strips.unroll"}),
+        (SQUARES, "vector-strips", {"vector-strips.accumulators"}),
         (HISTOGRAM, "histogram-private", {"histogram-private.tables", "histogram-private.together"}),
         (ARGMAX, "cell-reduction", {"cell-reduction.block"}),
         (STENCIL, "maxfuse", {"loops.tile.1.1", "loops.tile.1.2", "loops.jam.1.1", "loops.lanes.1"}),
@@ -99,10 +113,11 @@ def test_what_does_not_fit_is_no_point() -> None:
 )
 def test_strategies_state_their_arguments(text: str, version: str, names: set[str]) -> None:
     cx = context(text)
-    found = find_space(cx, [x for x in STRATEGIES if not x.kernels])
+    makers = [x for x in STRATEGIES if x.makes(version)]
+    found = find_space(cx, makers)
     assert names <= {x.name for x in found.arguments(version)}
     default = found.default_of(version)
-    made = make_versions(cx, [x for x in STRATEGIES if not x.kernels])
+    made = make_versions(cx, makers)
     plain = next(x for x in made.versions if x.name == version)
     chosen, _ = make_chosen(Context.of(cx.kernel, cx.target), STRATEGIES, version)
     assert chosen is not None and getattr(chosen, "kernel", None) == getattr(plain, "kernel", None)
@@ -123,10 +138,27 @@ def test_blocks_of_products_are_parts_of_those_of_the_model() -> None:
     assert choose_few_blocks(vectors, target, Point.of({"depth": 100})) == plain
     assert half.depth == plain.depth // 2 // 32 * 32 and half.columns == 2 * plain.columns
     assert (half.rows, half.vectors, half.height) == (plain.rows, plain.vectors, plain.height)
+    low = choose_few_blocks(vectors, target, Point.of({"tile-rows": 12, "tile-vectors": 2}))
+    assert (low.rows, low.vectors) == (12, 2)
+    large = choose_few_blocks(vectors, target, Point.of({"tile-rows": 14, "tile-vectors": 4}))
+    assert large == plain, "its sums do not fit into the registers"
     gemm = context(f"A: f32[n, n], B: f32[n, n], C: f32[n, n]) {{ {_loops('ijk', 'C[i, j] += A[i, k] * B[k, j]')} }}")
     (operations,) = (x for x in STRATEGIES if x.name == "operations")
     arguments = operations.arguments(gemm, operations.match(gemm)[0], "operations").arguments
-    assert [x.name for x in arguments] == ["depth", "columns"]
+    assert [x.name for x in arguments] == ["depth", "columns", "tile-rows", "tile-vectors", "fetch", "pack"]
+    packed = TuningArguments(arguments, operations.arguments(gemm, operations.match(gemm)[0], "operations").constraints)
+    own = SearchSpace({"operations": packed})
+    assert own.complete({"version": "operations", "tile-rows": 14, "tile-vectors": 4}) is None
+    assert choose_few_blocks(vectors, target, own.default_of("operations")) == plain
+
+
+def test_shapes_of_filters_fit_into_registers() -> None:
+    for vectors in (find_vectors("avx2", F32), find_vectors("avx512", F32)):
+        plain, own = choose_shape(vectors), SearchSpace({"fir": list_shape_arguments(vectors)})
+        shapes = {choose_shape(vectors, point=x) for x in own.points()}
+        assert len(shapes) == own.size().points and all(x.registers <= vectors.registers for x in shapes)
+        assert choose_shape(vectors, point=own.default) == plain
+        assert choose_shape(vectors, point=Point.of({"depth": 8, "registers": 20})) == plain
 
 
 def _loops(names: str, body: str) -> str:
@@ -137,6 +169,10 @@ def _loops(names: str, body: str) -> str:
     ("text", "values"),
     [
         (MATVEC, {"version": "gemv-rows", "gemv-rows.rows": 4}),
+        (MATVEC, {"version": "gemv-rows", "gemv-rows.rows": 6, "gemv-rows.accumulators": 4}),
+        (MEAN, {"version": "vector-strips", "vector-strips.rows": 4}),
+        (LARGEST, {"version": "vector-strips", "vector-strips.unroll": 2}),
+        (SQUARES, {"version": "vector-strips", "vector-strips.accumulators": 1}),
         (HISTOGRAM, {"version": "histogram-private", "histogram-private.together": 4}),
         (ARGMAX, {"version": "cell-reduction", "cell-reduction.block": 512}),
         (STENCIL, {"version": "maxfuse", "loops.tile.1.1": 16, "loops.tile.1.2": 64}),

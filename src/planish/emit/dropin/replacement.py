@@ -25,6 +25,7 @@ from planish.emit.c.instruction_calls import headers_of
 from planish.emit.c.kernel_text import emit_function
 from planish.emit.c.prologue import emit_prologue
 from planish.emit.c.small_kernels import part_of_caller
+from planish.emit.dropin.distinct_callees import name_apart
 from planish.emit.dropin.patched_file import Patch, alias_guard, assemble, emit_guard, guarded_call
 from planish.emit.dropin.row_spacing import FUNCTION, declare_spacing, row_ends, spacing_guard
 from planish.emit.idioms.conditional_stores import store_changes
@@ -181,11 +182,17 @@ def compose(text: str, replacements: Sequence[Replacement], banner: str) -> str:
     """The user's text with replacements in place, which have the same settings."""
     if not replacements:
         return banner + text
+    return assemble(text, [r.patch for r in replacements], banner, prologue_of(replacements))
+
+
+def prologue_of(replacements: Sequence[Replacement]) -> str:
+    """What stands before the user's text: all functions, each once; kernels of one name that differ have names of their
+    own."""
     headers = tuple(dict.fromkeys(header for r in replacements for header in r.headers))
-    functions = [*dict.fromkeys(x for r in replacements for x in r.callees), *(r.function for r in replacements)]
+    parts = name_apart([(r.callees, r.function) for r in replacements])
+    functions = [*dict.fromkeys(x for callees, _ in parts for x in callees), *(function for _, function in parts)]
     settings = replacements[0].settings.needing(functions)
-    prologue = emit_prologue(functions, [r.patch.text for r in replacements], headers, settings)
-    return assemble(text, [r.patch for r in replacements], banner, prologue)
+    return emit_prologue(functions, [r.patch.text for r in replacements], headers, settings)
 
 
 def _spacing_guards(region: Region, scop: Scop, names: Mapping[str, str]) -> list[str]:

@@ -14,7 +14,8 @@ True
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from planish.ir.nest import Kernel
 from planish.ir.text.parser import parse_kernel
@@ -22,6 +23,7 @@ from planish.isa.instruction import Catalogue, Instruction
 from planish.library.kernels.as_instruction import make_callable
 from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.kernels.vectors import Vectors
+from planish.schedule.arguments import DEFAULTS, Point, TuningArgument, TuningArguments, TuningConstraint, Value
 from planish.schedule.program import Program
 from planish.schedule.steps.bands import Reorder
 from planish.schedule.steps.buffers import StageMem
@@ -36,6 +38,8 @@ from planish.schedule.steps.storage import SetMemory, SplitDim
 _WAITING = 8
 """So many sums have to be on their way at once: two begin in a cycle, and each takes four."""
 _DEPTHS = (1, 2, 4, 8)
+COUNT = TuningArgument("registers", (4, 6, 8, 10, 12, 16, 20), 8, "registers of sums at a time")
+DEPTH = TuningArgument("depth", _DEPTHS, 4, "steps of the window that share what they read")
 ALONE = 1 << 16
 """So many products at most are summed by one thread: to wake the others would take longer than it saves."""
 BLOCKS = 8
@@ -82,11 +86,27 @@ class Conv1dShape:
         return max(products, 2 * self.reach + self.depth, _WAITING * self.depth) / products
 
 
-def choose_shape(vectors: Vectors, turned: bool = False) -> Conv1dShape:
-    """The shape that keeps the processor busy; of several the one with the fewest products at a time."""
+def choose_shape(vectors: Vectors, turned: bool = False, point: Point = DEFAULTS) -> Conv1dShape:
+    """The shape that keeps the processor busy; of several the one with the fewest products at a time. What a point says
+    of it comes first, where the registers have room for that."""
     shapes = [Conv1dShape(vectors, count, depth, turned) for count in range(1, vectors.registers) for depth in _DEPTHS]
     fitting = [x for x in shapes if x.registers <= vectors.registers]
-    return min(fitting, key=lambda x: (x.slowness, x.count * x.depth))
+    best = min(fitting, key=lambda x: (x.slowness, x.count * x.depth))
+    asked = replace(best, count=COUNT.around(best.count).number(point), depth=DEPTH.around(best.depth).number(point))
+    return asked if asked.registers <= vectors.registers else best
+
+
+def list_shape_arguments(vectors: Vectors) -> TuningArguments:
+    """What may be tuned of the shape: as many registers as the machine has hold a block and what it sees."""
+    best = choose_shape(vectors)
+    count, depth = COUNT.around(best.count), DEPTH.around(best.depth)
+
+    def fits(values: Mapping[str, Value]) -> bool:
+        count_, depth_ = (int(values.get(x.name, x.default)) for x in (count, depth))
+        return replace(best, count=count_, depth=depth_).registers <= vectors.registers
+
+    note = f"a block and what it sees fit in {vectors.registers} registers"
+    return TuningArguments((count, depth), (TuningConstraint((count.name, depth.name), fits, note),))
 
 
 def define_sliding(name: str, shape: Conv1dShape) -> Kernel:

@@ -48,7 +48,11 @@ class RegisterRows:
 
     def clear(self, array: Array, number: int) -> Stmt:
         """A register set to zero."""
-        return self._each(self._put(array, number, Const(0.0, array.type)), "set")
+        return self.set(array, number, 0.0)
+
+    def set(self, array: Array, number: int, value: float) -> Stmt:
+        """A register with a number in all lanes."""
+        return self._each(self._put(array, number, Const(value, array.type)), "set")
 
     def load(self, array: Array, number: int, row: Load, var: str, first: Expr, count: Expr | None = None) -> Stmt:
         """A register with the elements of a row from the `first` value of a variable on; with zeros from the one that
@@ -90,9 +94,9 @@ class RegisterRows:
             out += [self._sum(sums, totals, x) for x in groups]
         return out
 
-    def whole(self, inner: For) -> Expr:
-        """Up to where a loop over elements of rows fills registers."""
-        lanes = index(self.vectors.lanes)
+    def whole(self, inner: For, count: int = 1) -> Expr:
+        """Up to where a loop over elements of rows fills registers, so many at a time."""
+        lanes = index(count * self.vectors.lanes)
         return add(inner.lower, mul(lanes, floordiv(sub(inner.upper, inner.lower), lanes)))
 
     def along(self, inner: For, place: str, whole: str, step: Step, singly: Singly | None) -> list[Stmt]:

@@ -37,11 +37,12 @@ from planish.ir.text.printer import print_expr
 from planish.ir.traverse import loads, map_block, substitute_block, used_names, variables, walk
 from planish.ir.types import F32, F64, Type
 from planish.isa.instruction import Catalogue, Instruction
-from planish.library.kernels.conv_1d import ALONE, choose_shape, make_sliding
+from planish.library.kernels.conv_1d import ALONE, Conv1dShape, choose_shape, list_shape_arguments, make_sliding
 from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.kernels.vectors import Vectors, choose_vectors
 from planish.library.parallel.split_reduction import share_products
 from planish.poly.isl.expression import conjunction
+from planish.schedule.arguments import DEFAULTS, NO_ARGUMENTS, Point, TuningArguments
 from planish.schedule.auto.plan import Prepared, Version
 from planish.schedule.auto.tiling.scalar_replacement import SUMS, promote
 from planish.schedule.program import Program
@@ -73,14 +74,17 @@ class Filter:
     rest: str
 
 
-def filter_versions(prepared: Prepared, target: Target, maker: KernelCache, threads: int = 1) -> tuple[Version, ...]:
+def filter_versions(
+    prepared: Prepared, target: Target, maker: KernelCache, threads: int = 1, point: Point = DEFAULTS
+) -> tuple[Version, ...]:  # fmt: skip
     """The version of a kernel whose filters the library makes, in another order; none where there are none, or no
-    instructions for them."""
+    instructions for them. `point`: the shape of the kernels (`list_filter_arguments`)."""
     kernel, found = name_filters(prepared.kernel)
     try:
         vectors = {x.type: choose_vectors(target, x.type) for x in found}
     except PlanishError:
         return ()
+    shapes = {each: choose_shape(vectors[each.type], each.turned, point) for each in found}
     made: dict[str, Instruction] = {}
     program = Program.of(kernel)
     for each in found:
@@ -88,13 +92,13 @@ def filter_versions(prepared: Prepared, target: Target, maker: KernelCache, thre
             continue
         # What cannot be taken apart stays as it is.
         with suppress(PlanishError):
-            program = _give(program, each, vectors[each.type], maker, made, threads)
+            program = _give(program, each, shapes[each], maker, made, threads)
     if not {x.facts.instruction for x in walk(program.kernel.body) if isinstance(x, For)} & {*made}:
         return ()
     message = "FIR filter by register blocks of outputs, which share the samples they read"
     remark = Remark(NAME, "done", message, prepared.scop.kernel.span)
     catalogue = Catalogue().with_instructions([made[x] for x in sorted(made)])
-    whole = _share_windows(program.kernel, found, vectors, threads) if threads > 1 else program.kernel
+    whole = _share_windows(program.kernel, shapes, threads) if threads > 1 else program.kernel
     whole = _sum_in_lanes(whole, {x for each in found for x in (each.window, each.rest)})
     return (Version(NAME, prepared.scop.schedule, whole, (remark,), 0.0, catalogue),)
 
@@ -105,16 +109,27 @@ def _is_small(found: Filter, vectors: Vectors) -> bool:
     return (count is not None and count < 2 * vectors.lanes) or (steps is not None and steps < FEWEST)
 
 
-def _share_windows(kernel: Kernel, found: Sequence[Filter], vectors: Mapping[Type, Vectors], threads: int) -> Kernel:
+def list_filter_arguments(found: Sequence[Filter], target: Target) -> TuningArguments:
+    """What may be tuned of the kernels of filters of one type; nothing where there are no instructions for it."""
+    types = {x.type for x in found}
+    if len(types) != 1:
+        return NO_ARGUMENTS
+    try:
+        return list_shape_arguments(choose_vectors(target, *types))
+    except PlanishError:
+        return NO_ARGUMENTS
+
+
+def _share_windows(kernel: Kernel, shapes: Mapping[Filter, Conv1dShape], threads: int) -> Kernel:
     """The kernel with threads that have a part of the window each, where there are too few sums for all of them."""
     taken, own = {*used_names(kernel)}, list[Array]()
-    known = {x.sum: x for x in found}
+    known = {x.sum: x for x in shapes}
 
     def visit(stmt: Stmt) -> Stmt:
         if not isinstance(stmt, For) or stmt.var not in known or not stmt.facts.instruction:
             return stmt
         each = known[stmt.var]
-        shape, sizes = choose_shape(vectors[each.type], each.turned), (each.count, each.steps)
+        shape, sizes = shapes[each], (each.count, each.steps)
         shared = share_products(stmt, shape.name, threads, shape.at_a_time, taken)
         if shared is None or any(loads(x) for x in sizes):
             return stmt
@@ -250,7 +265,7 @@ def _renamed(loop: For, name: str) -> For:
 
 
 def _give(
-    program: Program, found: Filter, vectors: Vectors, maker: KernelCache, made: dict[str, Instruction], threads: int
+    program: Program, found: Filter, shape: Conv1dShape, maker: KernelCache, made: dict[str, Instruction], threads: int
 ) -> Program:
     """Have a filter made by a kernel, where there are enough sums of enough products; PlanishError where it cannot be
     taken out of its loop, or is not what the kernel does."""
@@ -262,9 +277,9 @@ def _give(
     for cut in cuts:
         program = program.apply(Fission(cut))
     program = program.apply(Reverse(found.window)) if found.backwards else program
-    many = f"{print_expr(found.count)} >= {2 * vectors.lanes} && {print_expr(found.steps)} >= {FEWEST}"
+    many = f"{print_expr(found.count)} >= {2 * shape.vectors.lanes} && {print_expr(found.steps)} >= {FEWEST}"
     program = program.apply(Specialise(program.find(found.window).parent(), many))
-    kernels = make_sliding(choose_shape(vectors, found.turned), maker, threads)
+    kernels = make_sliding(shape, maker, threads)
     program = replace(program, catalogue=program.catalogue.with_instructions(kernels))
     program = program.apply(Replace(program.find(found.window).parent(), kernels[-1].name))
     made |= {x.name: x for x in kernels}

@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 from planish.library.driver import MadeVersions, make_versions
@@ -34,14 +35,11 @@ def find_space(cx: Context, strategies: Sequence[Strategy[Any]]) -> SearchSpace:
 def _arguments(cx: Context, made: MadeVersions, version: str) -> TuningArguments:
     """The arguments of a version: those of its strategy, and of the versions that it was made from, whose names are in
     front of its own."""
-    out = NO_ARGUMENTS
     parts = version.split(", ")
+    found: dict[str, TuningArguments] = {}
     for count in range(1, len(parts) + 1):
-        maker = made.makers.get(", ".join(parts[:count]))
-        if maker is None:
-            continue
-        own = maker.strategy.arguments(cx, maker.found, ", ".join(parts[:count])).named(maker.strategy.name)
-        known = {x.name for x in out.arguments}
-        if not known & {x.name for x in own.arguments}:
-            out = out.joined(own)
-    return out
+        maker = made.makers.get(name := ", ".join(parts[:count]))
+        if maker is not None:
+            strategy = maker.strategy
+            found[strategy.name] = strategy.arguments(cx, maker.found, name).named(strategy.name)
+    return reduce(TuningArguments.joined, found.values(), NO_ARGUMENTS)

@@ -16,6 +16,9 @@ After:  for i by 12 { for k by lanes { s0 += A[i, k ..] * x[k ..];  …  s11 += 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 from planish.core.names import take_name
 from planish.ir.expr import Binary, Compare, Const, Expr, Load, Unary, index
 from planish.ir.index.polynomial import add, extremum, floordiv, mul, sub
@@ -26,6 +29,8 @@ from planish.library.kernels.vectors import Vectors
 from planish.poly.match.sum_of_products import join
 from planish.schedule.auto.lower import place, place_expr
 
+Step = Callable[[Expr, Expr | None, int], list[Stmt]]
+"""What is done with the elements of rows in a register, as of `RegisterRows.along`, for which accumulators."""
 ROWS = 12
 """So many rows at a time: what is underway from memory then keeps it busy."""
 FEWER = 8
@@ -35,19 +40,26 @@ FEWEST = 4
 
 
 class Tiles:
-    """The rows of a matrix on their way to several at a time, at most `rows`; names that are made are `taken` then."""
+    """The rows of a matrix on their way to several at a time, at most `rows`, each of which has so many `accumulators`
+    for its sum; names that are made are `taken` then."""
 
-    def __init__(self, found: Dots, vectors: Vectors, taken: set[str], rows: int = ROWS) -> None:
+    def __init__(
+        self, found: Dots, vectors: Vectors, taken: set[str], rows: int = ROWS, accumulators: int = 1
+    ) -> None:
         self.found, self.vectors, self.taken = found, vectors, taken
         self.registers = RegisterRows(vectors, taken)
         self.first, self.place, self.whole = (take_name(x, taken) for x in ("first", "place", "whole"))
         # Besides the sums, there are a row and what it is multiplied by.
-        self.most = max(min(rows, (vectors.registers - 2) // len(found.sums)), 1)
+        self.most = max(min(rows, (vectors.registers - 2) // (len(found.sums) * accumulators)), 1)
+        self.accumulators = accumulators
+        self.wide = take_name("wide", taken) if accumulators > 1 else self.whole
 
     def loops(self) -> Stmt:
         """All rows; where they have no elements, as they are written."""
         loop, inner = self.found.loop, self.found.inner
         parts: list[Stmt] = [Let(self.whole, self.registers.whole(inner))]
+        if self.accumulators > 1:
+            parts.append(Let(self.wide, self.registers.whole(inner, self.accumulators)))
         start = loop.lower
         for rows in (self.most, *(x for x in (FEWEST, 1) if x < self.most)):
             end = add(start, mul(index(rows), floordiv(extremum("max", index(0), sub(loop.upper, start)), index(rows))))
@@ -68,9 +80,9 @@ class Tiles:
         """The sums of some rows, added to `totals`: those of each sum after those of the one before it."""
         r, dots, inner = self.registers, self.found.sums, self.found.inner
         count = rows * len(dots)
-        sums, row, other = r.take("sums", count), r.take("row", 1), r.take("other", 1)
+        sums, row, other = r.take("sums", count * self.accumulators), r.take("row", 1), r.take("other", 1)
 
-        def step(first: Expr, some: Expr | None) -> list[Stmt]:
+        def step(first: Expr, some: Expr | None, part: int = 0) -> list[Stmt]:
             out: list[Stmt] = []
             loaded: Load | None = None
             for number in range(count):
@@ -80,7 +92,7 @@ class Tiles:
                     out.append(r.load(other, 0, seen, inner.var, first, some))
                     loaded = seen
                 if some is None:
-                    out.append(r.multiply_row(sums, number, own, inner.var, first, r.at(other, 0)))
+                    out.append(r.multiply_row(sums, part * count + number, own, inner.var, first, r.at(other, 0)))
                 else:
                     out.append(r.load(row, 0, own, inner.var, first, some))
                     out.append(r.multiply(sums, number, r.at(row, 0), r.at(other, 0)))
@@ -91,10 +103,27 @@ class Tiles:
 
         pairs = [(dot, b) for dot in dots for b in range(rows)]
         masked = self.vectors.has("masked_load")
-        along = r.along(inner, self.place, self.whole, step, None if masked else singly)
-        clear = (r.clear(sums, x) for x in range(count))
+        rest = inner if self.accumulators == 1 else replace(inner, lower=index(self.wide))
+        along = r.along(rest, self.place, self.whole, step, None if masked else singly)
+        clear = (r.clear(sums, x) for x in range(count * self.accumulators))
         arrays = (sums, *([row] if masked else []), other)
-        return Block((*map(Alloc, arrays), *clear, *along, *r.add_up(sums, totals, count)))
+        several = self.several(sums, other, count, step)
+        return Block((*map(Alloc, arrays), *clear, *several, *along, *r.add_up(sums, totals, count)))
+
+    def several(self, sums: Array, other: Array, count: int, step: Step) -> list[Stmt]:
+        """As many registers of each row at a time as sums have accumulators, which are then added to the first ones."""
+        if self.accumulators == 1:
+            return []
+        lanes = self.vectors.lanes
+        firsts = (add(index(self.place), index(lanes * part)) for part in range(self.accumulators))
+        body = (y for part, first in enumerate(firsts) for y in step(first, None, part))
+        inner = self.found.inner
+        loop = For(self.place, inner.lower, index(self.wide), lanes * self.accumulators, Block(tuple(body)))
+        others = range(count, count * self.accumulators)
+        # Fused, a product with one is a sum.
+        r, ones = self.registers, self.registers.at(other, 0)
+        added = (r.multiply(sums, x % count, r.at(sums, x), ones) for x in others)
+        return [loop, r.set(other, 0, 1.0), *added]
 
     def add_product(self, pair: tuple[Dot, int], number: int, totals: Array, where: Expr) -> Stmt:
         """The product of two elements of a row, of the sum and of the row of the tile that a pair says, added to a

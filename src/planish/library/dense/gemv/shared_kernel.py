@@ -29,7 +29,7 @@ from planish.poly.match.matcher import MismatchError, match_nest
 
 
 def call_gemv(
-    found: Dots, vectors: Vectors, kernel: Kernel, rows: int
+    found: Dots, vectors: Vectors, kernel: Kernel, rows: int, accumulators: int = 1
 ) -> tuple[tuple[For, ...], tuple[Instruction, ...]] | None:
     """Loops that set the sums to what they begin with, and that call a kernel, and what is called; None where a loop
     does more than a product, is inside of another one, or has so few elements that compilers know how many."""
@@ -41,7 +41,7 @@ def call_gemv(
     parts = _part(found, kernel, frozenset(x.name for x in local if not x.shape))
     if parts is None:
         return None
-    gemv = _make_gemv(vectors, found.type, rows)
+    gemv = _make_gemv(vectors, found.type, rows, accumulators)
     product = replace(parts[-1], facts=replace(loop.facts, instruction=gemv.name))
     try:
         match_nest(gemv.definition, product, arrays)
@@ -97,14 +97,15 @@ def _mentions(stmt: Stmt, name: str) -> bool:
 
 
 @cache
-def _make_gemv(vectors: Vectors, type: Type, rows: int) -> Instruction:
+def _make_gemv(vectors: Vectors, type: Type, rows: int, accumulators: int) -> Instruction:
     name = f"planish_gemv_{type}" if rows == ROWS else f"planish_gemv_{rows}_{type}"
+    name = name if accumulators == 1 else f"{name}_by_{accumulators}"
     definition = parse_kernel(
         f"kernel {name}(m, n, lda; A: {type}[m, lda], x: {type}[n], y: {type}[m] distinct)"
         " { for i in 0 .. m { for k in 0 .. n { y[i] += A[i, k] * x[k] } } }"
     )
     found = find_dots(definition.body.body[0], frozenset(definition.sizes))
     assert found is not None, "a matrix-vector product is one"
-    body = Block((Tiles(found, vectors, {*used_names(definition)}, rows).loops(),))
+    body = Block((Tiles(found, vectors, {*used_names(definition)}, rows, accumulators).loops(),))
     made = replace(definition, body=simplify_block(body, assumptions=definition.assumptions))
     return make_instruction(name, definition, "", fused=True, reassociates=True, implementation=made)

@@ -32,13 +32,16 @@ NAME = "gemv-rows"
 """What the version is called."""
 
 
-def dot_versions(prepared: Prepared, target: Target, rows: int = ROWS) -> tuple[Version, ...]:
-    """The versions of a kernel that adds up along rows, at most so many at a time, with sums in another order; none
-    where it does not, or there are no instructions for it."""
+def dot_versions(
+    prepared: Prepared, target: Target, rows: int = ROWS, accumulators: int = 1
+) -> tuple[Version, ...]:  # fmt: skip
+    """The versions of a kernel that adds up along rows, at most so many at a time with so many accumulators each, with
+    sums in another order; none where it does not, or there are no instructions for it."""
     kernel = as_written(prepared)
     if not find_row_sums(kernel, target):
         return ()
-    made = [(name, *_by_tiles(kernel, target, most)) for name, most in ((NAME, rows), (f"{NAME}-{FEWER}", FEWER))]
+    ways = ((NAME, rows, accumulators), (f"{NAME}-{FEWER}", FEWER, 1))
+    made = [(name, *_by_tiles(kernel, target, most, each)) for name, most, each in ways]
     different = made if made[0][1] != made[1][1] else made[:1]
     schedule = prepared.scop.schedule
     return tuple(Version(name, schedule, x, remarks, 0.0, known) for name, x, remarks, known in different)
@@ -61,9 +64,11 @@ def _find(stmt: Stmt, kernel: Kernel, target: Target) -> tuple[Dots, Vectors] | 
     return (found, vectors) if vectors.has("sum_to") else None
 
 
-def _by_tiles(kernel: Kernel, target: Target, rows: int) -> tuple[Kernel, tuple[Remark, ...], Catalogue]:
-    """The kernel with at most so many rows at a time, a remark on each of its loops that have them, and the kernels
-    that it calls."""
+def _by_tiles(
+    kernel: Kernel, target: Target, rows: int, accumulators: int
+) -> tuple[Kernel, tuple[Remark, ...], Catalogue]:  # fmt: skip
+    """The kernel with at most so many rows at a time, and accumulators for each, a remark on each of
+    its loops that have them, and the kernels that it calls."""
     called: list[Instruction] = []
     taken = {*used_names(kernel)}
     remarks: list[Remark] = []
@@ -73,11 +78,12 @@ def _by_tiles(kernel: Kernel, target: Target, rows: int) -> tuple[Kernel, tuple[
         if known is None:
             return stmt
         found, vectors = known
-        tiles = Tiles(found, vectors, taken, rows)
+        tiles = Tiles(found, vectors, taken, rows, accumulators)
         arrays = ", ".join(dict.fromkeys(x.row.array for x in found.sums))
         message = f"{arrays}: matrix-vector product by unroll-and-jam of {tiles.most} rows, in registers"
+        message += f", {accumulators} for each sum" if accumulators > 1 else ""
         remarks.append(Remark(NAME, "done", message, found.loop.span or kernel.span))
-        call = call_gemv(found, vectors, kernel, tiles.most)
+        call = call_gemv(found, vectors, kernel, tiles.most, accumulators)
         if call is None:
             return tiles.loops()
         called.extend(call[1])

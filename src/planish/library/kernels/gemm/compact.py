@@ -12,7 +12,7 @@ its own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from planish.isa.instruction import Catalogue, Instruction
@@ -35,7 +35,15 @@ from planish.library.kernels.gemm.whole import (
 )
 from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.kernels.vectors import Vectors
-from planish.schedule.arguments import DEFAULTS, Point, TuningArgument
+from planish.schedule.arguments import (
+    DEFAULTS,
+    MODEL,
+    Point,
+    TuningArgument,
+    TuningArguments,
+    TuningConstraint,
+    Value,
+)
 from planish.target.machine import Target
 
 _ENOUGH = 0.85
@@ -51,6 +59,12 @@ FETCH: Fetch = "ahead"
 """C is fetched at once: whatever else is to be begun in a step of k keeps the next products waiting."""
 DEPTH = TuningArgument("depth", (50, 67, 100, 150, 200), 100, "per cent of the modelled depth of a product's blocks")
 COLUMNS = TuningArgument("columns", (50, 67, 100, 150, 200), 100, "per cent of the modelled columns of packed blocks")
+TILE_ROWS = TuningArgument("tile-rows", (4, 6, 8, 10, 12, 14), 6, "rows of a tile whose sums stay in registers")
+TILE_VECTORS = TuningArgument("tile-vectors", (1, 2, 3, 4), 4, "registers of a row of a tile")
+FETCHED = TuningArgument("fetch", ("ahead", "along", "not"), FETCH, "when C is fetched: before sums, between them, not")
+PACKING = TuningArgument(
+    "pack", (MODEL, "always", "never"), MODEL, "whether blocks of B are copied; the model looks at sizes"
+)  # fmt: skip
 _GRAIN = 32
 """Depths of blocks are multiples of it."""
 ADDS = (False,)
@@ -73,9 +87,35 @@ def choose_few(vectors: Vectors) -> tuple[int, int]:
     return chosen.rows, chosen.vectors
 
 
+def list_product_arguments(vectors: Vectors) -> TuningArguments:
+    """What may be tuned of products: the tile as far as the registers have room for it, the blocks around it, when C is
+    fetched, and whether blocks of B are copied."""
+    chosen = choose_few(vectors)
+    rows, count = (x.around(y) for x, y in zip((TILE_ROWS, TILE_VECTORS), chosen, strict=True))
+
+    def fits(values: Mapping[str, Value]) -> bool:
+        return _fits(vectors, *(int(values.get(x.name, x.default)) for x in (rows, count)))
+
+    note = f"a tile, a row of B and an element of A fit in {vectors.registers} registers"
+    constraint = TuningConstraint((rows.name, count.name), fits, note)
+    return TuningArguments((DEPTH, COLUMNS, rows, count, FETCHED, PACKING), (constraint,))
+
+
+def _fits(vectors: Vectors, rows: int, count: int) -> bool:
+    tile = Tile(vectors, rows, count, layout="rows")
+    return tile.registers <= vectors.registers and tile.loads < rows * count
+
+
+def _tile_at(vectors: Vectors, point: Point) -> tuple[int, int]:
+    """The rows and registers of a tile as a point has them, where the registers have room for it."""
+    chosen = choose_few(vectors)
+    rows, count = (x.around(y).number(point) for x, y in zip((TILE_ROWS, TILE_VECTORS), chosen, strict=True))
+    return (rows, count) if _fits(vectors, rows, count) else chosen
+
+
 def choose_few_blocks(vectors: Vectors, target: Target, point: Point = DEFAULTS) -> Blocking:
     """The blocks around such a tile for the caches of a machine, by parts of those of the model as a point has them."""
-    blocks = choose_blocking(vectors, *choose_few(vectors), target.cache(1).share, target.cache(2).share)
+    blocks = choose_blocking(vectors, *_tile_at(vectors, point), target.cache(1).share, target.cache(2).share)
     depth, columns = (x.number(point) for x in (DEPTH, COLUMNS))
     if (depth, columns) == (100, 100):
         return blocks
@@ -91,8 +131,8 @@ def make_compact(
     rows or columns."""
     maker = maker or KernelCache()
     blocking = choose_few_blocks(vectors, target, maker.point)
-    variants = list_few_variants(vectors, blocking, op)
-    made = make_tiles(list_few_tiles(vectors, blocking, op), blocking, maker)
+    variants = list_few_variants(vectors, blocking, op, maker.point)
+    made = make_tiles(list_few_tiles(vectors, blocking, op, maker.point), blocking, maker)
     own, tiles = GemmOperands(op).name(name), Catalogue().with_instructions(made)
 
     def add(name: str, variants: Sequence[Variant]) -> str:
@@ -112,15 +152,38 @@ def make_compact(
     return made[-1], made
 
 
-def list_few_tiles(vectors: Vectors, blocking: Blocking, op: Op) -> list[Tile]:
+def list_few_tiles(vectors: Vectors, blocking: Blocking, op: Op, point: Point = DEFAULTS) -> list[Tile]:
     """The largest tile of each family of micro-kernels that the variants call."""
     in_place: Layout = "turned" if GemmOperands(op).transposed_a else "plain"
-    variants = list_few_variants(vectors, blocking, op)
+    variants = list_few_variants(vectors, blocking, op, point)
     layouts: dict[Layout, None] = dict.fromkeys("rows" if x.packed else in_place for x in variants)
-    return [blocking.tile(vectors, layout, first, fetch=FETCH) for layout in layouts for first in ADDS]
+    fetch = variants[0].fetch
+    return [blocking.tile(vectors, layout, first, fetch=fetch) for layout in layouts for first in ADDS]
 
 
-def list_few_variants(vectors: Vectors, blocking: Blocking, op: Op) -> tuple[Variant, ...]:
+def list_few_variants(
+    vectors: Vectors, blocking: Blocking, op: Op, point: Point = DEFAULTS
+) -> tuple[Variant, ...]:  # fmt: skip
+    """The kernels for products of some sizes, the last for all others; a point may leave it to one of them to be there
+    always, or never."""
+    variants = tuple(replace(x, fetch=_fetch_at(point)) for x in _variants(vectors, blocking, op))
+    lies = [x for x in variants if not (x.packed or x.panels) and x.name != "thin"]
+    match PACKING.value(point):
+        case "always":
+            return (*(x for x in variants if x not in lies),)
+        case "never" if lies:
+            return (*(x for x in variants if x.name == "thin"), replace(lies[0], condition=""))
+        case _:
+            return variants
+
+
+def _fetch_at(point: Point) -> Fetch:
+    given = FETCHED.value(point)
+    fetches: tuple[Fetch, ...] = ("ahead", "along", "not")
+    return next((x for x in fetches if x == given), FETCH)
+
+
+def _variants(vectors: Vectors, blocking: Blocking, op: Op) -> tuple[Variant, ...]:
     """Copied blocks, of A only where it lies transposed, or no part of a vector can be loaded; where B does not lie
     transposed, products for which copying would take longer than it saves are summed where A and B lie."""
     operands = GemmOperands(op)

@@ -86,26 +86,29 @@ def rows_of(nest: ReductionNest, lanes: int, bits: int, registers: int) -> int:
 
 
 def strip_reduction(
-    nest: ReductionNest, lanes: int, rows: int, choose: Choose, left: dict[str, None]
+    nest: ReductionNest, lanes: int, rows: int, choose: Choose, left: dict[str, None], unroll: int | None = None
 ) -> tuple[Stmt, ...]:
     """The nest in strips of so many lanes and rows; what `choose` raises where a piece in a loop has no instruction.
-    `left`: gets the reasons for which others have none."""
+    `left`: gets the reasons for which others have none; `unroll`: the iterations of innermost loops at a time, None for
+    as many as are cheapest."""
     if nest.rows is not None and rows > 1:
-        return (_blocks(nest, lanes, rows, choose, left),)
+        return (_blocks(nest, lanes, rows, choose, left, unroll),)
     first: tuple[Expr, ...] = () if nest.rows is None else (Var(nest.rows.var, INDEX),)
-    made = _strips(nest, first, lanes, choose, left)
+    made = _strips(nest, first, lanes, choose, left, unroll)
     return tuple(made) if nest.rows is None else (replace(nest.rows, body=Block(tuple(made)), label=0),)
 
 
-def _blocks(nest: ReductionNest, lanes: int, rows: int, choose: Choose, left: dict[str, None]) -> Stmt:
+def _blocks(
+    nest: ReductionNest, lanes: int, rows: int, choose: Choose, left: dict[str, None], unroll: int | None
+) -> Stmt:  # fmt: skip
     """Blocks of rows in strips. The last ones overlap those before, where what is done twice is the same; one row at a
     time where there are fewer rows, or columns, than a block has."""
     assert nest.rows is not None
-    single = strip_reduction(nest, lanes, 1, choose, left)
+    single = strip_reduction(nest, lanes, 1, choose, left, unroll)
     row, y = clamped(nest.fresh, nest.rows, rows)
     column, x = clamped(nest.fresh, nest.loop, lanes)
     places = [add(Var(y.var, INDEX), index(r)) for r in range(rows)]
-    pieces = _Pieces(nest, places, Var(x.var, INDEX), lanes, choose, left).written()
+    pieces = _Pieces(nest, places, Var(x.var, INDEX), lanes, choose, left, unroll).written()
     inner = replace(column, body=Block((x, *pieces)))
     blocks = replace(row, body=Block((y, inner)))
     return If(whole_blocks(nest, lanes, rows), Block((blocks,)), Block(single))
@@ -134,19 +137,21 @@ def whole_blocks(nest: ReductionNest, lanes: int, rows: int) -> Expr:
     return simplify(columns if nest.rows is None else Binary("and", has_iterations(nest.rows, rows), columns))
 
 
-def _strips(nest: ReductionNest, rows: Sequence[Expr], lanes: int, choose: Choose, left: dict[str, None]) -> list[Stmt]:
+def _strips(
+    nest: ReductionNest, rows: Sequence[Expr], lanes: int, choose: Choose, left: dict[str, None], unroll: int | None
+) -> list[Stmt]:  # fmt: skip
     """The strips of one row, and what is left of it."""
     loop, count = nest.loop, simplify(iterations(nest.loop))
     strip = nest.fresh(f"{loop.var}_strip")
     at = add(loop.lower, mul(index(lanes), Var(strip, INDEX)))
     main = For(strip, index(0), simplify(Binary("floordiv", count, index(lanes))), 1,
-               Block(tuple(_Pieces(nest, rows, at, lanes, choose, left).written())))  # fmt: skip
+               Block(tuple(_Pieces(nest, rows, at, lanes, choose, left, unroll).written())))  # fmt: skip
     rest = simplify(Binary("mod", count, index(lanes)))
     if not nest.again:
         filled = Binary("floordiv", simplify(Binary("max", count, index(0))), index(lanes))
         begin = simplify(add(loop.lower, Binary("mul", filled, index(lanes))))
         return [main, _plain(nest, begin)]
-    last = _Pieces(nest, rows, sub(loop.upper, index(lanes)), lanes, choose, left).written()
+    last = _Pieces(nest, rows, sub(loop.upper, index(lanes)), lanes, choose, left, unroll).written()
     inner = If(Compare("ge", count, index(lanes)), Block(tuple(last)), Block((_plain(nest, loop.lower),)))
     return [main, If(Compare("gt", rest, index(0)), Block((inner,)))]
 
@@ -188,6 +193,7 @@ class _Pieces:
     lanes: int
     choose: Choose
     left: dict[str, None]
+    unroll: int | None = None
     arrays: dict[str, Array] = field(default_factory=dict)
 
     def written(self) -> list[Stmt]:
@@ -225,12 +231,14 @@ class _Pieces:
         single, least = self.lane_loop(x.body.body)
         plain = replace(x, body=Block((single,)), label=0)
         turn, best = self.nest.fresh(f"{x.var}_turn"), (1, single)
-        for times in UNROLLED[1:]:
+        for times in UNROLLED[1:] if self.unroll is None else (self.unroll,):
+            if times == 1:
+                break
             try:
                 several, cost = self.lane_loop(self.unrolled(x, turn, times))
             except NoCover:
                 break
-            if cost / times > least * _CHEAPER:
+            if self.unroll is None and cost / times > least * _CHEAPER:
                 break
             least, best = cost / times, (times, several)
         times, body = best

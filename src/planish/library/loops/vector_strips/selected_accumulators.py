@@ -31,6 +31,7 @@ from planish.isa.semantics.node import Node, const
 from planish.library.loops.vector_strips.accumulated_loops import AccumulatedCell, AccumulatedLoop, find_accumulated
 from planish.library.loops.vector_strips.accumulators import Accumulator, range_of
 from planish.library.loops.vector_strips.grouped_sums import ACCUMULATED, ACCUMULATOR, GroupedSum, cover_sum
+from planish.library.loops.vector_strips.strip_arguments import CHAINS
 from planish.poly.match.matcher import MismatchError
 from planish.schedule.match_instruction import match_instruction
 from planish.select.instruction import Selected, VectorExtension, as_instruction, select, select_strip
@@ -39,8 +40,6 @@ from planish.select.program import RegisterProgram
 from planish.select.proof import Proof, same
 from planish.select.strip import Strip, read_strip
 
-_CHAINS = 4
-"""How many registers of accumulators are on their way at once: latencies of sums, times units."""
 _NEIGHBOURS = (1, 2, 4)
 """So many neighbours a lane takes where sums of groups have no instructions: the number that costs least."""
 _WIDEST, _NARROW = 32, 16
@@ -83,13 +82,16 @@ def lanes_of_terms(found: AccumulatedLoop, kernel: Kernel, registers: VectorExte
     return registers.widths[0] // min(_widths(found, kernel))
 
 
-def select_accumulation(found: AccumulatedLoop, kernel: Kernel, registers: VectorExtension) -> SelectedAccumulation:
-    """The instructions for the strips of a reduction; NoCover where there are none."""
+def select_accumulation(
+    found: AccumulatedLoop, kernel: Kernel, registers: VectorExtension, chains: int = CHAINS
+) -> SelectedAccumulation:  # fmt: skip
+    """The instructions for the strips of a reduction, whose accumulators take so many registers at least; NoCover where
+    there are none."""
     arrays = {x.name: x for x in (*kernel.arrays, *(y.array for y in walk(kernel.body) if isinstance(y, Alloc)))}
     lanes = lanes_of_terms(found, kernel, registers)
     updating = [_Selection(found, x, arrays, registers, lanes) for x in found.updates]
     chosen, made = map(list, zip(*(x.made() for x in updating), strict=True))
-    count = max(1, _CHAINS // sum(x.registers_of(y) for x, y in zip(updating, chosen, strict=True)))
+    count = max(1, chains // sum(x.registers_of(y) for x, y in zip(updating, chosen, strict=True)))
     for at, (x, y) in enumerate(zip(updating, chosen, strict=True)):
         chosen[at], joining = x.joined(y, count)
         chosen[at], halving = x.halved(chosen[at])

@@ -61,6 +61,7 @@ from planish.library.loops.vector_strips.selected_accumulators import (
     lanes_of_terms,
     select_accumulation,
 )
+from planish.library.loops.vector_strips.strip_arguments import CHAINS, MODELLED, StripShape
 from planish.library.loops.vector_strips.strip_nest import Part, StripNest, find_nests, strip_nest
 from planish.library.loops.vector_strips.table_lookups import (
     LANES,
@@ -190,18 +191,18 @@ def fitting_reductions(kernel: Kernel, registers: VectorExtension) -> tuple[Redu
 
 def strip_versions(
     prepared: Prepared, target: Target, cache: Cache | None = None, conditional: Container[str] = (),
-    computed: frozenset[str] = frozenset(),
+    computed: frozenset[str] = frozenset(), shape: StripShape = MODELLED,
 ) -> Iterator[Version | Remark]:  # fmt: skip
     """The versions of a kernel with its nests in strips: several rows at a time where these share what they read, and
-    one; a remark where no instructions are found. To arrays that are `conditional` strips store what is chosen instead
-    of an element's own value, and nothing else; reductions, which store in any case, stay as they are. `computed`:
-    sizes that are none of the function's parameters."""
+    one, or those of a `shape`; a remark where no instructions are found. To arrays that are `conditional` strips store
+    what is chosen instead of an element's own value, and nothing else; reductions, which store in any case, stay as
+    they are. `computed`: sizes that are none of the function's parameters."""
     kernel, registers = in_strip_form(prepared, target, conditional), extension_of(target)
     copied, lookups = lookups_of(kernel, registers)
     tables = [_Sized(x, LANES, 1) for x in lookups if not any(y in conditional for y in stored_arrays(x.loop))]
     refused: dict[str, None] = {}
     if tables:
-        whole = StripSelection(copied, registers, {}, cache, conditional=conditional, computed=computed)
+        whole = StripSelection(copied, registers, {}, cache, conditional=conditional, computed=computed, shape=shape)
         sums = find_narrow_accumulated(copied, registers)
         tables += [_Sized(x, lanes_of_terms(x, copied, registers), 1) for x in sums]
         made = _version(prepared, whole, tables, False, refused)
@@ -216,11 +217,14 @@ def strip_versions(
     nests += [_Sized(y, lanes_of_terms(y, kernel, registers), 1) for y in find_narrow_accumulated(kernel, registers)]
     masked = [x for x in nests if any(y in conditional for y in stored_arrays(x.nest.stmt))]
     nests = [x for x in nests if x not in masked or isinstance(x.nest, StripNest)]
-    strips = StripSelection(kernel, registers, {}, cache, conditional=conditional, computed=computed)
-    for several in (True, False) if any(x.rows > 1 for x in nests) else (False,):
+    strips = StripSelection(kernel, registers, {}, cache, conditional=conditional, computed=computed, shape=shape)
+    ways = (True, False) if any(x.rows > 1 for x in nests) else (False,)
+    if shape.rows is not None:
+        nests, ways = [replace(x, rows=shape.rows) if x.rows > 1 else x for x in nests], (True,)
+    for several in ways:
         made = _version(prepared, strips, nests, several, refused)
         if made is not None:
-            yield made
+            yield made if shape.rows is None else replace(made, name=NAME)
     for reason in refused:
         yield Remark("select-none", "note", f"no instructions are selected: {reason}", kernel.span)
 
@@ -262,7 +266,9 @@ def _version(
                     body = with_stmts(body, stmt, lookup_strips(x.nest, strips.piece))
                     strips.use([lookup_instruction(strips.registers.header)])
                 case ReductionNest():
-                    body = with_stmts(body, stmt, strip_reduction(x.nest, x.lanes, rows, strips.choose, refused))
+                    unroll = strips.shape.unroll
+                    made_strips = strip_reduction(x.nest, x.lanes, rows, strips.choose, refused, unroll)
+                    body = with_stmts(body, stmt, made_strips)
         except NoCover as error:
             failed.append((id(stmt), str(error)))
             if isinstance(x.nest, LookupNest):
@@ -364,18 +370,22 @@ class StripSelection:
     accumulations: dict[int, SelectedAccumulation] = field(default_factory=dict)
     conditional: Container[str] = ()
     computed: frozenset[str] = frozenset()
+    shape: StripShape = MODELLED
 
     def accumulation(self, loop: AccumulatedLoop) -> SelectedAccumulation:
         """The instructions for a loop that accumulates; NoCover where there are none."""
         if id(loop) not in self.accumulations:
             text = print_stmt(replace(loop.loop, body=Block(loop.nest.body)))
             made = self.accumulations[id(loop)] = self.kept(
-                (text, print_kernel(self.kernel), loop.updates, loop.locals), SelectedAccumulation,
-                lambda: select_accumulation(loop, self.kernel, self.registers),
+                (text, print_kernel(self.kernel), loop.updates, loop.locals, *self._chains()), SelectedAccumulation,
+                lambda: select_accumulation(loop, self.kernel, self.registers, self.shape.chains),
             )  # fmt: skip
             for x in made.programs:
                 self.known[x.instruction.name] = SelectedProgram(x.instruction, x.stores, x.cost)
         return self.accumulations[id(loop)]
+
+    def _chains(self) -> tuple[int, ...]:
+        return () if self.shape.chains == CHAINS else (self.shape.chains,)
 
     def tails(self) -> TailPadding | None:
         """What makes strips of what is left of rows; None where the machine has no masks."""

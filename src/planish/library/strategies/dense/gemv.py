@@ -9,14 +9,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from planish.ir.nest import For, Kernel, Reduce, Stmt
 from planish.ir.traverse import walk
 from planish.library.dense.gemv.register_block import ROWS
+from planish.library.dense.gemv.row_loops import find_dots
 from planish.library.dense.gemv.unroll_and_jam import dot_versions, find_row_sums
+from planish.library.kernels.vectors import choose_vectors
 from planish.library.strategy import BEHIND, Context, Made, Strategy, share
-from planish.schedule.arguments import NO_ARGUMENTS, TuningArgument, TuningArguments
+from planish.schedule.arguments import NO_ARGUMENTS, TuningArgument, TuningArguments, TuningConstraint, Value
 
 ROWS_AT_A_TIME = TuningArgument("rows", (1, 2, 4, 6, 8, 10, 12, 16), ROWS, "rows at a time, at most")
+ACCUMULATORS = TuningArgument("accumulators", (1, 2, 4), 1, "registers that a row's sum is made in")
 
 
 def _match(cx: Context) -> tuple[tuple[Stmt, ...], ...]:
@@ -32,7 +37,7 @@ def _has_sums(kernel: Kernel) -> bool:
 
 
 def _apply(cx: Context, found: tuple[Stmt, ...]) -> Made:
-    return dot_versions(cx.prepared, cx.target, ROWS_AT_A_TIME.number(cx.point))
+    return dot_versions(cx.prepared, cx.target, ROWS_AT_A_TIME.number(cx.point), ACCUMULATORS.number(cx.point))
 
 
 def _cost(cx: Context, found: tuple[Stmt, ...]) -> float:
@@ -43,7 +48,19 @@ def _cost(cx: Context, found: tuple[Stmt, ...]) -> float:
 
 def _arguments(cx: Context, found: tuple[Stmt, ...], version: str) -> TuningArguments:
     """That of fewer rows is there for builds without tuning: it is one of the points of the other."""
-    return TuningArguments((ROWS_AT_A_TIME,)) if version == GEMV.name else NO_ARGUMENTS
+    if version != GEMV.name:
+        return NO_ARGUMENTS
+    dots = find_dots(found[0], frozenset(cx.as_written.sizes))
+    assert dots is not None, "it was found among them"
+    registers = choose_vectors(cx.target, dots.type).registers
+
+    def fits(values: Mapping[str, Value]) -> bool:
+        rows, each = (int(values.get(x.name, x.default)) for x in (ROWS_AT_A_TIME, ACCUMULATORS))
+        return each == 1 or rows * each + 2 <= registers
+
+    note = f"sums, a row and a vector fit in {registers} registers"
+    both = (ROWS_AT_A_TIME.name, ACCUMULATORS.name)
+    return TuningArguments((ROWS_AT_A_TIME, ACCUMULATORS), (TuningConstraint(both, fits, note),))
 
 
 GEMV = Strategy(

@@ -9,10 +9,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
+from planish.core.diagnostic import PlanishError
+from planish.ir.expr import type_of
 from planish.ir.nest import Reduce
-from planish.library.kernels.gemm.compact import COLUMNS, DEPTH
+from planish.ir.traverse import loads
+from planish.ir.types import F32, F64
+from planish.library.kernels.gemm.compact import COLUMNS, DEPTH, list_product_arguments
+from planish.library.kernels.vectors import choose_vectors
 from planish.library.raise_operations import is_promising, raise_version
 from planish.library.strategy import Context, Made, Strategy, share
 from planish.poly.scop.extraction import Statement
@@ -33,9 +39,16 @@ def _apply(cx: Context, found: tuple[Statement, ...]) -> Made:
 
 
 def _arguments(cx: Context, found: tuple[Statement, ...], version: str) -> TuningArguments:
-    """Those of the blocks of products, where there may be products: sums in three loops."""
-    products = any(isinstance(x.stmt, Reduce) and len(x.iterators) >= 3 for x in found)
-    return TuningArguments((DEPTH, COLUMNS)) if products else NO_ARGUMENTS
+    """Those of the blocks of products, where there may be products: sums in three loops; where all are plain ones of
+    one type, those of the tiles as well."""
+    sums = [x for x in found if isinstance(x.stmt, Reduce) and len(x.iterators) >= 3]
+    types = {y.type for x in sums for y in loads(x.stmt.value)} | {type_of(x.stmt.value) for x in sums}
+    if not sums:
+        return NO_ARGUMENTS
+    if len(types) == 1 and types <= {F32, F64} and all(len(x.iterators) <= 4 for x in sums):
+        with suppress(PlanishError):  # a machine without instructions for them
+            return list_product_arguments(choose_vectors(cx.target, *types))
+    return TuningArguments((DEPTH, COLUMNS))
 
 
 OPERATIONS = Strategy(

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from planish.library.signal.fir import Filter, filter_versions, name_filters
+from planish.library.signal.fir import Filter, filter_versions, list_filter_arguments, name_filters
 from planish.library.strategy import Context, Made, Strategy, share
 
 
@@ -19,10 +19,11 @@ def _match(cx: Context) -> tuple[tuple[Filter, ...], ...]:
 
 
 def _apply(cx: Context, found: tuple[Filter, ...]) -> Made:
-    return filter_versions(cx.prepared, cx.target, cx.maker, cx.threads)
+    return filter_versions(cx.prepared, cx.target, cx.maker, cx.threads, cx.point)
 
 
 FIR = Strategy(
     "fir", "register-blocks FIR filters and one-dimensional convolutions, whose outputs share the samples they read",
     _match, _apply, share(0.2, start=True), kernels=True,
+    arguments=lambda cx, found, version: list_filter_arguments(found, cx.target),
 )  # fmt: skip
