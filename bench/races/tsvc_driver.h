@@ -85,7 +85,7 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* DRIVER check|time ROUNDS LIBRARY...: a line for each library (check: for each but the first). */
+/* DRIVER check RANDOM|time ROUNDS LIBRARY...: a line for each library (check: for each but the first). */
 static int drive(int count, char **argument, const char *name, run *go, void (*begin)(void))
 {
     const int rounds = atoi(argument[2]), libraries = count - 3;
@@ -100,7 +100,7 @@ static int drive(int count, char **argument, const char *name, run *go, void (*b
         }
     }
     if (argument[1][0] == 'c') {
-        for (int data = 0; data < 3; data++) {
+        for (int data = 0; data <= rounds; data++) {
             begin();
             if (data) draw((uint64_t)data);
             keep();

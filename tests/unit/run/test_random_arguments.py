@@ -24,6 +24,7 @@ def test_distributions_stay_in_their_ranges() -> None:
     small = Inputs(1, "small").array(F64, 1000, (10, 100))
     assert small.min() > 0 and small.max() <= 0.01
     assert Inputs(1, "normal").array(F64, 1000, ()).min() < 0
+    assert 1e-3 < abs(np.prod(Inputs(1, "near one").array(F64, 1000, ()))) < 1e3
 
 
 @pytest.mark.parametrize("type", [BF16, F16, F32, F64], ids=str)

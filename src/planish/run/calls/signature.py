@@ -21,7 +21,7 @@ CHANGED = 63
 """The bit beside those of the nests which says that a variable was changed whose first values the file gives."""
 ParameterKind = Literal["value", "array"]
 Placement = Literal["end", "start"]
-Distribution = Literal["auto", "whole", "uniform", "small", "normal", "wild"]
+Distribution = Literal["auto", "whole", "uniform", "small", "normal", "near one", "wild"]
 
 
 @dataclass(frozen=True, slots=True)

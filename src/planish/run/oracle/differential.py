@@ -19,7 +19,7 @@ from planish.run.calls.loaded_library import Arguments, Drawn, Library, LibraryE
 from planish.run.calls.signature import CHANGED, MOST_NESTS, CallCase, Distribution, Signature
 from planish.run.oracle.tolerance import EXACTNESS, LEAST_EXACT, Difference, Tolerance, difference, distance, finite
 from planish.run.processes.child import Report
-from planish.run.sizes.random_arguments import AUTO, epsilon, from_memory, perturbed
+from planish.run.sizes.random_arguments import AUTO, epsilon, from_memory, least_normal, perturbed
 from planish.run.toolchains.emulated import EmulatedLibrary, open_library
 
 _PATIENCE = 50.0  # a candidate that is this much slower than the reference counts as endless
@@ -222,10 +222,10 @@ def _is_as_exact(
                 return False
             continue
         bound = request.tolerance.bound(type, _size(case), name)
-        own = max(distance(x[name], y.arrays[name], z.arrays.get(name)) for x, y, z in samples)
+        own = max(distance(x[name], y.arrays[name], type, z.arrays.get(name)) for x, y, z in samples)
         if own > bound:
             bound = max(request.tolerance.bound(coarse, _size(case), name), EXACTNESS * own)
-        if own > most or distance(exact[name], got.arrays[name], drawn.arrays.get(name)) > bound:
+        if own > most or distance(exact[name], got.arrays[name], type, drawn.arrays.get(name)) > bound:
             return False
     return True
 
@@ -313,17 +313,25 @@ def _run(
 def _has_effect(
     signature: Signature, drawn: Drawn, arrays: Mapping[str, npt.NDArray[Any]], entered: int
 ) -> bool:
-    """Whether a call left anything changed, or gave a value that is not all zeros."""
+    """Whether a call left anything changed, or gave a value that is not all zeros, nor below the least normal number:
+    what is left there of a product tells nothing of its factors."""
     if entered >> CHANGED & 1:
         return True
+    types = dict(_outputs(signature))
     for name, array in arrays.items():
         before = drawn.arrays.get(name)
         if before is None or (name in signature.outcomes and name.startswith("return.")):
-            if array.view(np.uint8).any():
+            if _is_a_number_but_zero(array, types[name]):
                 return True
         elif name not in signature.outcomes and not np.array_equal(array.view(np.uint8), before.view(np.uint8)):
             return True
     return False
+
+
+def _is_a_number_but_zero(array: npt.NDArray[Any], type: Type) -> bool:
+    if not type.is_float:
+        return bool(array.view(np.uint8).any())
+    return bool((~(np.abs(from_memory(array, type)) < least_normal(type))).any())
 
 
 def _patience(request: Comparison, case: CallCase, expected: float | None) -> float:

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from planish.ir.types import Type
-from planish.run.sizes.random_arguments import epsilon, from_memory
+from planish.run.sizes.random_arguments import epsilon, from_memory, least_normal
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +29,12 @@ class Tolerance:
 
     An element is accepted where |got - want| <= ulps * eps(type) * g(length) * max(|want|, M). eps is the distance
     from 1 to the next float of the type; M is the largest magnitude in that array, in the reference's result and
-    before the call; g is the square root (rounding errors that average out) or the identity (the worst case,
-    Higham, "Accuracy and Stability of Numerical Algorithms", section 4.2). `length` is the number of terms of the
-    longest reduction; None takes the largest size of the case. `slack` comes on top of the factor before max, for
-    some arrays: how far the constants of which the reference makes them are known to be off. Integers are compared
-    exactly, NaN equals NaN, and an infinity equals itself.
+    before the call, or the least normal number of the type: what is smaller is rounded as if it were that; g is the
+    square root (rounding errors that average out) or the identity (the worst case, Higham, "Accuracy and Stability of
+    Numerical Algorithms", section 4.2). `length` is the number of terms of the longest reduction; None takes the
+    largest size of the case. `slack` comes on top of the factor before max, for some arrays: how far the constants of
+    which the reference makes them are known to be off. Integers are compared exactly, NaN equals NaN, and an infinity
+    equals itself.
     """
 
     ulps: float = 32.0
@@ -99,7 +100,7 @@ def difference(
         same = (a == b) | (np.isnan(a) & np.isnan(b))
         gap_all = np.where(same, 0.0, np.abs(b - a))
         gap_all[~same & ~np.isfinite(gap_all)] = math.inf
-        largest = max(magnitude(want, type), 0.0 if before is None else magnitude(before, type))
+        largest = max(least_normal(type), magnitude(want, type), 0.0 if before is None else magnitude(before, type))
         relative = gap_all / np.maximum(np.where(np.isfinite(a), np.abs(a), 0.0), largest)
         relative[same] = 0.0
         relative[~same & np.isnan(relative)] = math.inf
@@ -114,19 +115,21 @@ def difference(
 
 
 def distance(
-    exact: npt.NDArray[Any], stored: npt.NDArray[Any], before: npt.NDArray[Any] | None = None
+    exact: npt.NDArray[Any], stored: npt.NDArray[Any], type: Type, before: npt.NDArray[Any] | None = None
 ) -> float:
-    """How far floats are from more exact ones, relative to what a tolerance is relative to; infinite where one of them
-    is no finite number.
+    """How far floats of a type are from more exact ones, relative to what a tolerance is relative to; infinite where
+    one of them is no finite number.
 
-    >>> round(distance(np.array([1.0, 4.0], np.longdouble), np.array([1.0, 4.5])), 3)
+    >>> from planish.ir.types import F64
+    >>> round(distance(np.array([1.0, 4.0], np.longdouble), np.array([1.0, 4.5]), F64), 3)
     0.125
     """
     if not exact.size:
         return 0.0
     with np.errstate(all="ignore"):
         size = np.abs(exact)
-        largest = max(size.max(), 0.0 if before is None or not before.size else np.abs(before).max())
+        held = 0.0 if before is None or not before.size else np.abs(before).max()
+        largest = max(size.max(), held, least_normal(type))
         off = np.abs(stored - exact)
         relative = np.where(off == 0, 0.0, off / np.maximum(size, largest))
     worst = float(relative.max())

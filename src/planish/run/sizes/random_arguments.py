@@ -20,7 +20,7 @@ from planish.ir.semantics.arithmetic import limits
 from planish.ir.types import Type
 from planish.run.calls.signature import Distribution
 
-AUTO: tuple[Distribution, ...] = ("uniform", "small", "normal")
+AUTO: tuple[Distribution, ...] = ("uniform", "small", "near one", "normal")
 """What "auto" tries, in this order, until the reference gives a finite and well-conditioned result."""
 
 _WILD = (0.0, -0.0, math.inf, -math.inf, math.nan, 3.0, -5.0)
@@ -37,6 +37,7 @@ class Inputs:
       diagonally dominant and (read as symmetric) positive definite;
     - "small": (0, 1/n) for n elements in a row, so that repeated products stay bounded;
     - "normal": mean 0, deviation 1;
+    - "near one": mean 1, deviation 1/sqrt(n) for n elements, so that their product is neither 0 nor infinite;
     - "whole": 1, 2 or 3, on which sums of products are exact in any order;
     - "wild": as "normal", but every fifth is a zero of either sign, an infinity, no number, or denormal.
     """
@@ -103,6 +104,9 @@ class Inputs:
                 return (1 - self._random.random(count, dtype=working)) * working(1 / row)
             case "normal":
                 return self._random.standard_normal(count, dtype=working)
+            case "near one":
+                apart = self._random.standard_normal(count, dtype=working)
+                return 1 + apart / working(max(1, count) ** 0.5)
             case "wild":
                 values = self._random.standard_normal(count, dtype=working)
                 odd = np.array([x * tiny(type) for x in _WILD], working)
@@ -168,3 +172,8 @@ def tiny(type: Type) -> float:
 def epsilon(type: Type) -> float:
     """The distance from 1 to the next larger float of the type."""
     return 2.0**-7 if type.kind == "bfloat" else 2.0 ** -{16: 10, 32: 23, 64: 52}[type.bits]
+
+
+def least_normal(type: Type) -> float:
+    """The least positive float of the type that has all its bits: below, floats lie `epsilon` times this apart."""
+    return 2.0**-126 if type.kind == "bfloat" else 2.0 ** -{16: 14, 32: 126, 64: 1022}[type.bits]
