@@ -5,8 +5,8 @@ naive_vector(result, load_machine("ftmatrix"))
 
 from __future__ import annotations
 
-from planish.build.packet_runs import fault_or_difference, run_packets
 from planish.build.packets import PacketResult
+from planish.build.vliw_machines.packet_runs import fault_or_difference, run_packets
 from planish.core.diagnostic import PlanishError
 from planish.options import Options
 from planish.vliw.machine import VliwMachine

@@ -34,6 +34,8 @@ class Options:
     where it is not slower. `gain`: where versions are not measured, loops in another order are used only where they
     promise to be that many times as fast as what a C compiler makes of the original (0: always). `patience`:
     seconds of the clock on the wall for all functions of a file; those that are not done by then stay as written.
+    `variant`: what the target is called among several whose versions stand in one file, which is compiled for any
+    processor of its architecture (planish.build.several_targets).
     """
 
     target: str = "native"
@@ -56,11 +58,12 @@ class Options:
     gain: float = 0.0
     choices: tuple[NestChoice, ...] = ()
     patience: float | None = None
+    variant: str = ""
 
     @property
     def settings(self) -> CompilerSettings:
         """What compilers are told of generated functions."""
-        return settings_for(load_target(self.target), self.fp)
+        return settings_for(load_target(self.target), self.fp, self.variant)
 
     def takes(self, function: str) -> bool:
         """Whether a function of that name is asked for.

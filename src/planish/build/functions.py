@@ -53,7 +53,8 @@ RETRIED = 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FunctionResult:
-    """What became of one function; `timed` says with which arguments, `lost` is the code of what ended its analysis."""
+    """What became of one function; `timed` says with which arguments, `lost` is the code of what ended its analysis;
+    `cases` are the calls that checked it."""
 
     function: CFunction
     plans: tuple[RegionPlan, ...]
@@ -62,6 +63,7 @@ class FunctionResult:
     remarks: tuple[Remark, ...]
     timed: str = ""
     lost: str = ""
+    cases: tuple[CallCase, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,7 +97,8 @@ class Draft:
         """What becomes of the function by what was selected."""
         used = selection.version.shipped if selection.version is not None else ()
         timed = selection.describe_times(self.signature)
-        return FunctionResult(self.function, self.plans, selection, used, self.said(selection), timed)
+        remarks = self.said(selection)
+        return FunctionResult(self.function, self.plans, selection, used, remarks, timed, cases=self.cases)
 
     def said(self, selection: Selection) -> tuple[Remark, ...]:
         """All remarks, each once, with those of what was selected."""

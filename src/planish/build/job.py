@@ -49,7 +49,9 @@ def make_workbench(options: Options, target: Target, folder: Path, source: Sourc
     compiler = compiler_for(target, options.compiler)
     blas = find_blas(options.blas, options.ilp64, compiler) if options.blas is not None else None
     beside = Path(source.name).resolve().parent
+    # What is for several targets is compiled for any processor; functions that need more say so themselves.
+    flags = () if options.variant and options.settings.features else target.flags_for(compiler.kind)
     return Workbench(
-        compiler, target.flags_for(compiler.kind), folder, options.fp, options.threads,
+        compiler, flags, folder, options.fp, options.threads,
         (beside, *options.include_dirs), options.defines, options.budget, blas, runner_for(target, compiler, folder),
     )  # fmt: skip

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from itertools import product
 from math import exp, log
 
-from planish.build.packet_runs import runs_on
 from planish.build.packets import PacketResult, build_packets
+from planish.build.vliw_machines.packet_runs import runs_on
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.progress import Progress, keep_quiet
 from planish.core.span import Source

@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from planish.build.packet_runs import (
+from planish.build.read import read_file
+from planish.build.vliw_machines.packet_runs import (
     MOST_INTERPRETED,
     affordable_sizes,
     fault_or_difference,
@@ -22,8 +23,7 @@ from planish.build.packet_runs import (
     work_of_nest,
     wrong_place,
 )
-from planish.build.read import read_file
-from planish.build.strip_packets import plan_strips
+from planish.build.vliw_machines.strip_packets import plan_strips
 from planish.core.diagnostic import Diagnostic, PlanishError, Remark
 from planish.core.progress import Progress, keep_quiet
 from planish.core.span import Source, Span

@@ -11,6 +11,7 @@ import json
 import re
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,6 +20,7 @@ import typer
 
 from planish.build.dump import STAGES, Stage, only_changed, print_stages
 from planish.build.project import MADE_BY, NOTHING, OUTPUT, ProjectFile, list_files
+from planish.build.several_targets import per_target, split_targets
 from planish.cli.exits import OK, USER_ERROR, guarded, tell, tell_crashes, tell_interrupted
 from planish.cli.files import check_outputs, write_files
 from planish.cli.machines.device_build import build_on_device
@@ -36,7 +38,7 @@ from planish.cli.options import (
     Quiet,
     Sizes,
     Style,
-    Target,
+    Targets,
     Threads,
     check_gain,
     parse_sizes,
@@ -98,7 +100,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_mar
 def build(
     files: ProjectFiles,
     output: Annotated[Path, typer.Option("-o", metavar="DIR", help="Where the drop-ins go.")] = OUTPUT,
-    target: Target = "native",
+    target: Targets = "native",
     function: Function = None,
     threads: Threads = 1,
     fp: Fp = Floats.reassociate,
@@ -193,6 +195,10 @@ def build(
         blas=check_name(blas) if blas is not None else None, ilp64=ilp64, raising=raising,
         choices=() if replay is None else read_record(read_input(replay, "a record of tuning").source),
     )  # fmt: skip
+    targets = split_targets(target)
+    if len(targets) > 1:
+        target = ",".join(targets)
+        options = replace(options, target=target)
     untimed = is_machine(target) or is_device(target)
     texts = {"--dump": dump, "--stop-after": stop_after, "--print-changed": print_changed}
     if as_json and (untimed or any(texts.values())):
@@ -205,6 +211,10 @@ def build(
     for name in (x for x, given in asked.items() if given):
         where = f"for {target}, which is not tuned" if tune else "without --tune"
         raise PlanishError(Diagnostic("E0113", f"{name} is of no use {where}", help="leave it out"))
+    each = per_target(options) if len(targets) > 1 else (options,)
+    alone = {**texts, "--tune": tune, "--report": report, "--blas": blas, "--script": script, "--replay": replay}
+    for name in (x for x, given in alone.items() if given and len(targets) > 1):
+        raise PlanishError(Diagnostic("E0113", f"{name} is of no use for several targets", help="name one of them"))
     project = list_files(files, output)
     names = [x.name for x in project]
     if is_machine(target):
@@ -216,7 +226,7 @@ def build(
         return _show_changed(project, options, known)
     if stop_after is not None:
         return _show(project, options, (stop_after,), known)
-    compiler = compiler_for(load_target(target), cc)
+    compiler, *_ = [compiler_for(load_target(x.target), x.compiler) for x in each]
     if blas is not None:
         find_blas(blas, ilp64, compiler)
     for folder in dict.fromkeys(x.folder for x in project):

@@ -78,6 +78,13 @@ ProjectFiles = Annotated[
     typer.Argument(metavar="FILE.c|DIR|compile_commands.json", help="C files, or all of them.", show_default=False),
 ]
 Target = Annotated[str, typer.Option("--target", help="The machine: a name (planish targets) or a .toml file.")]
+Targets = Annotated[
+    str,
+    typer.Option(
+        "--target", metavar="NAME[,NAME…]",
+        help="The machine: a name (planish targets) or a .toml file; or several, which share one drop-in.",
+    ),
+]  # fmt: skip
 Function = Annotated[
     list[str] | None,
     typer.Option(

@@ -167,6 +167,7 @@ CODES = {
     "E0702": Code("a target's file is no TOML", "see docs/targets.md for a whole one"),
     "E0703": Code("a target's file is not complete", "see docs/targets.md for the keys"),
     "E0704": Code("an operation of a VLIW machine is not as it has to be", "see docs/vliw.md for what a definition is"),
+    "E0705": Code("targets do not go together", "see docs/targets.md for what one file may have code for"),
     "E0710": Code("C does not compute with a type", "convert to float, and back"),
     "E0711": Code("lanes of a register are touched without an instruction", _INSTRUCTIONS),
     "E0712": Code("an immediate operand is no constant", "unroll the loop, or give the size"),

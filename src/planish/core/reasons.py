@@ -371,6 +371,11 @@ REASONS = (
         "declare each parameter in the parentheses, with a name and a type that the file knows",
     ),
     Reason(
+        "verify-targets",
+        "a version for one of several targets is not right, or not seen to run, beside those for the others",
+        "build for that target by itself; please report it",
+    ),
+    Reason(
         "verify-unseen",
         "the nest changes a variable of the file that no check compares",
         "declare it as a number, or an array of numbers whose length is a constant; or pass it as a parameter",

@@ -16,10 +16,12 @@ from typing import Any
 
 from planish.build.assemble import FileResult
 from planish.build.functions import FunctionResult
+from planish.build.several_targets import JoinedTargets
 from planish.core.diagnostic import Diagnostic, Remark
 from planish.core.former_names import current_version
 from planish.core.reasons import LOSSES
 from planish.frontend.c.translation_unit import CFunction
+from planish.ir.types import Floats
 from planish.options import Options
 from planish.run.calls.passing import leaves_of
 from planish.run.oracle.comparison import Verdict
@@ -62,7 +64,8 @@ class FunctionAccount:
     `done` says what was done to it, one entry for each band of loops; `reasons` why something stays as written,
     `refusals` the same with the line, a caret and advice. `timed` names the arguments with which
     `before` and `after` were measured ("" where they were not). `lost` is the id of what ended its analysis before
-    that was done, if anything did. `raced`: all versions that were timed beside the original.
+    that was done, if anything did. `raced`: all versions that were timed beside the original. `target`: which one of
+    several this is about.
     """
 
     function: str
@@ -78,6 +81,7 @@ class FunctionAccount:
     refusals: tuple[str, ...] = ()
     lost: str = ""
     raced: tuple[RacedVersion, ...] = ()
+    target: str = ""
 
     @property
     def ratio(self) -> float | None:
@@ -130,6 +134,19 @@ def account_for(result: FileResult, options: Options) -> FileAccount:
     return FileAccount(
         result.source.name, result.text, result.header, result.command, options.fp, functions, warnings, result.link,
         result.emulator,
+    )  # fmt: skip
+
+
+def account_for_targets(joined: JoinedTargets, fp: Floats) -> FileAccount:
+    """The account of a build for several targets: of each function, one entry for each target."""
+    accounts = [account_for(x.result, x.options) for x in joined.builds]
+    names = [x.options.target for x in joined.builds]
+    entries = [replace(f, target=name) for name, x in zip(names, accounts, strict=True) for f in x.functions]
+    emulated = [f"{x.emulator} ({name})" for name, x in zip(names, accounts, strict=True) if x.emulator]
+    warnings = tuple(dict.fromkeys(y for x in accounts for y in x.warnings))
+    return FileAccount(
+        accounts[0].name, joined.text, joined.header, joined.command, fp, tuple(sorted(entries, key=lambda x: x.line)),
+        warnings, joined.link, ", ".join(emulated),
     )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 
+from planish.build.several_targets import per_target
 from planish.core.cache import Cache, key
 from planish.core.fingerprint import stamp_program
 from planish.core.passes import PassTimes
@@ -15,8 +16,8 @@ from planish.core.span import Source
 from planish.frontend.c.text.preprocess import preprocess
 from planish.frontend.mlir.reader import is_mlir, parser_version
 from planish.options import Options
-from planish.pipeline import build_file
-from planish.report.account import FileAccount, account_for, parse_account, print_account
+from planish.pipeline import build_file, build_for_targets
+from planish.report.account import FileAccount, account_for, account_for_targets, parse_account, print_account
 from planish.run.toolchains.blas import find_blas
 from planish.run.toolchains.cross import compiler_for, is_foreign
 from planish.run.toolchains.emulator import find_emulator
@@ -36,13 +37,19 @@ def build_cached(
     may come to something else the next time.
     """
     tell("looking for an earlier build")
+    each = per_target(options)
     if trials is not None:
-        options = with_known_choices(source, options, trials)
-    address = build_address(source, options)
+        each = tuple(with_known_choices(source, x, trials) for x in each)
+    one = each[0] if len(each) == 1 else None
+    found = [build_address(source, x) for x in each]
+    address = found[0] if one is not None else key("targets", options.describe(), *found)
     known = None if force else cache.get(address)
     if known is not None:
         return parse_account(known.decode()), True
-    account = account_for(build_file(source, options, tell, times), options)
+    if one is not None:
+        account = account_for(build_file(source, one, tell, times), one)
+    else:
+        account = account_for_targets(build_for_targets(source, options, each, tell, times), options.fp)
     if account.lasting:
         cache.put(address, print_account(account).encode())
     return account, False

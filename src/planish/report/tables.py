@@ -30,17 +30,32 @@ def build_table(accounts: Sequence[tuple[FileAccount, bool]]) -> Table:
     nothing was timed."""
     timed = any(f.before is not None for account, _ in accounts for f in account.functions)
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("function", "what was done"):
+    several = any(f.target for account, _ in accounts for f in account.functions)
+    for name in ("function", "target", "what was done") if several else ("function", "what was done"):
         table.add_column(name, overflow="fold")
     for name in ("before -> after", "ratio") if timed else ():
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("verified", overflow="fold")
     for account, cached in accounts:
-        for function in account.functions:
+        for function, target in _entries(account):
             name = escape(function.function) + (" [dim](cached)[/dim]" if cached else "")
             times = _times(function) if timed else ()
-            table.add_row(name, escape(_done(function)), *times, escape(_verified(function, account.floats)))
+            cells = (*([escape(target)] if several else []), escape(_done(function)), *times)
+            table.add_row(name, *cells, escape(_verified(function, account.floats)))
     return table
+
+
+def _entries(account: FileAccount) -> list[tuple[FunctionAccount, str]]:
+    """The functions, each with the target that it is about: "all", once, where it stays as written for each of them."""
+    replaced = {x.function for x in account.functions if x.replaced}
+    told: set[str] = set()
+    out = []
+    for x in account.functions:
+        alike = bool(x.target) and x.function not in replaced
+        if not alike or x.function not in told:
+            out.append((x, "all" if alike else x.target))
+        told.add(x.function)
+    return out
 
 
 def _done(function: FunctionAccount) -> str:
@@ -57,7 +72,7 @@ def describe_refusals(accounts: Sequence[FileAccount]) -> tuple[str, ...]:
     """Why functions stay as written, each reason with its line, a caret and advice; the rest is left to `explain`."""
     out: list[str] = []
     for account in accounts:
-        kept = [f.refusals for f in account.functions if not f.replaced]
+        kept = [f.refusals for f, _ in _entries(account) if not f.replaced]
         shown = [x for refusals in kept for x in refusals[:_MOST_REFUSALS]][:_MOST_IN_A_FILE]
         hidden = sum(map(len, kept)) - len(shown)
         out += [*shown, *([f"… and {hidden} more: planish explain {account.name}"] if hidden else [])]
@@ -121,10 +136,14 @@ def describe_floats(accounts: Sequence[FileAccount]) -> str:
 
 def describe_times(accounts: Sequence[FileAccount]) -> tuple[str, ...]:
     """With which arguments the times were taken, one line for each function; or that an emulator tells none."""
-    timed = [(f.function, f.timed) for a in accounts for f in a.functions if f.timed and f.before is not None]
+    timed = [(_named(f), f.timed) for a in accounts for f in a.functions if f.timed and f.before is not None]
     emulated = dict.fromkeys(a.emulator for a in accounts if a.emulator)
     what = "checked in {}, which says nothing of the speed: the most promising version of each is taken"
     return (*(f"timed {function} with {arguments}" for function, arguments in timed), *map(what.format, emulated))
+
+
+def _named(function: FunctionAccount) -> str:
+    return f"{function.function} for {function.target}" if function.target else function.function
 
 
 def targets_table(targets: Sequence[Target]) -> Table:

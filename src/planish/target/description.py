@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 import re
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.span import Source
@@ -42,6 +42,17 @@ def described_names(kind: str) -> tuple[str, ...]:
     return tuple(sorted(x.stem for x in MACHINES.glob("*.toml") if kind_of(x.read_text(encoding="utf-8")) == kind))
 
 
+def full_name(name: str) -> str:
+    """The described machine that is meant by the last word of its name alone, where there is one; else what is given.
+
+    >>> full_name("avx2"), full_name("x86-avx2"), full_name("gpu")
+    ('x86-avx2', 'x86-avx2', 'gpu')
+    """
+    known = {x for kind in get_args(Kind) for x in described_names(kind)}
+    found = [x for x in described_names("c") if x.endswith(f"-{name}")]
+    return found[0] if len(found) == 1 and name not in known else name
+
+
 def kind_of(text: str) -> str:
     """What the text of a description says that it describes, before its first section.
 
@@ -62,6 +73,7 @@ def load_description(name: str) -> Target:
 
 def read_description(name: str, kind: Kind) -> Source:
     """The text of a description of that kind, by the machine's name or the file's path. Raises PlanishError E0701."""
+    name = full_name(name) if kind == "c" else name
     path = Path(name) if name.endswith(".toml") else MACHINES / f"{name}.toml"
     try:
         if not name.endswith(".toml") and name not in described_names(kind):
@@ -97,6 +109,9 @@ def _unknown(name: str, kind: Kind) -> Diagnostic:
         if kind == "c" and name in described_names(other):
             return Diagnostic("E0701", f"'{name}' is {_SAID[other]}, for which there is no C", help=_HELP[kind])
     gpus, others = (described_names("gpu"), described_names("vliw")) if kind == "c" else ((), ())
+    if kind == "c" and "," in name:
+        help = "only `planish build` makes code for several targets"
+        return Diagnostic("E0701", f"'{name}' is no target, but several", help=help)
     near = difflib.get_close_matches(name, (*names, *gpus, *others), 1, 0.5)
     guess = f"did you mean '{near[0]}'? " if near else ""
     known = {"c": "known targets", "vliw": "known VLIW machines", "gpu": "known GPUs"}[kind]

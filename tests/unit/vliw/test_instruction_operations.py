@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from planish.build.strip_packets import plan_strips
+from planish.build.vliw_machines.strip_packets import plan_strips
 from planish.ir.text.parser import parse_kernel
 from planish.ir.text.printer import print_expr
 from planish.isa.collection import load_collection

@@ -46,12 +46,18 @@ _LATE = ("avx512", "avxvnni", "gfni", "vaes", "vpclmulqdq")
 class CompilerSettings:
     """`floats`: what may happen to them; `features`: what the functions need of the processor, as compilers call it;
     `tuning`: what lets gcc use all of its vectors, as its pragma `target` calls it; `accumulators`: the registers that
-    a sum in lanes has."""
+    a sum in lanes has; `variant`: what those for one target are called where a file has them for several."""
 
     floats: Floats = "reassociate"
     features: tuple[str, ...] = ()
     tuning: tuple[str, ...] = ()
     accumulators: Accumulators = Accumulators()
+    variant: str = ""
+
+    @property
+    def guarded(self) -> bool:
+        """Whether the functions may be called only where `planish_able` holds."""
+        return bool(self.features or self.variant)
 
     def needing(self, functions: Iterable[str]) -> CompilerSettings:
         """The same settings of functions with these texts: of the processor is needed besides what their intrinsics do.
@@ -66,14 +72,26 @@ class CompilerSettings:
     @property
     def guard(self) -> str:
         """Directives that define `planish_able`, the condition under which the functions may be called; "" where they
-        need nothing."""
-        if not self.features:
+        need nothing.
+
+        >>> print(CompilerSettings(variant="neon").guard, end="")
+        #if defined(PLANISH_ORIGINAL) || defined(PLANISH_WITHOUT_NEON)
+        #define planish_able 0
+        #else
+        #define planish_able 1
+        #endif
+        """
+        if not self.guarded:
             return ""
+        off = "".join(f" || defined({without(x)})" for x in (self.variant,) if x)
+        opening = f"#if defined(PLANISH_ORIGINAL){off}\n#define planish_able 0\n"
+        if not self.features:
+            return f"{opening}#else\n#define planish_able 1\n#endif\n"
         told = " && \\\n    ".join(f"defined({_macro(x)})" for x in self.features)
         # clang knows the name of F16C since version 16; every processor with AVX2 has it.
         asked = " && \\\n    ".join(f'__builtin_cpu_supports("{x}")' for x in self.features if x != "f16c")
         return (
-            "#if defined(PLANISH_ORIGINAL)\n#define planish_able 0\n#elif !defined(__x86_64__) || \\\n"
+            f"{opening}#elif !defined(__x86_64__) || \\\n"
             f"    {told}\n"
             "#define planish_able 1 /* Each processor that this is compiled for has what the functions need. */\n"
             f"#else\n#define planish_able ( \\\n    {asked})\n#define planish_told\n#endif\n"
@@ -140,11 +158,20 @@ USUAL = CompilerSettings()
 """Sums may be reordered, and nothing is needed of the processor."""
 
 
-def settings_for(target: Target, floats: Floats) -> CompilerSettings:
-    """The settings of functions for a target."""
+def without(variant: str) -> str:
+    """The macro that leaves the functions for one of several targets out.
+
+    >>> without("avx512")
+    'PLANISH_WITHOUT_AVX512'
+    """
+    return f"PLANISH_WITHOUT_{variant.upper()}"
+
+
+def settings_for(target: Target, floats: Floats, variant: str = "") -> CompilerSettings:
+    """The settings of functions for a target, for one of several in a file where it has the name of a variant."""
     features = _LEVELS.get(target.isa, ())
     tuning = tuple(x.removeprefix("-m") for x in target.tuning.get("gcc", ())) if features else ()
-    return CompilerSettings(floats, features, tuning, _accumulators(target))
+    return CompilerSettings(floats, features, tuning, _accumulators(target), variant)
 
 
 def name_settings(settings: CompilerSettings) -> str:

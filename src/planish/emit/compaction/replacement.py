@@ -11,7 +11,7 @@ from planish.emit.c.context import EmitContext
 from planish.emit.c.element_types import declared_type
 from planish.emit.compaction.compress import PackText, emit_packing, packing_functions
 from planish.emit.dropin.patched_file import Patch, bracketed, emit_guard
-from planish.emit.dropin.replacement import Replacement, guards_of, name_of
+from planish.emit.dropin.replacement import Replacement, guards_of, indentation, name_of
 from planish.emit.early_exit.lanes import PICK, LaneTest, lanes_for
 from planish.emit.early_exit.replacement import start_of, times, with_rows
 from planish.frontend.c.translation_unit import Compaction, Pack, Region
@@ -70,9 +70,7 @@ def replace_packing(
         *(f"  {x.counter} += {y};" for x, y in zip(packing.packs, counts, strict=True)),
         "}",
     ]
-    line_start = source_text.rfind("\n", 0, region.start) + 1
-    indent = source_text[line_start : region.start]
-    indent = indent if not indent.strip() else ""
+    indent = indentation(source_text, region.start)
     guards = guards_of(region, scop, kernel.assumptions, settings)
     trips = f"const ptrdiff_t planish_n = {emit_guard(test.trips, names)};"
     lines = (trips, f"if (planish_n >= {LEAST}) {{", *(f"  {x}" for x in body), "}")

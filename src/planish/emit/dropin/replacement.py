@@ -124,9 +124,7 @@ def call_instead(
     guards = guards_of(region, scop, assumptions, settings) if guards is None else guards
     part = region if region.rows is None else region.rows
     original = source_text[part.start : part.end] if original is None else original
-    line_start = source_text.rfind("\n", 0, region.start) + 1
-    indent = source_text[line_start : region.start]
-    indent = indent if not indent.strip() else ""
+    indent = indentation(source_text, region.start)
     after = _updates(region.updates, names)
     if not guards and not fallible:
         after += [f"(void){v};" for v in outer_counters(original)]
@@ -136,6 +134,12 @@ def call_instead(
     text_of = call if region.rows is None else _in_rows(region, region.rows, call, source_text)
     patch = Patch(region.start, region.end, text_of)
     return Replacement(text, patch, tuple(guards), headers, callees, done, settings)
+
+
+def indentation(text: str, place: int) -> str:
+    """The blanks before a place of a text; "" where something else stands before it on its line."""
+    before = text[text.rfind("\n", 0, place) + 1 : place]
+    return before if not before.strip() else ""
 
 
 def _in_rows(region: Region, rows: RowLoop, call: str, source_text: str) -> str:
@@ -151,7 +155,7 @@ def guards_of(
     """The conditions, in C, under which a region is what `scop` describes, `assumptions` hold, arrays do not overlap,
     and the processor has what the settings need. Raises NoExtentError."""
     names = passed_names(region)
-    able = ["planish_able"] if settings.features else []
+    able = ["planish_able"] if settings.guarded else []
     asked = list(dict.fromkeys((*scop.kernel.assumptions, *assumptions)))
     counted = {x.apart for x in region.spaced}
     guards = [emit_guard(a, names) for a in asked if not variables(a) & counted]
@@ -321,5 +325,5 @@ def _store(variable: str, kind: str, value: str) -> str:
 
 __all__ = [
     "NoExtentError", "Replacement", "byte_range", "call_instead", "compose", "name_of", "outer_counters", "overlapping",
-    "passed_names", "replace_region",
+    "passed_names", "replace_region", "prologue_of",
 ]

@@ -16,7 +16,7 @@ from planish.emit.c.context import EmitContext
 from planish.emit.c.element_types import declared_type
 from planish.emit.c.expression import emit_expr
 from planish.emit.dropin.patched_file import Patch, bracketed, emit_guard
-from planish.emit.dropin.replacement import Replacement, guards_of, name_of, replace_region
+from planish.emit.dropin.replacement import Replacement, guards_of, indentation, name_of, replace_region
 from planish.emit.early_exit.lanes import PICK, SIGNS, LaneTest, lanes_for
 from planish.emit.early_exit.search import SearchText, emit_search
 from planish.emit.early_exit.unchanged_reads import UNCHANGED, bound_search
@@ -70,9 +70,7 @@ def replace_early_exit(
         lanes.result, lanes.count, lanes.bits, test.direction, test.condition == test.candidate,
     )  # fmt: skip
     name = name_of(region)
-    line_start = source_text.rfind("\n", 0, region.start) + 1
-    indent = source_text[line_start : region.start]
-    indent = indent if not indent.strip() else ""
+    indent = indentation(source_text, region.start)
     run: list[str] = []
     made: tuple[Replacement, ...] = ()
     bounds: list[str] = []

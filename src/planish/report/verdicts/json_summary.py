@@ -30,7 +30,8 @@ def summarise_function(account: FunctionAccount) -> dict[str, Any]:
     """A function: its state ("faster", "replaced", "kept", "lost"), times in seconds, how it was verified."""
     used = account.replaced
     return {
-        "function": account.function, "line": account.line, "state": state_of(account),
+        "function": account.function, "line": account.line, "target": account.target or None,
+        "state": state_of(account),
         "version": account.version if used else None, "done": list(account.done) if used else [],
         "reasons": list(account.reasons), "verified": asdict(account.check) if used and account.check else None,
         "timed": account.timed, "ratio": account.ratio if used else None,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
 
-from planish.build.packet_runs import affordable_sizes
+from planish.build.vliw_machines.packet_runs import affordable_sizes
 from planish.core.diagnostic import PlanishError, Remark
 from planish.ir.nest import Kernel
 from planish.isa.select.lane_values import NoCover

@@ -1,0 +1,206 @@
+"""Builds one drop-in with code for several targets out of the builds for each: `planish build --target avx2,neon`.
+
+>>> split_targets("avx2,avx512, neon")
+('x86-avx2', 'x86-avx512', 'aarch64-neon')
+>>> [(x.target, x.variant) for x in per_target(Options(target="avx2,avx512,neon"))]
+[('x86-avx512', 'avx512'), ('x86-avx2', 'avx2'), ('aarch64-neon', 'neon')]
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from pathlib import Path
+
+from planish.build.assemble import FileResult
+from planish.build.functions import FunctionResult
+from planish.build.job import make_workbench
+from planish.build.read import read_file
+from planish.build.verify import verify
+from planish.core.diagnostic import Diagnostic, PlanishError, Remark
+from planish.core.progress import Progress
+from planish.core.span import Source
+from planish.emit.c.compiler_attributes import without
+from planish.emit.dropin.header import emit_header, share_types
+from planish.emit.dropin.patched_file import emit_banner
+from planish.emit.dropin.replacement import Replacement
+from planish.emit.dropin.target_versions import ARCHITECTURES, TargetVersions, compose_targets
+from planish.frontend.c.translation_unit import CFile
+from planish.options import Options
+from planish.run.calls.passing import signature_of
+from planish.run.oracle.nest_coverage import with_counters
+from planish.run.toolchains.cross import is_foreign
+from planish.run.workbench import DropIn, Reference, Workbench
+from planish.target.description import NATIVE, described_names, full_name
+from planish.target.load import load_target
+from planish.version import VERSION
+
+_ANY = "generic"
+_KINDS = {"vliw": "a VLIW machine", "gpu": "a GPU"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TargetBuild:
+    """What became of a file for one of several targets, which its options name."""
+
+    options: Options
+    result: FileResult
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JoinedTargets:
+    """One drop-in for several targets, its header, the commands that compile it for each processor, and the builds."""
+
+    text: str
+    header: str
+    command: str
+    link: str
+    builds: tuple[TargetBuild, ...]
+
+
+def split_targets(text: str) -> tuple[str, ...]:
+    """The full names in the text of --target; one alone is any target. Raises PlanishError E0705 where several do not
+    go together."""
+    names = tuple(full_name(x.strip()) for x in text.split(","))
+    if len(names) == 1:
+        return names
+    for name in names:
+        if not name:
+            raise _refused(f"a name is missing in '{text}'", "name targets with one comma in between: avx2,avx512")
+        if names.count(name) > 1:
+            raise _refused(f"{name} is named twice", "name each target once")
+        if name == NATIVE:
+            advice = "name what this processor is, so that others know it, too: `planish targets` lists names"
+            raise _refused(f"{NATIVE} is no part of a list of targets", advice)
+        if name == _ANY:
+            advice = "leave it out: where no other target's code can run, the original does"
+            raise _refused(f"{_ANY} is no part of a list of targets", advice)
+        for kind, what in _KINDS.items():
+            if name in described_names(kind):
+                advice = f"build for {name} by itself: what it runs is no part of an object for other processors"
+                raise _refused(f"{name} is {what}, of which there is no C beside that for others", advice)
+    return names
+
+
+def per_target(options: Options) -> tuple[Options, ...]:
+    """The options for each of several targets, for each architecture in the order in which its versions are tried; of
+    one target, the options as they are. A compiler that is named is for the targets of this processor. Raises
+    PlanishError E0701 to E0703 as `load_target`, E0705 where several targets do not go together."""
+    names = split_targets(options.target)
+    if len(names) == 1:
+        return (options,)
+    made: list[Options] = []
+    for name, variant in zip(names, _variants(names), strict=True):
+        target = load_target(name)
+        if target.architecture not in ARCHITECTURES:
+            known = ", ".join(ARCHITECTURES)
+            raise _refused(f"which processor {name} has is not known", f"its `isa` is to be that of one of: {known}")
+        compiler = None if is_foreign(target) else options.compiler
+        made.append(replace(options, target=name, variant=variant, compiler=compiler))
+    order = list(dict.fromkeys(_architecture(x) for x in made))
+    for a, b in combinations(made, 2):
+        if _architecture(a) == _architecture(b) and a.settings.features == b.settings.features:
+            message = f"{a.target} and {b.target} cannot be told apart where the code runs"
+            raise _refused(message, "name one of them: they have the same vector instructions")
+    return tuple(sorted(made, key=lambda x: (order.index(_architecture(x)), -len(x.settings.features))))
+
+
+def _refused(message: str, advice: str) -> PlanishError:
+    return PlanishError(Diagnostic("E0705", message, help=advice))
+
+
+def _variants(names: Sequence[str]) -> tuple[str, ...]:
+    """What targets are called in C: by the last words of their names, where these differ."""
+    stems = [Path(x).stem if x.endswith(".toml") else x for x in names]
+    short = [x.rpartition("-")[2] for x in stems]
+    chosen = short if len({*short}) == len(short) else stems
+    return tuple(re.sub(r"\W", "_", x) for x in chosen)
+
+
+def _architecture(options: Options) -> str:
+    return load_target(options.target).architecture
+
+
+def join_targets(source: Source, options: Options, builds: Sequence[TargetBuild], tell: Progress) -> JoinedTargets:
+    """The drop-in that has what was built for all targets. On each, every function is checked again as it stands there,
+    with the versions for others left out; what computes something else is left out, and a remark says so."""
+    file = read_file(source, builds[0].options)
+    checked = _drop_overlaps(builds)
+    commands: dict[str, str] = {}
+    with tempfile.TemporaryDirectory(prefix="planish-") as folder:
+        for n, build in enumerate(checked):
+            tell(f"{build.options.target}: checking it beside the other targets")
+            target = load_target(build.options.target)
+            bench = make_workbench(build.options, target, Path(folder), source)
+            commands.setdefault(target.architecture, f"{bench.compiler.name} {' '.join(bench.command_flags)}")
+            checked[n] = _check(build, checked, file, bench)
+    command = "; ".join(f"{x} ({name})" if len(commands) > 1 else x for name, x in commands.items())
+    link = " ".join(dict.fromkeys(x.result.link for x in checked if x.result.link))
+    banner = emit_banner(VERSION, options.describe(), file.given.text, command, link)
+    shipped = [_versions(x, [y for f in x.result.functions for y in f.replacements]) for x in checked]
+    stem = Path(file.given.name).stem
+    text = share_types(compose_targets(file.source.text, shipped, banner), stem, file.interface)
+    return JoinedTargets(text, banner + emit_header(stem, file.interface), command, link, tuple(checked))
+
+
+def _versions(build: TargetBuild, replacements: Sequence[Replacement]) -> TargetVersions:
+    return TargetVersions(build.options.variant, _architecture(build.options), tuple(replacements))
+
+
+def _drop_overlaps(builds: Sequence[TargetBuild]) -> list[TargetBuild]:
+    """The builds without functions whose nests are others than those for a target before, but share some text."""
+    taken: set[tuple[int, int]] = set()
+    out = []
+    for build in builds:
+        functions = []
+        for x in build.result.functions:
+            own = {(y.patch.start, y.patch.end) for y in x.replacements}
+            if any(a < d and c < b and (a, b) != (c, d) for a, b in own for c, d in taken):
+                x = _left_out(x, f"for {build.options.target} its nests are others than for the targets before")
+            taken |= {(y.patch.start, y.patch.end) for y in x.replacements}
+            functions.append(x)
+        out.append(replace(build, result=replace(build.result, functions=tuple(functions))))
+    return out
+
+
+def _left_out(result: FunctionResult, why: str) -> FunctionResult:
+    remark = Remark("verify-targets", "refused", f"{why}; kept as written", result.function.span)
+    return replace(result, replacements=(), remarks=(*result.remarks, remark))
+
+
+def _check(build: TargetBuild, builds: Sequence[TargetBuild], file: CFile, bench: Workbench) -> TargetBuild:
+    """The build with those of its functions that compute the same where all targets' versions stand in one text."""
+    others = (without(x.options.variant) for x in builds if x is not build)
+    bench = replace(bench, defines=(*bench.defines, *others))
+    found = [(x, signature_of(x.function)) for x in build.result.functions if x.replacements]
+    reference = Reference(file.source.text, bench, tuple(x for _, x in found if x is not None))
+    functions = tuple(_check_function(x, build, builds, file, reference) for x in build.result.functions)
+    return replace(build, result=replace(build.result, functions=functions))
+
+
+def _check_function(
+    result: FunctionResult, build: TargetBuild, builds: Sequence[TargetBuild], file: CFile, reference: Reference
+) -> FunctionResult:
+    signature, name = signature_of(result.function), result.function.name
+    if not result.replacements or signature is None:
+        return result
+    made: dict[str, DropIn] = {}
+    for x in builds:
+        for y in x.result.functions:
+            if y.function.name == name and y.replacements and y.selection is not None and y.selection.version:
+                made[x.options.variant] = y.selection.version
+    own, text = made[build.options.variant], file.source.text
+    there = [x for x in builds if x.options.variant in made]
+    shipped = compose_targets(text, [_versions(x, made[x.options.variant].shipped) for x in there], "")
+    counted = compose_targets(text, [_versions(x, made[x.options.variant].patches) for x in there], "")
+    joined = replace(own, text=shipped, counted=with_counters(counted, (name,)))
+    outcome, _ = verify(joined, reference, signature, result.cases, reference.bench)
+    if isinstance(outcome, Remark):
+        return _left_out(result, f"beside the versions for other targets, {outcome.message}")
+    ran = outcome[0].ran
+    if not any(ran[: len(own.nests)]):
+        return _left_out(result, "beside the versions for other targets, no call runs it")
+    return result

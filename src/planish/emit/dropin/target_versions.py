@@ -1,0 +1,128 @@
+r"""One drop-in with code for several targets: a nest runs the first version that the processor has the instructions of.
+
+>>> from planish.emit.c.compiler_attributes import CompilerSettings
+>>> from planish.emit.dropin.patched_file import Patch
+>>> text = "void f(int n)\n{\n  for (;;) work();\n}\n"
+>>> start, end = text.index("for"), text.index(";\n}") + 1
+>>> patch = Patch(start, end, "if (planish_able) {\n    planish_f_1(n);\n  } else {\n  for (;;) work();\n  }")
+>>> made = Replacement("static void planish_f_1(ptrdiff_t n);", patch, (), settings=CompilerSettings(variant="neon"))
+>>> joined = compose_targets(text, [TargetVersions("neon", "aarch64", (made,))], "")
+>>> print(joined[joined.index("void f("):], end="")
+void f(int n)
+{
+<BLANKLINE>
+#if defined(__aarch64__)
+  if (planish_neon_able) {
+    planish_neon_f_1(n);
+  } else
+#endif
+  {
+  for (;;) work();
+  }
+}
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from planish.emit.c.compiler_attributes import without
+from planish.emit.dropin.patched_file import Patch, assemble
+from planish.emit.dropin.replacement import Replacement, indentation, prologue_of
+from planish.isa.collection import load_collection
+
+ARCHITECTURES = {"x86_64": "__x86_64__", "aarch64": "__aarch64__", "hexagon": "__hexagon__"}
+"""The macros by which compilers say which processor they make code for."""
+_OURS = re.compile(r"\bplanish_(?!entered_)(\w+)")
+"""Names of generated code; those that the checks count nests with are the functions' own."""
+_INTRINSIC = re.compile(r"\bv\w+(?=\()")
+_EXTENSIONS = {
+    "DOTPROD": "__ARM_FEATURE_DOTPROD", "FP16": "__ARM_FEATURE_FP16_VECTOR_ARITHMETIC",
+    "FHM": "__ARM_FEATURE_FP16_FML", "RDM": "__ARM_FEATURE_QRDMX", "I8MM": "__ARM_FEATURE_MATMUL_INT8",
+    "BF16": "__ARM_FEATURE_BF16",
+}  # fmt: skip
+"""The macros by which compilers say that each processor has an extension of AArch64."""
+
+
+@dataclass(frozen=True, slots=True)
+class TargetVersions:
+    """What stands for nests on one target, the `variant`, of a processor as `Target.architecture` calls it."""
+
+    variant: str
+    architecture: str
+    replacements: tuple[Replacement, ...]
+
+
+def compose_targets(text: str, targets: Sequence[TargetVersions], banner: str) -> str:
+    """The user's text in which each nest runs the first version, in the order of the targets, whose instructions the
+    processor has, and that applies; else what is written there. Raises ValueError where nests of targets overlap."""
+    targets = [x for x in targets if x.replacements]
+    if not targets:
+        return banner + text
+    theirs = frozenset(re.findall(r"\bplanish_\w+", text))
+    sections = {x.variant: _own(prologue_of(x.replacements), x.variant, theirs) for x in targets}
+    conditions = {
+        x: _condition(x, [sections[y.variant] for y in targets if y.architecture == x])
+        for x in dict.fromkeys(y.architecture for y in targets)
+    }
+    prologue = [
+        f"#if {condition}\n{_tell(targets, x)}\n"
+        + "\n".join(sections[y.variant] for y in targets if y.architecture == x)
+        + "#endif\n"
+        for x, condition in conditions.items()
+    ]
+    places = sorted({(y.patch.start, y.patch.end) for x in targets for y in x.replacements})
+    patches = []
+    for start, end in places:
+        arms: dict[str, list[str]] = {}
+        for x in targets:
+            for made in (y for y in x.replacements if (y.patch.start, y.patch.end) == (start, end)):
+                arms.setdefault(x.architecture, []).append(_arm(text, made.patch, x.variant, theirs))
+        patches.append(Patch(start, end, _join(text, start, end, {conditions[x]: y for x, y in arms.items()})))
+    return assemble(text, patches, banner, "\n".join(prologue))
+
+
+def _tell(targets: Sequence[TargetVersions], architecture: str) -> str:
+    """A comment on the versions for an architecture."""
+    own = [x.variant for x in targets if x.architecture == architecture]
+    first = " The first of them that the processor can run is called." if len(own) > 1 else ""
+    return f"/* Versions for {', '.join(own)}.{first} -D{without(own[0])} leaves those for {own[0]} out. */\n"
+
+
+def _own(text: str, variant: str, theirs: frozenset[str]) -> str:
+    """Generated text in which all names are those of a variant, but for names that the user's text has."""
+    return _OURS.sub(lambda x: x[0] if x[0] in theirs else f"planish_{variant}_{x[1]}", text)
+
+
+def _condition(architecture: str, sections: Sequence[str]) -> str:
+    """The condition, for the preprocessor, under which the text for an architecture compiles."""
+    asked = [f"defined({ARCHITECTURES[architecture]})"]
+    if architecture == "aarch64":
+        known = load_collection("arm")
+        names = {x for y in sections for x in _INTRINSIC.findall(y)} & known.records.keys()
+        needed = {y for x in names for y in known.entry(x).features}
+        asked += [f"defined({_EXTENSIONS[x]})" for x in sorted(needed & _EXTENSIONS.keys())]
+    return " && ".join(asked)
+
+
+def _arm(text: str, patch: Patch, variant: str, theirs: frozenset[str]) -> str:
+    """`if (…) { … } else`: what runs on the processors of a variant. Where what is written there is the last branch, it
+    is left to those that follow."""
+    indent = indentation(text, patch.start)
+    otherwise = f" else {{\n{indent}{text[patch.start : patch.end]}\n{indent}}}"
+    if patch.text.startswith("if (planish_able") and patch.text.endswith(otherwise):
+        return _own(patch.text.removesuffix(otherwise), variant, theirs) + " else"
+    inner = _own(patch.text, variant, theirs)
+    return f"if (planish_{variant}_able) {{\n{indent}{inner}\n{indent}}} else"
+
+
+def _join(text: str, start: int, end: int, arms: dict[str, list[str]]) -> str:
+    """The branches of all architectures, and what is written there as the last one."""
+    indent = indentation(text, start)
+    lines = [""]
+    for n, (condition, own) in enumerate(arms.items()):
+        lines += [f"#{'el' if n else ''}if {condition}", f"{indent}{' '.join(own)}"]
+    lines += ["#endif", f"{indent}{{", f"{indent}{text[start:end]}", f"{indent}}}"]
+    return "\n".join(lines)

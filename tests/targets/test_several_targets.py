@@ -1,0 +1,168 @@
+"""One drop-in with code for several targets: which version runs where, that each is right, and what is said of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from planish.build.several_targets import per_target, split_targets
+from planish.cli.build import app
+from planish.core.diagnostic import PlanishError
+from planish.emit.c.compiler_attributes import CompilerSettings
+from planish.emit.dropin.patched_file import Patch
+from planish.emit.dropin.replacement import Replacement
+from planish.emit.dropin.target_versions import TargetVersions, compose_targets
+from planish.options import Options
+from planish.run.toolchains.toolchain import find_compilers
+
+TEXT = """\
+#include <stddef.h>
+
+float weigh(int n, const float *restrict a, const float *restrict w)
+{
+    float sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += a[i] * w[i];
+    return sum;
+}
+
+int first_above(int n, const int *a, int limit)
+{
+    for (int i = 0; i < n; i++)
+        if (a[i] > limit)
+            return i;
+    return -1;
+}
+
+void blend(size_t rows, size_t columns, double t, const double *restrict a, double *restrict b)
+{
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < columns; j++)
+            b[i * columns + j] += t * (a[i * columns + j] - b[i * columns + j]);
+}
+"""
+MAIN = """
+#include <stdio.h>
+int main(void)
+{
+    static float a[500], w[500];
+    static int k[500];
+    static double p[500], q[500];
+    double sum = 0;
+    for (int i = 0; i < 500; i++) { a[i] = i % 7; w[i] = i % 5 - 2; k[i] = i % 321; p[i] = i; q[i] = 3 * (i % 11); }
+    blend(20, 25, 0.5, p, q);
+    for (int i = 0; i < 500; i++) sum += q[i] * (i % 3);
+    printf("%g %d %d %g\\n", weigh(499, a, w), first_above(500, k, 300), first_above(500, k, 400), sum);
+}
+"""
+FUNCTIONS = ("weigh", "first_above", "blend")
+CROSS, ARM_EMULATOR, X86_EMULATOR = "aarch64-linux-gnu-gcc", shutil.which("qemu-aarch64"), shutil.which("qemu-x86_64")
+ARM = shutil.which(CROSS) is not None and ARM_EMULATOR is not None
+PROCESSOR = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+X86 = platform.machine() == "x86_64" and " avx2" in PROCESSOR
+WIDE = X86 and " avx512bw" in PROCESSOR
+needs_x86 = pytest.mark.skipif(not X86, reason="this processor has no AVX2")
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with a drop-in for AVX2, AVX-512 where this processor has it, and Neon where it can be checked."""
+    folder = tmp_path_factory.mktemp("several")
+    (folder / "k.c").write_text(TEXT)
+    names = ",".join(["avx2", *(["avx512"] if WIDE else []), *(["neon"] if ARM else [])])
+    arguments = [str(folder / "k.c"), "--no-measure", "--target", f"{names}", "-o", str(folder / "out"), "--json"]
+    done = CliRunner().invoke(app, arguments if "," in names else [*arguments, "--target", f"{names},neon"])
+    assert done.exit_code == 0, done.output
+    (folder / "told.json").write_text(done.stdout)
+    (folder / "marked.c").write_text(mark((folder / "out" / "k.c").read_text()) + MAIN)
+    return folder
+
+
+def mark(text: str) -> str:
+    """A drop-in whose new functions say which target they are for."""
+    heads = re.compile(r"^static [^;{}]*?\bplanish_(\w+?)_(\w+)_1\([^;{}]*\)\n\{\n", re.MULTILINE)
+    return "#include <stdio.h>\n" + heads.sub(r'\g<0>  printf("\1 \2\\n");' + "\n", text)
+
+
+def ran(folder: Path, *flags: str, compiler: str = "gcc", emulator: tuple[str, ...] = ()) -> tuple[set[str], str]:
+    """The variants whose code runs, and what comes out of it."""
+    program = folder / f"p{len(os.listdir(folder))}"
+    subprocess.run([compiler, "-O1", *flags, folder / "marked.c", "-o", program], check=True)
+    done = subprocess.run([*emulator, program], capture_output=True, text=True, check=True)
+    *called, result = done.stdout.splitlines()
+    return {x.partition(" ")[0] for x in called}, result
+
+
+@needs_x86
+def test_the_widest_version_that_the_processor_has_runs(built: Path) -> None:
+    hidden = ("-DPLANISH_WITHOUT_AVX512",)
+    none, right = ran(built, "-DPLANISH_ORIGINAL")
+    assert none == set()
+    assert ran(built) == ({"avx512"} if WIDE else {"avx2"}, right)
+    assert ran(built, *hidden) == ({"avx2"}, right)
+    assert ran(built, *hidden, "-DPLANISH_WITHOUT_AVX2") == (set(), right)
+
+
+@needs_x86
+@pytest.mark.skipif(X86_EMULATOR is None, reason="there is no qemu-x86_64 here")
+def test_processors_without_the_instructions_run_others(built: Path) -> None:
+    _, right = ran(built, "-DPLANISH_ORIGINAL")
+    for name, wanted in (("Haswell", {"avx2"}), ("Nehalem", set())):
+        assert ran(built, emulator=(str(X86_EMULATOR), "-cpu", name)) == (wanted, right)
+
+
+@pytest.mark.skipif(not ARM or not X86, reason="no code for AArch64 can be made and checked here")
+def test_on_another_architecture_its_own_version_runs(built: Path) -> None:
+    _, right = ran(built, "-DPLANISH_ORIGINAL")
+    for flags, wanted in (((), {"neon"}), (("-DPLANISH_ORIGINAL",), set())):
+        assert ran(built, "-static", *flags, compiler=CROSS, emulator=(str(ARM_EMULATOR),)) == (wanted, right)
+
+
+@needs_x86
+def test_no_compiler_warns_of_it(built: Path) -> None:
+    for x in find_compilers():
+        command = [x.path, "-O1", "-Wall", "-Wextra", "-Werror", "-c", built / "out" / "k.c", "-o", built / "k.o"]
+        subprocess.run(command, check=True)
+
+
+@needs_x86
+def test_what_is_told_names_the_target_of_each_entry(built: Path) -> None:
+    (file,) = json.loads((built / "told.json").read_text())["files"]
+    made = {(x["function"], x["target"]) for x in file["functions"] if x["state"] == "replaced"}
+    targets = ["x86-avx2", *(["x86-avx512"] if WIDE else [])]
+    assert made >= {(x, y) for x in FUNCTIONS for y in targets}
+    assert file["compile"].startswith(find_compilers()[0].name) and "-march" not in file["compile"].partition(";")[0]
+
+
+def test_targets_that_cannot_be_told_apart_are_refused(tmp_path: Path) -> None:
+    own = tmp_path / "my-core.toml"
+    text = (Path(split_targets.__code__.co_filename).parents[1] / "target/machines/x86-avx2.toml").read_text()
+    own.write_text(text.replace('name = "x86-avx2"', 'name = "my-core"'))
+    with pytest.raises(PlanishError, match="cannot be told apart"):
+        per_target(Options(target=f"avx2,{own}"))
+    assert [x.variant for x in per_target(Options(target=f"neon,{own}"))] == ["neon", "core"]
+
+
+def test_what_is_no_single_branch_stands_in_one_and_names_of_the_user_stay() -> None:
+    text = "void f(int n)\n{\n  for (int planish_max = 0; planish_max < n; planish_max++) work();\n}\n"
+    start, end = text.index("for"), text.index(";\n}") + 1
+    inner = f"if (planish_able) {{\n    planish_f_1(n);\n  }} else {{\n  {text[start:end]}\n  }}"
+    block = Patch(start, end, f"{{\n  int planish_of_x = x;\n  {inner}\n  }}")
+    versions = [
+        TargetVersions(name, "x86_64", (Replacement(f"static void planish_f_1(int n) {{ {name}(); }}", block, (),
+                                                    settings=CompilerSettings(features=(name,), variant=name)),))
+        for name in ("avx512f", "avx2")
+    ]  # fmt: skip
+    made = compose_targets(text, versions, "")
+    assert made.count("planish_max++") == 3  # in each block, and at the end
+    assert "} else if (planish_avx2_able) {\n  {\n  int planish_avx2_of_x = x;" in made
+    assert "planish_able" not in made and "planish_avx2_max" not in made
+    assert compose_targets(text, [], "/* */\n") == f"/* */\n{text}"
