@@ -28,6 +28,8 @@ _FIRST, _APART, _PLACES = 1 << 44, (1 << 34) + 37 * mmap.PAGESIZE, 512
 may be less than was declared; what asks whether two arrays overlap counts on the latter. The pages on top keep arrays
 from the same sets of caches."""
 _NUMBERS = count()
+_MOST_KEPT = 64 << 20
+"""So many bytes are kept that calls have given back: pages that are new fault at the first access to each."""
 
 
 class Guarded:
@@ -67,8 +69,49 @@ class Guarded:
         return bool((self._slack != _CANARY).any())
 
 
+class _Mappings:
+    """Memory that was given back, by its size.
+
+    >>> mappings = _Mappings()
+    >>> first = mappings.take(mmap.PAGESIZE)
+    >>> mappings.give_back(first, mmap.PAGESIZE)
+    >>> mappings.take(mmap.PAGESIZE) == first
+    True
+    """
+
+    def __init__(self) -> None:
+        self._free: dict[int, list[int]] = {}
+        self._kept = 0
+
+    def take(self, size: int) -> int:
+        """The address of so many bytes that nobody uses any more, or of new ones; MemoryError."""
+        if places := self._free.get(size):
+            self._kept -= size
+            return places.pop()
+        return _map(size)
+
+    def give_back(self, address: int, size: int) -> None:
+        """Keeps memory for later calls, as long as it is not too much."""
+        if self._kept + size > _MOST_KEPT:
+            _LIBC.munmap(address, size)
+            return
+        self._kept += size
+        self._free.setdefault(size, []).append(address)
+
+
+_MAPPINGS = _Mappings()
+
+
 def _reserve(size: int) -> ctypes.Array[ctypes.c_uint8]:
-    """So many bytes, far from those of the calls before where the system allows that, given back with the last view.
+    """So many bytes, given back with the last view. Raises MemoryError."""
+    address = _MAPPINGS.take(size)
+    memory = (ctypes.c_uint8 * size).from_address(address)
+    weakref.finalize(memory, _MAPPINGS.give_back, address, size)
+    return memory
+
+
+def _map(size: int) -> int:
+    """The address of so many new bytes, far from those of the calls before where the system allows that.
 
     Private, as malloc gets them: shared memory has no huge pages and slower faults, and would be timed. Raises
     MemoryError."""
@@ -76,9 +119,7 @@ def _reserve(size: int) -> ctypes.Array[ctypes.c_uint8]:
     found = _LIBC.mmap(wish, size, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
     if found is None or found == _FAILED:
         raise MemoryError(f"no {size} bytes of memory: errno {ctypes.get_errno()}")
-    memory = (ctypes.c_uint8 * size).from_address(found)
-    weakref.finalize(memory, _LIBC.munmap, found, size)
-    return memory
+    return int(found)
 
 
 def _forbid(address: int, size: int) -> None:

@@ -130,14 +130,14 @@ def compare_each(requests: Sequence[Comparison], limits: Limits = DEFAULT_LIMITS
 def survey(
     reference: Path, signature: Signature, cases: Sequence[CallCase], patience: float, emulator: tuple[str, ...] = (),
     limits: Limits = DEFAULT_LIMITS,
-) -> tuple[tuple[CallCase, int, bool], ...]:  # fmt: skip
-    """The cases that a library (with `entry_text`) comes through, each with the bits of the nests that ran in it and
-    whether it had an effect. A case at which the library ends the process is left out, and so are those to which it
-    does not come within the limits."""
+) -> tuple[tuple[int, int, bool], ...]:  # fmt: skip
+    """The numbers of the cases that a library (with `entry_text`) comes through, each with the bits of the nests that
+    ran in it and whether it had an effect. A case at which the library ends the process is left out, and so are those
+    to which it does not come within the limits."""
     request = Comparison(str(reference), "", signature, tuple(cases), None, patience, emulator)
     child = run_child("planish.run.oracle.series:survey_each", request, limits, spoiled=True)
     seen = [map(int, x.split("\t")[1:]) for x in child.lines if x.startswith(SEEN)]
-    return tuple((cases[number], nests, bool(effect)) for number, nests, effect in seen)
+    return tuple((number, nests, bool(effect)) for number, nests, effect in seen)
 
 
 def _verdict(value: dict[str, Any], signature: Signature, cases: tuple[CallCase, ...]) -> Verdict:

@@ -25,7 +25,9 @@ __all__ = ["ChildResult", "Limits", "run_child"]
 Status = Literal["ok", "crashed", "timeout", "memory"]
 
 
-_SPOILING = "glibc.malloc.perturb=64:glibc.malloc.tcache_count=0"
+_KEEPING = f"glibc.malloc.mmap_threshold={32 << 20}:glibc.malloc.trim_threshold={4 << 30}"
+"""Large blocks come from memory that is kept, so that not each of them begins with new pages."""
+_SPOILING = f"glibc.malloc.perturb=64:glibc.malloc.tcache_count=0:{_KEEPING}"
 """Every byte of memory that is given back is 0x40, of other memory that is given out 0xbf: numbers of some size in
 every type, such as 32.5 and -0.125 in f64. What is kept for a thread would be given out as it is."""
 

@@ -34,6 +34,9 @@ from planish.run.workbench import Workbench
 MOST_PROPOSED = 600
 MOST_TAKEN = 6
 """Calls that are proposed, and those of them that are taken for each nest."""
+SOONER_OF = 7
+"""Of so many proposed calls one is tried before all others, which are left where enough come to each nest. It has no
+factor in common with the numbers by which calls take turns."""
 LONG_SIZES, MOST_LONG = (601, 1030), 4
 """What one size is in calls where all others are small, and of how many sizes there are such calls."""
 STREWN_OF = 3
@@ -54,18 +57,19 @@ class BranchFinder:
         self, text: str, function: CFunction, signature: Signature, known: tuple[KnownSizes, ...]
     ) -> None:
         self.text, self.function, self.signature, self.known = text, function, signature, known
-        self._seen: tuple[tuple[CallCase, int], ...] | None = None
+        self._seen: dict[int, tuple[CallCase, int]] = {}
+        self._left = [range(0, MOST_PROPOSED, SOONER_OF), [n for n in range(MOST_PROPOSED) if n % SOONER_OF]]
 
     def find(self, bench: Workbench, starts: Sequence[int]) -> tuple[CallCase, ...]:
         """Calls of the original that come to nests which begin at these offsets, some for each, and calls in which one
         size is large."""
         regions = sorted(self.function.regions, key=lambda x: x.start)
         bits = [n for n, x in enumerate(regions) if x.start in starts]
-        if self._seen is None:
-            self._seen = self._search(bench)
+        while self._left and any(len(self._hits(x)) < MOST_TAKEN for x in bits):
+            self._seen |= self._try(self._left.pop(0), bench)
         out: dict[int, CallCase] = {}
         for bit in bits:
-            hits = [n for n, (_, nests) in enumerate(self._seen) if nests >> bit & 1]
+            hits = self._hits(bit)
             # From all over the search, because the first ones are much alike.
             step = max(1, len(hits) // MOST_TAKEN)
             out |= {n: self._seen[n][0] for n in hits[::step][:MOST_TAKEN]}
@@ -74,8 +78,14 @@ class BranchFinder:
         long = [y for x in sizes for y in uneven_cases(self.function, self.known, {x}, LONG_SIZES)]
         return (*(out[n] for n in sorted(out)), *long)
 
-    def _search(self, bench: Workbench) -> tuple[tuple[CallCase, int], ...]:
-        cases = tuple(islice(propose(self.function, self.known), MOST_PROPOSED))
+    def _hits(self, bit: int) -> list[int]:
+        """The numbers of the calls that came to a nest."""
+        return sorted(n for n, (_, nests) in self._seen.items() if nests >> bit & 1)
+
+    def _try(self, numbers: Sequence[int], bench: Workbench) -> dict[int, tuple[CallCase, int]]:
+        """Those of the proposed calls with these numbers that come to nests, each with the bits of these."""
+        proposed = dict(enumerate(islice(propose(self.function, self.known), MOST_PROPOSED)))
+        cases = {n: proposed[n] for n in numbers if n in proposed}
         regions = sorted(self.function.regions, key=lambda x: x.start)
         patches = []
         for bit, x in enumerate(regions):
@@ -86,9 +96,10 @@ class BranchFinder:
         try:
             library = bench.build(counted, (self.signature,), flags)
         except PlanishError:
-            return ()
-        found = survey(library, self.signature, cases, _PATIENCE, bench.runner.command, bench.limits)
-        return tuple((case, nests) for case, nests, _ in found if nests)
+            return {}
+        found = survey(library, self.signature, tuple(cases.values()), _PATIENCE, bench.runner.command, bench.limits)
+        tried = list(cases)
+        return {tried[place]: (cases[tried[place]], nests) for place, nests, _ in found if nests}
 
 
 def pools_of(function: CFunction) -> dict[str, tuple[int | float, ...]]:
