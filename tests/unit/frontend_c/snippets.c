@@ -59,6 +59,28 @@ int f(int n, const float *a) { int c = 0; for (int i = 0; i < n; i++) if (a[i] >
 /// sum_if regions=1
 float f(int n, const float *a) { float c = 0; for (int i = 0; i < n; i++) if (a[i] > 1) c += a[i]; return c; }
 
+/// count_in_memory regions=1
+void f(int n, const int *a, int *count) { *count = 0; for (int i = 0; i < n; i++) if (a[i] > 3) (*count)++; }
+
+/// stores_of_both_branches regions=1
+void f(int n, const int *a, int *b) { for (int i = 0; i < n; i++) {
+  if (a[i] & 1) { int t = a[i] * n; b[2 * i] = t; if (t > 9) { b[2 * i + 1] = 1; } else { t--; b[2 * i + 1] = t; } }
+  else { b[2 * i + 1] = 7; b[2 * i] = a[i]; } } }
+
+/// branches_that_change_what_is_stored regions=1
+void f(int n, const int *a, int *b) { for (int i = 0; i < n; i++) {
+  int t = a[i]; if (t > 3) { b[2 * i] = t; b[2 * i + 1] = b[2 * i] + t; } else { t = 5; b[2 * i] = t - 1; } } }
+
+/// a_branch_that_reads_what_the_other_stores regions=1
+void f(int n, const int *a, int *b) { for (int i = 0; i < n; i++) {
+  int t = b[i]; if (a[i] > 3) { b[i] = 2; t = b[i]; } else { t = b[i] + b[i + n]; b[i] = t; } b[i + 2 * n] = t; } }
+
+/// shifted_bounds regions=1
+static void moved(const int *v, int *lo, int *hi) {
+  int up = *v - *hi, down = *lo - *v;
+  if (up > 0) { *lo = *lo + up; *hi = *hi + up < 99 ? *hi + up : 99; } if (down > 0) { *lo -= down; *hi -= down; } }
+void f(int n, const int *a, int *b, int *c) { for (int i = 0; i < n; i++) moved(&a[i], &b[i], &c[i]); }
+
 /// weights_of_reals regions=1
 static const int green = (int)(0.587 * 1024 + 0.5); enum { RED = (int)(-0.299 * 1024 + 1 / 4.0) };
 static int scaled(int x, double by) { return x * (int)(by * 64 + 0.5f) + (int)(0.1f * 30); }

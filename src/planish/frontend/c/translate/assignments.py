@@ -13,6 +13,7 @@ from pycparser import c_ast
 
 from planish.frontend.c.analysis.scope import Symbol, is_constant, is_integer
 from planish.frontend.c.assumed.granted_conditions import NOWHERE, is_nowhere
+from planish.frontend.c.assumed.guarded_stores import GuardedStore
 from planish.frontend.c.idioms.branches import find_choice, is_static
 from planish.frontend.c.idioms.inner_assignments import run_inside
 from planish.frontend.c.idioms.recast_views import recast
@@ -249,24 +250,23 @@ def _is_nothing(term: Expr, cx: CTranslation) -> bool:
 def _write_guarded(target: StoreTarget, value: Expr, node: c_ast.Node, cx: CTranslation) -> None:
     guard = conjunction(cx.guards)
     chosen = choose(guard, value, target.load)
-    if not target.local and not cx.is_covered(target.array, target.index) and cx.searches is None:
-        cx.conditional_stores.add(target.array)
-        # What is loaded in every case is there in every case; of floats, the sign of a zero is not seen to change.
-        if target.load not in cx.certain or not (target.type.is_int or cx.fp == "reassociate"):
-            cx.guarded.setdefault(target.array, node)
-            cx.store(target.array, target.index, chosen, node)
-            return
-    sum_ = accumulation(target.array, target.index, value, cx.fp == "reassociate")
-    if sum_ is not None and sum_[0] == "add" and (target.type.is_int or cx.fp == "reassociate"):
+    seen = not target.local and not cx.is_covered(target.array, target.index) and cx.searches is None
+    # What is loaded in every case is there in every case; of floats, the sign of a zero is not seen to change.
+    exact = target.type.is_int or cx.fp == "reassociate"
+    unread = seen and (target.load not in cx.certain or not exact)
+    sum_ = None if unread else accumulation(target.array, target.index, value, cx.fp == "reassociate")
+    found = None if unread else accumulation(target.array, target.index, chosen, cx.fp == "reassociate")
+    if sum_ is not None and sum_[0] == "add" and exact:
         zero = Const(0.0 if target.type.is_float else 0, target.type)
-        cx.emit(Reduce(target.array, target.index, "add", choose(guard, sum_[1], zero), cx.span_of(node)))
-        return
-    found = accumulation(target.array, target.index, chosen, cx.fp == "reassociate")
+        found = "add", choose(guard, sum_[1], zero)
+    stmt: Assign | Reduce
     if found is not None:
-        op, term = found
-        cx.emit(Reduce(target.array, target.index, op, term, cx.span_of(node)))
+        stmt = Reduce(target.array, target.index, found[0], found[1], cx.span_of(node))
     else:
-        cx.store(target.array, target.index, chosen, node)
+        stmt = Assign(target.array, target.index, chosen, cx.span_of(node))
+    cx.emit(stmt)
+    if seen:
+        cx.guarded.append(GuardedStore(stmt, tuple(cx.guards), value, unread, node))
 
 
 def declare(node: c_ast.Decl, cx: CTranslation) -> None:

@@ -17,6 +17,7 @@ from planish.core.diagnostic import Remark
 from planish.frontend.c.analysis.aliasing import changes, is_alone, is_reached
 from planish.frontend.c.analysis.scope import Symbol, is_integer, is_pointer, written
 from planish.frontend.c.analysis.trip_counts import ComputedSize
+from planish.frontend.c.assumed.guarded_stores import left_unread, stored_conditionally
 from planish.frontend.c.idioms.row_pointers import is_row
 from planish.frontend.c.translate.asserted_facts import known_sizes, number_conditions
 from planish.frontend.c.translate.constant_tables import constant_values
@@ -128,14 +129,15 @@ def finish(
     cells = [by_key[a.name] for a in arrays if not a.shape]
     registers = tuple(x.name for x in cells if x.register or (cx.lengthy and x.storage == "local" and not x.lasting))
     quotients = {x: cx.quotients[x] for x in counted}
-    variables, conditional_stores = {s.key: s.name for s in cx.used}, tuple(sorted(cx.conditional_stores & stored))
+    variables = {s.key: s.name for s in cx.used}
+    conditional_stores = tuple(sorted(stored_conditionally(cx.guarded) & stored))
     conditions = (*cx.layouts, *number_conditions(ranges, types, dict(names)))
     views = {a.name: by_key[a.name].name for a in arrays if by_key[a.name].rows}
     rows = [(s, s.apart, s.whole) for a in arrays if (s := by_key[a.name]).apart]
     spaced = tuple(SpacedRows(s.key, apart.key, whole.name, s.name) for s, apart, whole in rows if apart and whole)
     return FinishedKernel(
         kernel, names, updates, registers, quotients, variables, remarks, conditional_stores,
-        tuple(sorted(set(cx.guarded) & stored)), conditions, held, views,
+        tuple(sorted({*left_unread(cx.guarded)} & stored)), conditions, held, views,
         tuple((symbol.name, amount) for symbol, amount in cx.advances), spaced, _recast(arrays, by_key),
         cx.in_rows,
     )  # fmt: skip
@@ -179,9 +181,10 @@ def _check_views(behind: Iterable[Symbol], stored: set[str], nodes: list[c_ast.N
 def _check_guarded(body: Block, cx: CTranslation) -> None:
     """Raises Refused where an array that is stored to under a condition only is read in any case as well: which of its
     elements may be read is not known."""
-    for name in {x.array for x in read_in_any_case(body.body)} & set(cx.guarded):
+    unread = left_unread(cx.guarded)
+    for name in {x.array for x in read_in_any_case(body.body)} & {*unread}:
         message = "a store under a condition that depends on data (a store in every case might be seen by others)"
-        raise Refused("scop-condition", message, cx.guarded[name])
+        raise Refused("scop-condition", message, unread[name])
 
 
 def _cut(kernel: Kernel, nodes: list[c_ast.Node]) -> tuple[Kernel, tuple[Remark, ...]]:

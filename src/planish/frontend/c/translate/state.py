@@ -17,6 +17,7 @@ from pycparser import c_ast
 from planish.core.span import Span
 from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_integer
 from planish.frontend.c.analysis.trip_counts import ComputedSize
+from planish.frontend.c.assumed.guarded_stores import GuardedStore
 from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, leaf_of
 from planish.ir.expr import Binary, Compare, Const, Expr, Load, Select, Var, index
 from planish.ir.index.polynomial import add, build, constant, linear_in, names, neg, normal, place, polynomial, sub
@@ -157,8 +158,7 @@ class CTranslation:
     `choosers`: those that do; `live`: what may be read behind statements; `choosing`: integers may be choices between
     index expressions; `chosen`: one was made to be that; `ranges`: the least and the greatest value, made of sizes,
     that some choices may have; `certain`: what the condition on data around this place loads in every case;
-    `conditional_stores`: arrays that are stored to in every case, where the original does so under such a condition;
-    `guarded`: those of them of which nothing may be read where it does not hold, and a statement that stores to each;
+    `guarded`: stores in every case, where the original stores under such a condition;
     `gathers`: what is read may be chosen by data: `data_subscript` reads such a subscript, `gathered` says
     of each why it is no index, and `loose` of each array with one that is not affine;
     `facts`: comparisons of integers that the function asserts, where the statements begin;
@@ -212,11 +212,10 @@ class CTranslation:
     ranges: dict[Expr, tuple[Expr, Expr]] = field(default_factory=dict)
     chosen: bool = False
     certain: tuple[Load, ...] = ()
-    conditional_stores: set[str] = field(default_factory=set)
+    guarded: list[GuardedStore] = field(default_factory=list)
     steady: frozenset[int] = frozenset()
     addresses: frozenset[int] = frozenset()
     holds: bool = False
-    guarded: dict[str, c_ast.Node] = field(default_factory=dict)
     lengthy: bool = False
     in_rows: bool = False
     dry: int = 0
@@ -308,27 +307,26 @@ class CTranslation:
 
     def is_covered(self, array: str, subscripts: tuple[Expr, ...]) -> bool:
         """Whether an element was stored without a condition before, on every way to this place."""
-        if array in self.guarded:
+        if any(x.stmt.array == array and x.unread for x in self.guarded):
             return False
-        for stmts in (*self.outer, self.out):
-            for stmt in stmts:
-                if isinstance(stmt, (Assign, Reduce)) and (stmt.array, stmt.index) == (array, subscripts):
-                    return True
-        return False
+        known = (x for stmts in (*self.outer, self.out) for x in stmts if isinstance(x, (Assign, Reduce)))
+        places = [x for x in known if (x.array, x.index) == (array, subscripts)]
+        return any(all(x.stmt is not y for x in self.guarded) for y in places)
 
     @contextmanager
     def trial(self) -> Iterator[None]:
         """Run something for what it tells: nothing of it stays in the state, except which symbols were used."""
         values, out, assumptions = dict(self.values), self.out, list(self.assumptions)
         iterators, local, guards, outer = list(self.iterators), set(self.local), list(self.guards), list(self.outer)
-        self.out = []
+        self.outer, self.out = [*self.outer, self.out], []  # what stands before is still before
+        guarded, self.guarded = self.guarded, [*self.guarded]
         self.dry += 1
         try:
             yield
         finally:
             self.dry -= 1
             self.outer = outer
-            self.values, self.out, self.assumptions = values, out, assumptions
+            self.values, self.out, self.assumptions, self.guarded = values, out, assumptions, guarded
             self.iterators, self.local, self.guards = iterators, local, guards
 
     def remember(self) -> Callable[[], None]:

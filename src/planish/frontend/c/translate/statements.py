@@ -13,6 +13,8 @@ from pycparser import c_ast
 from planish.frontend.c.analysis.assertions import asserted, assumed
 from planish.frontend.c.analysis.scope import Symbol
 from planish.frontend.c.assumed.granted_conditions import grant, granted_side, is_rare
+from planish.frontend.c.assumed.guarded_stores import GuardedStore
+from planish.frontend.c.idioms.branch_stores import joined
 from planish.frontend.c.idioms.branches import is_static
 from planish.frontend.c.idioms.data_dependent_rows import search_statement, searched
 from planish.frontend.c.idioms.histogram import count_statement, counted
@@ -39,8 +41,9 @@ from planish.frontend.c.translate.loops import run_loop
 from planish.frontend.c.translate.state import Address, CTranslation, KnownInteger, LostValue, Refused, Value
 from planish.frontend.c.types.declarations import is_complex_type
 from planish.ir.conditional_accesses import opposite, read_always
-from planish.ir.expr import Const, Expr, Load, Var
-from planish.ir.nest import Block, If
+from planish.ir.expr import Const, Expr, Load, Var, type_of
+from planish.ir.nest import Assign, Block, If
+from planish.ir.traverse import loads
 from planish.ir.types import BOOL
 
 _JUMPS = {c_ast.Break: "break", c_ast.Continue: "continue", c_ast.Return: "return", c_ast.Goto: "goto"}
@@ -189,7 +192,8 @@ def _branch_on_data(node: c_ast.If, test: Expr, cx: CTranslation) -> None:
     if cx.guards:
         _choose_by_data(node, test, cx)
         return
-    cx.certain = tuple(read_always(test))
+    before = (y for x in cx.out if isinstance(x, Assign) for y in read_always(x.value))
+    cx.certain = (*read_always(test), *(x for x in before if not any(True for y in x.index for _ in loads(y))))
     try:
         _choose_by_data(node, test, cx)
     finally:
@@ -209,11 +213,17 @@ def _choose_by_data(node: c_ast.If, test: Expr, cx: CTranslation) -> None:
         # What the branches store must not change the condition between two uses of it.
         name = cx.temporary("test", BOOL, conjunction([*cx.guards, test]), node)
         test, inside = Load(name, (), BOOL), []  # it holds only where those around hold
-    for stmts, guards in ((then, [*inside, test]), (otherwise, [*outer, opposite(test)])):
-        cx.guards = guards
+    both, sides = ([*inside, test], [*outer, opposite(test)]), list[list[GuardedStore]]()
+    for stmts, guards in zip((then, otherwise), both, strict=True):
+        cx.guards, known = guards, len(cx.guarded)
         for stmt in stmts:
             execute(stmt, cx)
+        sides.append(cx.guarded[known:])
     cx.guards = outer
+    if cx.searches is None:
+        for a, b in joined(sides[0], sides[1], (tuple(both[0]), tuple(both[1])), cx):
+            target = StoreTarget(a.stmt.array, a.stmt.index, type_of(a.value), local=False)
+            write(target, choose(test, a.value, b.value), a.node, cx)
 
 
 def _is_one_place(stores: list[c_ast.Assignment], cx: CTranslation) -> bool:
