@@ -60,7 +60,7 @@ def _parts(statement: Statement, order: isl.UnionMap) -> list[isl.Set]:
     if not inside:
         return [statement.domain]
     pieces = [statement.domain]
-    for dimension in range(1, len(statement.iterators)):
+    for dimension in range(1 if len(statement.iterators) > 1 else 0, len(statement.iterators)):
         carried = _carried(inside[0], dimension)
         cut = None if carried.is_empty() else find_cut(carried, dimension)
         if cut is not None:

@@ -26,6 +26,7 @@ from planish.poly.canonical.index_set_splitting import split_statements
 from planish.poly.canonical.privatise import contract
 from planish.poly.isl.op_budget import PASS, OverBudgetError, budget, within
 from planish.poly.isl.schedule_tree import Path, find_node
+from planish.poly.scop.dead_stores import without_dead_stores
 from planish.poly.scop.dependence import Dependences, find_dependences, movable_updates
 from planish.poly.scop.extraction import Scop, extract_scop, read_schedule
 from planish.poly.scop.legality import find_violation, schedule_map
@@ -106,8 +107,11 @@ def analyse(private: Kernel, declared: tuple[Array, ...] = ()) -> Prepared:
     they were declared."""
     scop = extract_scop(private)
     dependences = find_dependences(scop)
-    cut = split_statements(scop, dependences.order)
-    return Prepared(private, cut, dependences if cut is scop else find_dependences(cut), declared)
+    needed = without_dead_stores(scop, dependences)
+    if needed is not scop:
+        dependences = find_dependences(needed)
+    cut = split_statements(needed, dependences.order)
+    return Prepared(private, cut, dependences if cut is needed else find_dependences(cut), declared)
 
 
 def as_written(prepared: Prepared) -> Kernel:
