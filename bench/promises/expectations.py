@@ -22,6 +22,7 @@ from threading import Timer
 from typing import Any
 
 from bench.harness.places import PROGRAMS
+from planish.cli.installation.cmake import PACKAGE
 
 FOLDER = PROGRAMS / "users"
 SECONDS, PAUSE = 300, 0.2
@@ -34,7 +35,7 @@ def show_expectations(quick: bool) -> Iterator[tuple[str, str]]:
     """Each expectation, and what is lacking; nothing where it is as expected. `quick`: without those that take long."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for path in FOLDER.glob("*.c"):
+        for path in (*FOLDER.glob("*.c"), FOLDER / "CMakeLists.txt"):
             shutil.copy(path, folder)
         for wish in tomllib.loads((FOLDER / "expectations.toml").read_text())["expectation"]:
             if not (quick and wish.get("slow")):
@@ -59,6 +60,11 @@ def find_lack(wish: dict[str, Any], folder: Path) -> str:
         if code != wanted:
             last = said.strip().splitlines()[:1] or ["nothing was printed"]
             return f"planish {' '.join(arguments)}: exit code {code}: {last[0]}"
+        told += said
+    for command in wish.get("others", ()):
+        code, said = _run_other(command, folder)
+        if code:
+            return f"{' '.join(command)}: exit code {code}: {said.strip()[-200:]}"
         told += said
     if not re.search(wish.get("prints", ""), told):
         return f"{wish['prints']} is not in what is printed"
@@ -91,6 +97,19 @@ def _run(
         process.stdin.close()
         told += process.stdout.read()
         return process.wait(), told.decode()
+
+
+def _run_other(command: Sequence[str], folder: Path) -> tuple[int, str]:
+    """The exit code and what is printed of a command of another program, which finds planish."""
+    own = Path(sys.executable).parent
+    environment = {**os.environ, "PATH": f"{own}{os.pathsep}{os.environ['PATH']}", "Planish_DIR": str(PACKAGE)}
+    try:
+        done = subprocess.run(
+            command, cwd=folder, env=environment, stdout=PIPE, stderr=STDOUT, text=True, timeout=SECONDS, check=False
+        )
+    except FileNotFoundError:
+        return 127, "it is not here"
+    return done.returncode, done.stdout
 
 
 def _interrupt(arguments: list[str], once: list[str], pattern: str, folder: Path) -> str:

@@ -22,7 +22,7 @@ from planish.build.dump import STAGES, Stage, only_changed, print_stages
 from planish.build.project import MADE_BY, NOTHING, OUTPUT, ProjectFile, list_files
 from planish.build.several_targets import per_target, split_targets
 from planish.cli.exits import OK, USER_ERROR, guarded, tell, tell_crashes, tell_interrupted
-from planish.cli.files import check_outputs, write_files
+from planish.cli.files import check_outputs, spell_dependences, write_files
 from planish.cli.machines.device_build import build_on_device
 from planish.cli.machines.machine_build import build_for_machine
 from planish.cli.options import (
@@ -54,6 +54,8 @@ from planish.core.files import Input, check_ours, read_input
 from planish.core.passes import PassTimes, spell_times
 from planish.core.reasons import LOSSES
 from planish.emit.dropin.shared_header import share_prologue
+from planish.frontend.c.text.preprocess import included_files, preprocess
+from planish.frontend.mlir.reader import is_mlir
 from planish.isa.instruction import Catalogue
 from planish.isa.instruction_file import read_instructions
 from planish.options import Options
@@ -172,6 +174,11 @@ def build(
     force: Annotated[
         bool, typer.Option("--force", help="Build anew what is cached; replace files that Planish did not write.")
     ] = False,
+    depfile: Annotated[
+        Path | None,
+        typer.Option("--depfile", metavar="FILE", help="Write what the drop-ins are made of, for make and CMake.",
+                     show_default=False),
+    ] = None,
     quiet: Quiet = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON in place of the table.")] = False,
 ) -> int:
@@ -215,6 +222,9 @@ def build(
     alone = {**texts, "--tune": tune, "--report": report, "--blas": blas, "--script": script, "--replay": replay}
     for name in (x for x, given in alone.items() if given and len(targets) > 1):
         raise PlanishError(Diagnostic("E0113", f"{name} is of no use for several targets", help="name one of them"))
+    if depfile is not None and (untimed or print_changed or stop_after is not None):
+        where = f"for {target}" if untimed else "where no file is written"
+        raise PlanishError(Diagnostic("E0113", f"--depfile is of no use {where}", help="leave it out"))
     project = list_files(files, output)
     names = [x.name for x in project]
     if is_machine(target):
@@ -241,7 +251,22 @@ def build(
         shown = _show(project, options, tuple(dump), known)
         if shown != OK:
             return shown
-    return _build(project, output, options, style, force, quiet, report, bool(dump), time_passes, known, as_json)
+    done = _build(project, output, options, style, force, quiet, report, bool(dump), time_passes, known, as_json)
+    if depfile is not None and done == OK:
+        rules = [_dependences(x, output, options) for x in project]
+        write_files(depfile.parent, {depfile.name: spell_dependences(rules)})
+    return done
+
+
+def _dependences(file: ProjectFile, output: Path, options: Options) -> tuple[list[Path], list[str]]:
+    """A drop-in, and all that decides about it: the file, its headers, the schedule, instructions."""
+    own, source = file.options(options), read_input(file.name).source
+    headers: tuple[str, ...] = ()
+    if not is_mlir(source):
+        headers = included_files(preprocess(source, own.defines, own.include_dirs).text, source.name)
+    schedule = [] if options.script is None else [options.script.name]
+    made = output / file.folder / f"{Path(file.name).stem}.c"
+    return [made], [file.name, *headers, *schedule, *options.instructions]
 
 
 def _read_instructions(names: Sequence[str]) -> Catalogue:

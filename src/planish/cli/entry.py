@@ -57,6 +57,7 @@ COMMANDS = (
     Command("lsp", "planish.cli.views.lsp", "Serve editors by the Language Server Protocol."),
     Command("doctor", "planish.cli.installation.doctor", "Say what is found on this machine, and what is missing."),
     Command("completion", "planish.cli.installation.completion", "Print a script that completes commands in a shell."),
+    Command("cmake", "planish.cli.installation.cmake", "Print where the package for CMake lies."),
     Command("man", "planish.cli.installation.manual", "Print the manual page."),
     Command("cache", "planish.cli.installation.cache", "Show or empty the store of earlier builds."),
 )

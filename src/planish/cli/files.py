@@ -9,6 +9,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -41,6 +43,18 @@ def check_outputs(inputs: Sequence[str], folder: Path, force: bool) -> None:
                 message = f"the output {output} would replace the input {given[output.resolve()]}"
                 raise refusal("E0903", message, "name another directory with -o")
             check_ours(output, MADE_BY, force=force)
+
+
+def spell_dependences(rules: Sequence[tuple[Sequence[Path], Sequence[str]]]) -> str:
+    r"""Outputs and the files that they are made of, as `make` and CMake read them.
+
+    >>> spell_dependences([([Path("/o/a.c")], ["/in/my a.c", "/in/a.h"])])
+    '/o/a.c: /in/my\\ a.c /in/a.h\n'
+    """
+    def spell(path: Path | str) -> str:
+        return re.sub(r"([ #])", r"\\\1", os.path.abspath(path)).replace("$", "$$")
+
+    return "".join(f"{' '.join(map(spell, made))}: {' '.join(map(spell, of))}\n" for made, of in rules)
 
 
 def check_writable(folder: Path) -> None:

@@ -47,6 +47,7 @@ _ERROR = re.compile(r"^(.*?):(\d+):(?:(\d+):)? (?:fatal )?error: (.*)$", re.M)
 _UNREADABLE = re.compile(r"(?:cannot open file )?'?([^':]+?)'?: (Permission denied|Too many levels.*)$")
 _LINE = re.compile(r"[ \t]*#[ \t]*(?:line\b|[0-9])")
 """What says that lines come from elsewhere: places are those of the file that is read."""
+_MARKER = re.compile(r'^#(?:line)? \d+ "((?:[^"\\\n]|\\.)*)"', re.MULTILINE)
 _MOST_MISSING = 64
 
 
@@ -83,6 +84,16 @@ def preprocess(source: Source, defines: Sequence[str] = (), include_dirs: Sequen
     if compiler is None:
         return _without_compiler(source, defines, places)
     return _with_compiler(compiler, source, defines, places)
+
+
+def included_files(text: str, name: str) -> tuple[str, ...]:
+    """The headers, as markers in a preprocessed text name them, that the file of a name includes, but for the system's.
+
+    >>> included_files('# 1 "a.c"\\n# 1 "/usr/include/math.h" 1\\n# 1 "own/b.h" 1\\n# 2 "a.c" 2\\n', "a.c")
+    ('own/b.h',)
+    """
+    found = dict.fromkeys(x.replace('\\"', '"').replace("\\\\", "\\") for x in _MARKER.findall(text))
+    return tuple(x for x in found if x != name and not x.startswith(("<", *SYSTEM)))
 
 
 def _with_compiler(compiler: str, source: Source, defines: Sequence[str], places: Sequence[Path]) -> Preprocessed:
