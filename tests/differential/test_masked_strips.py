@@ -97,9 +97,10 @@ class Pages:
         memory = mmap.mmap(-1, -(-size // mmap.PAGESIZE) * mmap.PAGESIZE)
         return cls(memory, ctypes.addressof(ctypes.c_char.from_buffer(memory)))
 
-    def allow(self, bits: int) -> None:
+    def allow(self, bits: int, size: int | None = None) -> None:
         call = ctypes.CDLL(None, use_errno=True).mprotect
-        assert call(ctypes.c_void_p(self.address), ctypes.c_size_t(len(self.memory)), bits) == 0
+        count = len(self.memory) if size is None else size
+        assert call(ctypes.c_void_p(self.address), ctypes.c_size_t(count), bits) == 0
 
 
 Functions = tuple[Callable[..., None], Callable[..., None]]
@@ -147,6 +148,21 @@ def test_what_no_condition_allows_is_neither_read_nor_stored(built: dict[str, Fu
         ctypes.c_void_p(pages.address), 4,
     )  # fmt: skip
     pages.allow(mmap.PROT_READ | mmap.PROT_WRITE)
+
+
+@pytest.mark.parametrize("name", ELEMENTS)
+def test_the_rest_of_a_row_ends_with_it(built: dict[str, Functions], name: str) -> None:
+    """Behind the only row there is a page that cannot be touched: what is left of it fills no strip."""
+    width, kinds = 3 * 64 + 37, (np.uint8, ELEMENTS[name])
+    ends = [Pages.of(2 * mmap.PAGESIZE) for _ in kinds]
+    places = []
+    for pages, kind in zip(ends, kinds, strict=True):
+        size = width * np.dtype(kind).itemsize
+        pages.memory[mmap.PAGESIZE - size : mmap.PAGESIZE] = bytes(x % 7 for x in range(size))
+        places.append(ctypes.c_void_p(pages.address + mmap.PAGESIZE - size))
+        Pages(pages.memory, pages.address + mmap.PAGESIZE).allow(0, mmap.PAGESIZE)
+    built[name][1](places[0], ctypes.c_size_t(width), ctypes.c_size_t(width), ctypes.c_size_t(1), places[1], 4)
+    assert any(x % 7 != y for x, y in enumerate(ends[1].memory[mmap.PAGESIZE - width : mmap.PAGESIZE]))
 
 
 def test_stores_of_choices_have_their_conditions() -> None:

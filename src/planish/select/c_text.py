@@ -103,11 +103,15 @@ Store = tuple[Value, str, int]
 
 
 def write_statements(
-    stores: Sequence[Store], dialect: IntrinsicDialect, names: Mapping[str, str], scalars: Collection[str] = ()
-) -> list[str]:
+    stores: Sequence[Store], dialect: IntrinsicDialect, names: Mapping[str, str], scalars: Collection[str] = (),
+    ends: Mapping[str, tuple[int, str]] | None = None,
+) -> list[str]:  # fmt: skip
     """The statements of a program; NoCover for what C does not say here. `names`: the C of the address of each row, and
-    of each of the scalars."""
-    return _Writer(dialect, names, frozenset(scalars)).statements(stores)
+    of each of the scalars. `ends`: the bits of a row's elements, and the C of how many there are of it: none behind
+    these is read or stored."""
+    writer = _Writer(dialect, names, frozenset(scalars), ends or {})
+    lines = writer.statements(stores)
+    return [*writer.masks(), *lines]
 
 
 _LOADS = ("load", "masked load")
@@ -121,6 +125,25 @@ class _Writer:
     dialect: IntrinsicDialect
     names: Mapping[str, str]
     scalars: frozenset[str]
+    ends: Mapping[str, tuple[int, str]]
+    first: dict[tuple[str, int, int], str] = field(default_factory=dict)
+
+    def masks(self) -> list[str]:
+        """The masks of the lanes that are there, as far as statements use them."""
+        lines = []
+        for (end, at, lanes), name in self.first.items():
+            kind, count = self.type(max(lanes, 8)), f"{name}_count"
+            bits = f"{count} >= {lanes} ? ~0ull : {count} <= 0 ? 0 : (1ull << {count}) - 1"
+            lines.append(f"const ptrdiff_t {count} = ({end}) - {at};")
+            lines.append(f"const {kind} {name} = ({kind})({bits});")
+        return lines
+
+    def there(self, row: str, offset: int, bits: int, width: int | None = None) -> str:
+        """The mask of those lanes of a register of a row that are there; NoCover where these are no elements."""
+        own, end = self.ends[row]
+        if offset % own or width not in (None, own):
+            raise NoCover(f"lanes of `{row}` that are no elements")
+        return self.first.setdefault((end, offset // own, bits // own), f"planish_m{len(self.first)}")
 
     def statements(self, stores: Sequence[Store]) -> list[str]:
         values = list(in_order([value for value, _, _ in stores]))
@@ -177,8 +200,12 @@ class _Writer:
             assert isinstance(width, int)
             text = self.known(self.dialect.masked_store, (value.bits, width))
             given = self.cast(texts[inner], inner, self.type(value.bits))
-            return text.format(self.place(row, offset), texts[mask], given) + ";"
+            lanes = f"{texts[mask]} & {self.there(row, offset, value.bits, width)}" if row in self.ends else texts[mask]
+            return text.format(self.place(row, offset), lanes, given) + ";"
         given = self.cast(texts[value], value, self.type(value.bits))
+        if row in self.ends:
+            text = self.known(self.dialect.masked_store, (value.bits, self.ends[row][0]))
+            return text.format(self.place(row, offset), self.there(row, offset, value.bits), given) + ";"
         return self.known(self.dialect.store, value.bits).format(self.place(row, offset), given) + ";"
 
     def known(self, texts: Mapping[_Key, _Known], key: _Key) -> _Known:
@@ -216,12 +243,17 @@ class _Writer:
             case "load":
                 row, offset = x.detail
                 assert isinstance(row, str) and isinstance(offset, int)
+                if row in self.ends:
+                    load = self.known(self.dialect.masked_load, (x.bits, self.ends[row][0]))
+                    return load.format(self.there(row, offset, x.bits), self.place(row, offset))
                 return self.known(self.dialect.load, x.bits).format(self.place(row, offset))
             case "masked load":
                 row, offset, width = x.detail
                 assert isinstance(row, str) and isinstance(offset, int) and isinstance(width, int)
                 load = self.known(self.dialect.masked_load, (x.bits, width))
-                return load.format(texts[x.args[0]], self.place(row, offset))
+                mask = texts[x.args[0]]
+                lanes = f"{mask} & {self.there(row, offset, x.bits, width)}" if row in self.ends else mask
+                return load.format(lanes, self.place(row, offset))
             case "constant" | "splat":
                 return self.repeated(x)
             case "call":

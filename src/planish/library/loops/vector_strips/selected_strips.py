@@ -49,6 +49,7 @@ from planish.library.loops.vector_strips.accumulators import reduce_strips
 from planish.library.loops.vector_strips.channel_sizes import with_channel_sizes
 from planish.library.loops.vector_strips.constant_cells import with_constant_cells
 from planish.library.loops.vector_strips.contraction import contract
+from planish.library.loops.vector_strips.masked_tails import MaskedTails
 from planish.library.loops.vector_strips.narrow_elements import are_narrow, element_types, own_arrays
 from planish.library.loops.vector_strips.padded_tails import TailPadding, has_masks
 from planish.library.loops.vector_strips.read_ends import between_reads
@@ -258,7 +259,8 @@ def _version(
                     body = accumulated(x.nest, strips, body)
                 case StripNest():
                     masked = any(y in strips.conditional for y in stored_arrays(stmt))
-                    made_strips = strip_nest(x.nest, x.lanes, rows, strips.give, None if masked else strips.tails())
+                    tails = strips.masked_tails() if masked else strips.tails()
+                    made_strips = strip_nest(x.nest, x.lanes, rows, strips.give, tails)
                     if masked:
                         made_strips = map_block(_masked, Block(made_strips)).body
                     body = with_stmts(body, stmt, made_strips)
@@ -393,9 +395,20 @@ class StripSelection:
             return None
         return TailPadding(self.arrays(()), {*used_names(self.kernel)}, self.registers.header, self.named, self.use)
 
+    def masked_tails(self) -> MaskedTails | None:
+        """The same for strips that read or store under conditions."""
+        if not has_masks(self.registers):
+            return None
+        arrays, taken = self.arrays(()), {*used_names(self.kernel)}
+        return MaskedTails(arrays, self.conditional, taken, self.registers, self.program, self.use)
+
+    def program(self, name: str) -> SelectedProgram:
+        """What was selected under the name of an instruction."""
+        return next(x for x in self.known.values() if x.instruction.name == name)
+
     def named(self, name: str) -> Instruction:
         """The instruction of a name that was selected."""
-        return next(x.instruction for x in self.known.values() if x.instruction.name == name)
+        return self.program(name).instruction
 
     def use(self, instructions: Iterable[Instruction]) -> None:
         """Notes instructions that were not selected."""

@@ -48,6 +48,7 @@ from planish.ir.traverse import (
 )
 from planish.ir.types import INDEX
 from planish.isa.select.lane_values import NoCover
+from planish.library.loops.vector_strips.masked_tails import MaskedTails
 from planish.library.loops.vector_strips.padded_tails import Left, TailPadding, steps_of
 from planish.library.loops.vector_strips.straight_line import NotStraight, straight_line
 
@@ -217,7 +218,7 @@ def _follow(place: Expr, names: Sequence[str], columns: Expr) -> bool:
 
 
 def strip_nest(
-    nest: StripNest, lanes: int, rows: int, give: Give, tails: TailPadding | None = None
+    nest: StripNest, lanes: int, rows: int, give: Give, tails: TailPadding | MaskedTails | None = None
 ) -> tuple[Stmt, ...]:  # fmt: skip
     """The nest in strips of so many lanes and rows; what `give` raises where a strip has no instruction. `tails`: what
     fills no strip, and may not be done twice, is a strip as well where that can be."""
@@ -335,7 +336,7 @@ def _loop(name: str, upper: Expr, body: Sequence[Stmt], instruction: str = "") -
 
 
 def _strips(
-    nest: StripNest, rows: Sequence[Expr], lanes: int, give: Give, tails: TailPadding | None = None
+    nest: StripNest, rows: Sequence[Expr], lanes: int, give: Give, tails: TailPadding | MaskedTails | None = None
 ) -> list[Stmt]:  # fmt: skip
     """The strips of some rows, and what is left of these."""
     loop = nest.loop
@@ -368,9 +369,10 @@ def _strips(
 
 
 def _padded(
-    nest: StripNest, strip: Callable[[Expr], For], begin: Expr, lanes: int, tails: TailPadding, rest: tuple[Stmt, ...]
+    nest: StripNest, strip: Callable[[Expr], For], begin: Expr, lanes: int, tails: TailPadding | MaskedTails,
+    rest: tuple[Stmt, ...],
 ) -> tuple[Stmt, ...]:  # fmt: skip
-    """What is left of a row as a strip on copies; as it was written where that cannot be."""
+    """What is left of a row as a strip on copies, or under masks; as it was written where that cannot be."""
     left = simplify(sub(nest.loop.upper, begin))
     try:
         made = tails.pad(strip, begin, Left(lanes, left, steps_of(nest.body, nest.loop.var)))

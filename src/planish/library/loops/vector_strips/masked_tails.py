@@ -1,0 +1,106 @@
+"""The rest of a row that fills no strip, as the strip's program under masks: no lane behind the row is read or stored.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.select.instruction import extension_of, select
+>>> from planish.target.load import load_target
+>>> text = "kernel k(A: u8[64], B: u8[64]) { for l in 0 .. 64 { B[l] = select(A[l] < 9:u8, 0:u8, B[l]) } }"
+>>> kernel = parse_kernel(text)
+>>> strip = read_strip(kernel.body.body[0], {x.name: x for x in kernel.arrays}, {"B"})
+>>> registers = extension_of(load_target("x86-avx512"))
+>>> made = tail_of(strip, select(strip, registers).stores, registers)
+>>> print(made.loop.upper.name, *made.template.splitlines()[3:5], sep="\\n")
+n
+  const __m512i planish_v1 = _mm512_maskz_loadu_epi8(planish_m0, (char *)(void *){m1});
+  const __m512i planish_v2 = _mm512_set1_epi8((char)(9));
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from planish.core.cache import key
+from planish.core.names import take_name
+from planish.ir.expr import Binary, Const, Expr, Var, index
+from planish.ir.index.polynomial import polynomial
+from planish.ir.index.simplify import simplify
+from planish.ir.nest import Array, Assign, Block, For, Let, LoopFacts
+from planish.ir.text.printer import print_kernel
+from planish.ir.traverse import expressions, loads, walk
+from planish.ir.types import INDEX
+from planish.isa.instruction import Instruction, make_instruction
+from planish.isa.select.lane_values import NoCover
+from planish.library.loops.vector_strips.padded_tails import Left, PaddedTail
+from planish.poly.match.matcher import MismatchError
+from planish.schedule.match_instruction import match_instruction
+from planish.select.c_text import DIALECTS, Store, write_statements
+from planish.select.instruction import SelectedProgram, VectorExtension
+from planish.select.strip import Strip, read_strip
+
+_COUNT = "n"
+"""The size that says how many iterations there are."""
+
+
+def tail_of(strip: Strip, stores: Sequence[Store], registers: VectorExtension) -> Instruction:
+    """The instruction that does the first iterations of a strip; NoCover where masks do not say which elements these
+    touch."""
+    (loop,) = strip.kernel.body.body
+    assert isinstance(loop, For) and isinstance(loop.upper, Const)
+    ends = {x.name: (x.type.bits, _end(x, loop)) for x in strip.kernel.arrays}
+    operands = [*(x.name for x in strip.kernel.arrays), *(x.name for x in strip.kernel.scalars)]
+    names = {x: f"{{{x}}}" for x in operands}
+    lines = write_statements(stores, DIALECTS[registers.isa], names, strip.body.scalars, ends)
+    text = "\n".join(["{", *(f"  {x}" for x in lines), "}"])
+    some = replace(strip.kernel, sizes=(_COUNT,), body=Block((replace(loop, upper=Var(_COUNT, INDEX)),)))
+    name = f"select_{key(print_kernel(some), text)[:8]}"
+    return make_instruction(name, replace(some, name=name), text, header=registers.header)
+
+
+def _end(row: Array, loop: For) -> str:
+    """The C of how many elements of a row some iterations touch, or have between what they touch."""
+    steps = {polynomial(x[-1]).get((Var(loop.var, INDEX),), 0) for x in _places(row.name, loop)}
+    (extent,) = row.shape
+    assert isinstance(extent, Const) and isinstance(loop.upper, Const)
+    if len(steps) != 1 or min(steps) < 0:
+        raise NoCover(f"iterations move in several ways in `{row.name}`")
+    (step,) = steps
+    return f"{step} * ({{{_COUNT}}}) + {int(extent.value) - step * int(loop.upper.value)}"
+
+
+def _places(row: str, loop: For) -> list[tuple[Expr, ...]]:
+    stmts = [*walk(loop.body)]
+    stored = [x.index for x in stmts if isinstance(x, Assign) and x.array == row]
+    return stored + [y.index for x in stmts for e in expressions(x) for y in loads(e) if y.array == row]
+
+
+@dataclass(frozen=True, slots=True)
+class MaskedTails:
+    """Makes tails for the strips of a kernel that read or store under conditions: `arrays` that these touch, those that
+    are `conditional`, names that are `taken`, what finds a selected program by the name of its instruction, and what is
+    told of the instructions that are used besides."""
+
+    arrays: Mapping[str, Array]
+    conditional: Container[str]
+    taken: set[str]
+    registers: VectorExtension
+    find: Callable[[str], SelectedProgram]
+    give: Callable[[Iterable[Instruction]], None]
+
+    def pad(self, strip: Callable[[Expr], For], begin: Expr, left: Left, kept: Sequence[Array] = ()) -> PaddedTail:
+        """The tail of what is a strip from a place on; NoCover as of `tail_of`, and where it is another strip."""
+        # Under a name, the place is written alike everywhere.
+        name = take_name("begin", self.taken)
+        loop = strip(Var(name, INDEX))
+        whole = self.find(loop.facts.instruction)
+        own = read_strip(replace(loop, facts=LoopFacts()), self.arrays, self.conditional)
+        if print_kernel(replace(own.kernel, name=whole.instruction.name)) != print_kernel(whole.instruction.definition):
+            raise NoCover("the rest of a row is another strip")
+        made = tail_of(own, whole.stores, self.registers)
+        some = simplify(Binary("min", left.count, index(left.iterations)))
+        few = replace(loop, upper=some, facts=LoopFacts(instruction=made.name))
+        try:
+            match_instruction(made, few, self.arrays, {})
+        except MismatchError as error:
+            raise NoCover(error.reason) from error
+        self.give([made])
+        return PaddedTail((Let(name, begin),), few, (), ())
