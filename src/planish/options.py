@@ -76,7 +76,7 @@ class Options:
     def choice_for(self, kernel: Kernel) -> NestChoice | None:
         """What is said of a nest."""
         text = canonical_text(kernel) if self.choices else ""
-        return next((x for x in self.choices if x.nest == text), None)
+        return next((x for x in self.choices if x.nest in (text, "")), None)
 
     def describe(self) -> str:
         """The options as the command line would spell them."""

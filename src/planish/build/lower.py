@@ -18,11 +18,11 @@ from dataclasses import dataclass, replace
 import islpy as isl
 
 from planish.build.plan import Plan, plan_region, tell_over
-from planish.core.diagnostic import Remark
+from planish.core.diagnostic import Diagnostic, PlanishError, Remark
 from planish.core.progress import Progress, keep_quiet
 from planish.frontend.c.translation_unit import CFunction, Region
 from planish.ir.checker import check_kernel
-from planish.library.driver import make_chosen, make_versions
+from planish.library.driver import find_arguments, make_chosen, make_versions
 from planish.library.gain import with_gain
 from planish.library.loops.unit_stride import version_unit_strides
 from planish.library.parallel.thread_threshold import start_where_worth
@@ -101,11 +101,20 @@ def lower_plan(plan: Plan, options: Options, most: int | None = None) -> RegionP
 
 def lower_choice(plan: Plan, choice: NestChoice) -> RegionPlan | None:
     """The one version that a choice names, called after it; none where the nest is to stay as it is written. None where
-    the choice is of no use: strategies make nothing of that name any more."""
+    the choice is of no use: strategies make nothing of that name any more, or take other arguments. PlanishError E0931
+    where nothing else is to be tried, and it has arguments that the version does not take."""
     region, nest = plan.region, plan.context.nest
     remark = Remark(TUNED, "done", f"{choice.source}: {choice.point or 'kept as written'}", region.span)
     if not choice.version:
         return RegionPlan(region, nest, (), (*plan.remarks, replace(remark, kind="note")))
+    given = {name: value for name, value in choice.point.values if name != VERSION}
+    own = find_arguments(plan.context, plan.strategies, choice.version) if given else None
+    problem = None if own is None else own.problem(given)
+    if problem is not None and choice.only:
+        message, advice = problem
+        raise PlanishError(Diagnostic("E0931", f"{choice.source}: {message}", region.span, advice))
+    if problem is not None:
+        return None
     match lower_at(plan, choice.point):
         case None:
             return None

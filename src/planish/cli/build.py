@@ -71,7 +71,7 @@ from planish.run.toolchains.blas import check_name, find_blas
 from planish.run.toolchains.cross import compiler_for
 from planish.target.device import is_device
 from planish.target.load import load_target
-from planish.tuning.choices import read_record, with_known_choices
+from planish.tuning.choices import check_asked, read_asked, read_record, with_known_choices
 from planish.tuning.farm.elsewhere import Elsewhere
 from planish.tuning.farm.farm_session import FarmWishes
 from planish.tuning.farm.profile import read_profile
@@ -156,6 +156,11 @@ def build(
         str | None,
         typer.Option("--replay", metavar="FILE", help="Take what this record of tuning has.", show_default=False),
     ] = None,
+    point: Annotated[
+        str | None,
+        typer.Option("--point", metavar="'NAME=VALUE …'", help="Take this version, with these arguments of it.",
+                     show_default=False),
+    ] = None,
     tune: Annotated[
         bool, typer.Option("--tune", help="Search first: one budget for all nests, spent where most is gained.")
     ] = False,
@@ -200,7 +205,10 @@ def build(
         compiler=cc, script=read_input(script).source if script is not None else None,
         catalogue=_read_instructions(instructions or ()), instructions=tuple(instructions or ()),
         blas=check_name(blas) if blas is not None else None, ilp64=ilp64, raising=raising,
-        choices=() if replay is None else read_record(read_input(replay, "a record of tuning").source),
+        choices=(
+            read_asked(point) if point is not None
+            else () if replay is None else read_record(read_input(replay, "a record of tuning").source)
+        ),
     )  # fmt: skip
     targets = split_targets(target)
     if len(targets) > 1:
@@ -227,6 +235,12 @@ def build(
         raise PlanishError(Diagnostic("E0113", f"--depfile is of no use {where}", help="leave it out"))
     project = list_files(files, output)
     names = [x.name for x in project]
+    if point is not None:
+        others = {"--replay": replay, "--script": script, "--tune": tune, f"--target {target}": untimed}
+        for name in (x for x, given in others.items() if given):
+            raise PlanishError(Diagnostic("E0113", f"--point is of no use with {name}", help="leave one of them out"))
+        for file in project:
+            check_asked(read_input(file.name).source, file.options(options))
     if is_machine(target):
         return build_for_machine(names, output, options, target, quiet)
     if is_device(target):

@@ -266,6 +266,10 @@ CODES = {
     "E0928": Code("a search needs a package that is not here", "pip install 'planish[tune]'"),
     "E0929": Code("a record of tuning is none", "write one with `planish tune FILE --record`"),
     "E0930": Code("a profile names no share of a function", "write lines as `gemm 45%`, or as `perf report` does"),
+    "E0931": Code(
+        "a version does not take such arguments", "`planish tune FILE --list` prints its arguments and their values"
+    ),
+    "E0932": Code("a text is no point of tuning", 'write it as `planish tune` prints it: "fir.depth=2 version=fir"'),
 }
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import partial, reduce
 from typing import Any, TypeVar
 
 import islpy as isl
@@ -28,6 +28,7 @@ from planish.library.parallel.thread_threshold import start_where_worth
 from planish.library.strategy import AnyVersion, Context, Strategy
 from planish.poly.isl.affine import NotAffineError
 from planish.poly.isl.op_budget import OverBudgetError
+from planish.schedule.arguments import DEFAULTS, NO_ARGUMENTS, TuningArguments
 from planish.schedule.auto.plan import Prepared, Version
 from planish.schedule.auto.policies import POLICY_NAMES
 
@@ -100,14 +101,41 @@ def make_chosen(
 ) -> tuple[AnyVersion | None, list[Remark]]:
     """The version of that name with the arguments that `cx.point` has, by the strategies that it is called after, or by
     all where these do not make it; None where there is none. And what the strategies said."""
-    wanted = replace(cx, wanted=version)
     said: list[Remark] = []
-    for asked in ([x for x in strategies if x.makes(version)], strategies):
-        made = make_versions(wanted, asked)
+    for made in _made_for(cx, strategies, version):
         said += [x for x in made.remarks if x not in said]
         if version in made.makers:
             return next(x for x in made.versions if x.name == version), said
     return None, said
+
+
+def find_arguments(cx: Context, strategies: Sequence[Strategy[Any]], version: str) -> TuningArguments | None:
+    """What may be tuned of the version of that name, under the names of the strategies that take it; None where none
+    makes it."""
+    for made in _made_for(replace(cx, point=DEFAULTS), strategies, version):
+        if version in made.makers:
+            return arguments_of(cx, made, version)
+    return None
+
+
+def arguments_of(cx: Context, made: MadeVersions, version: str) -> TuningArguments:
+    """The arguments of a version: those of its strategy, and of the versions that it was made from, whose names are in
+    front of its own."""
+    parts = version.split(", ")
+    found: dict[str, TuningArguments] = {}
+    for count in range(1, len(parts) + 1):
+        maker = made.makers.get(name := ", ".join(parts[:count]))
+        if maker is not None:
+            strategy = maker.strategy
+            found[strategy.name] = strategy.arguments(cx, maker.found, name).named(strategy.name)
+    return reduce(TuningArguments.joined, found.values(), NO_ARGUMENTS)
+
+
+def _made_for(cx: Context, strategies: Sequence[Strategy[Any]], version: str) -> Iterator[MadeVersions]:
+    """What the strategies make that a version is called after, and what all do where that is not among it."""
+    wanted = replace(cx, wanted=version)
+    for asked in ([x for x in strategies if x.makes(version)], strategies):
+        yield make_versions(wanted, asked)
 
 
 def _matches(strategy: Strategy[Any], cx: Context) -> list[Ranked]:

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -60,8 +61,8 @@ VERSION = "version"
 
 @dataclass(frozen=True, slots=True)
 class NestChoice:
-    """What a nest is to become: its canonical text (`planish.ir.text.canonical_nest`), the point that names the version
-    and its arguments, and where this was found. `only`: nothing else is to be tried."""
+    """What a nest is to become: its canonical text (`planish.ir.text.canonical_nest`; "": whichever it is), the point
+    that names the version and its arguments, and where this was found. `only`: nothing else is to be tried."""
 
     nest: str
     point: Point
@@ -72,6 +73,28 @@ class NestChoice:
     def version(self) -> str:
         """The version's name; "" where the nest is to stay as it is written."""
         return str(self.point.get(VERSION) or "")
+
+
+_VALUES = re.compile(r"([\w.-]+)=(.*?)(?=,?\s+[\w.-]+=|\s*$)")
+
+
+def parse_point(text: str) -> Point | None:
+    """The point of a text such as `planish tune` prints; None where it is none. Where no version is named, it is the
+    one that is called after the strategy whose arguments these are.
+
+    >>> str(parse_point("loops.tile.1.1=8 version=maxfuse, nontemporal")), str(parse_point("fir.depth=2"))
+    ('loops.tile.1.1=8 version=maxfuse, nontemporal', 'fir.depth=2 version=fir')
+    >>> parse_point("8"), parse_point("depth=2")
+    (None, None)
+    """
+    found = _VALUES.findall(text.strip())
+    if not found or _VALUES.sub("", text.strip()).strip(", "):
+        return None
+    values: dict[str, Value] = {name: int(x) if re.fullmatch(r"-?\d+", x) else x for name, x in found}
+    strategies = {name.partition(".")[0] for name in values if "." in name}
+    if VERSION not in values and len(strategies) == 1:
+        values[VERSION] = strategies.pop()
+    return Point.of(values) if values.get(VERSION) else None
 
 
 DEFAULTS = Point()
@@ -168,6 +191,29 @@ class TuningArguments:
             replace(x, name=longer(x.name), only=x.only and (longer(x.only[0]), x.only[1])) for x in self.arguments
         ]  # fmt: skip
         return TuningArguments(tuple(own), tuple(map(renamed, self.constraints)), tuple(map(known, self.features)))
+
+    def problem(self, values: Mapping[str, Value]) -> tuple[str, str] | None:
+        """What is wrong with some values, and what may be done about it; None where they are a point of these.
+
+        >>> rows = TuningArguments((TuningArgument("fir.rows", (1, 4, 8), 4),))
+        >>> rows.problem({"fir.rows": 5})
+        ('`fir.rows` cannot be 5', 'it is one of 1, 4, 8')
+        >>> rows.problem({"fir.row": 4}), rows.problem({"fir.rows": 8})
+        (('there is no argument `fir.row`', 'there are: fir.rows'), None)
+        """
+        known = {x.name: x for x in self.arguments}
+        for name, value in values.items():
+            if name not in known:
+                there = f"there are: {', '.join(known)}" if known else "there are none"
+                return f"there is no argument `{name}`", there
+            if value not in known[name].values:
+                return f"`{name}` cannot be {value}", f"it is one of {', '.join(map(str, known[name].values))}"
+        for x in self.constraints:
+            own = {name: values.get(name, known[name].default) for name in x.names if name in known}
+            if not x.holds(own):
+                given = ", ".join(f"{name} = {value}" for name, value in own.items())
+                return f"{given} do not go together", f"choose such that {x.note}"
+        return None
 
     def joined(self, more: TuningArguments) -> TuningArguments:
         """Those of both."""

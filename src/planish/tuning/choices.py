@@ -13,13 +13,17 @@ import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from planish.build.plan import plan_region
 from planish.build.read import read_file
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.span import Source
 from planish.frontend.c.translation_unit import CFunction
+from planish.library.driver import find_arguments
+from planish.library.registry import find_strategy
 from planish.options import Options
 from planish.run.toolchains.cross import compiler_for
-from planish.schedule.arguments import NestChoice, Point, Value
+from planish.schedule.arguments import VERSION as POINT_VERSION
+from planish.schedule.arguments import NestChoice, Point, Value, parse_point
 from planish.target.load import load_target
 from planish.tuning.store.trial_store import TrialStore, default_store
 from planish.tuning.tasks import task_of
@@ -91,6 +95,37 @@ def print_record(choices: Iterable[NestChoice]) -> str:
     """Choices as JSON, one nest after the other."""
     nests = [{"nest": x.nest, "point": x.point.as_dict(), "source": x.source} for x in choices]
     return json.dumps({"format": FORMAT, "planish": VERSION, "nests": nests}, indent=1, ensure_ascii=False) + "\n"
+
+
+def read_asked(text: str) -> tuple[NestChoice, ...]:
+    """The point that a user asks for, of all nests. PlanishError E0932 for what is none, E0123 for a version that no
+    strategy makes."""
+    point = parse_point(text)
+    if point is None:
+        raise PlanishError(Diagnostic("E0932", f"`{text}` is no point of tuning"))
+    find_strategy(str(point.get(POINT_VERSION)))
+    return (NestChoice("", point, "--point", only=True),)
+
+
+def check_asked(source: Source, options: Options) -> None:
+    """That a nest of a file becomes the version that the user asks for, with its arguments. PlanishError E0931 where
+    none does, and as of `read_file`."""
+    file, target = read_file(source, options), load_target(options.target)
+    (asked,) = options.choices
+    given = {name: value for name, value in asked.point.values if name != POINT_VERSION}
+    regions = [x for function in file.functions if options.takes(function.name) for x in function.regions]
+    found = False
+    for region in regions:
+        plan = plan_region(region, options, target)
+        own = find_arguments(plan.context, plan.strategies, asked.version)
+        problem = None if own is None else own.problem(given)
+        if problem is not None:
+            raise PlanishError(Diagnostic("E0931", f"{asked.source}: {problem[0]}", region.span, problem[1]), source)
+        found = found or own is not None
+    if not found:
+        message, place = f"{asked.source}: no nest becomes `{asked.version}`", regions[0].span if regions else None
+        advice = f"`planish tune {source.name} --list` prints the versions of each"
+        raise PlanishError(Diagnostic("E0931", message, place, advice), source)
 
 
 def read_record(source: Source) -> tuple[NestChoice, ...]:

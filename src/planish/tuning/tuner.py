@@ -21,7 +21,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from math import inf
 from typing import Literal, Protocol
@@ -151,12 +151,13 @@ class Tuner:
         """Tells the search what the store knows of the space. A trial whose process died says nothing of its point."""
         self._search, self._budget, self._began = search, budget, self.clock()
         for trial in () if self.fresh else self.store.trials(self.task):
-            if trial.outcome == "died" or self.space.complete(trial.point.as_dict()) != trial.point:
+            point = self.space.extended(trial.point)
+            if trial.outcome == "died" or point is None:
                 continue
             if trial.outcome == "ok" and len(trial.ratios) < self.things:
-                self._lacking.add(trial.point)
+                self._lacking.add(point)
             else:
-                self._learn(trial)
+                self._learn(replace(trial, point=point))
 
     @property
     def done(self) -> bool:

@@ -14,10 +14,11 @@ from planish.build.lower import lower_region
 from planish.build.read import read_file
 from planish.cli import main
 from planish.core.span import Source
+from planish.frontend.c.translation_unit import Region
 from planish.options import Options
 from planish.run.timing import clock
 from planish.run.toolchains.cross import compiler_for
-from planish.schedule.arguments import Point
+from planish.schedule.arguments import NestChoice, Point
 from planish.target.load import load_target
 from planish.tuning import tasks
 from planish.tuning.choices import TrialStoreWarning, read_record, with_known_choices
@@ -46,10 +47,13 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
 
 
+def region_of(options: Options) -> Region:
+    return read_file(Source("mv.c", MATVEC), options).functions[0].regions[0]
+
+
 def task(options: Options) -> TuningTask:
     target = load_target(options.target)
-    region = read_file(Source("mv.c", MATVEC), options).functions[0].regions[0]
-    return task_of(region, options, target, compiler_for(target, None))
+    return task_of(region_of(options), options, target, compiler_for(target, None))
 
 
 def keep(point: Point, ratio: float, options: Options | None = None) -> TuningTrial:
@@ -163,6 +167,40 @@ def test_what_is_no_record_is_refused(text: str, capsys: pytest.CaptureFixture[s
     Path("r.json").write_text(text)
     code, _, err = run(capsys, "build", "mv.c", "--no-measure", "--replay", "r.json")
     assert code == 1 and "E0929" in err and "r.json:1:" in err
+
+
+@pytest.mark.parametrize(
+    ("point", "code", "said"),
+    [
+        ("gemv-rows.rows=5", "E0931", "it is one of 1, 2, 4,"),
+        ("gemv-rows.width=4", "E0931", "there are: gemv-rows.rows, gemv-rows.accumulators"),
+        ("gemv-rows.rows=16 gemv-rows.accumulators=4 version=gemv-rows", "E0931", "sums, a row and a vector fit in"),
+        ("version=fir", "E0931", "planish tune mv.c --list"),
+        ("rows", "E0932", "version=fir"),
+        ("gemw-rows.rows=4", "E0123", "gemv-rows"),
+    ],
+)
+def test_arguments_that_a_version_does_not_take(
+    point: str, code: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, _, err = run(capsys, "build", "mv.c", "--no-measure", "--target", "x86-avx2", "--point", point)
+    assert status == 1 and code in err and said in err and not Path("planish-out").exists()
+    assert code != "E0931" or "mv.c:3:3" in err, "the nest is shown"
+
+
+def test_a_point_on_the_command_line_and_in_a_record(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ("build", "mv.c", "--no-measure", "--target", "x86-avx2", "--stop-after", "c")
+    made = run(capsys, *options, "--point", "gemv-rows.rows=2 gemv-rows.accumulators=2")
+    assert made[0] == 0 and "planish_gemv_2_f64_by_2(" in made[1]
+    five = FOUR_ROWS.joined({"gemv-rows.rows": 5})
+    nest = {"nest": task(Options()).kernel, "point": five.as_dict()}
+    Path("r.json").write_text(json.dumps({"format": 1, "nests": [nest]}))
+    status, _, err = run(capsys, *options, "--replay", "r.json")
+    assert status == 1 and "E0931" in err and "mv.c:3:3" in err
+    stale = NestChoice("", five, "trial 7")
+    lowered = lower_region(region_of(Options()), Options(target="x86-avx2", choices=(stale,)), load_target("x86-avx2"))
+    assert [x.code for x in lowered.remarks if x.kind == "refused"] == ["tuned-stale"] and lowered.versions
+    assert run(capsys, *options, "--point", "version=gemv-rows", "--replay", "r.json")[0] == 1
 
 
 @pytest.mark.parametrize("budget", ["0", "1.5", "fast", "-3s", ""])

@@ -98,6 +98,12 @@ def test_what_does_not_fit_is_no_point() -> None:
     assert kept == space().default, "jam is no argument where tile is 0"
 
 
+def test_points_of_before_there_were_some_arguments() -> None:
+    old = Point.of({"version": "a", "tile": 8})
+    assert space().extended(old) == Point.of({"version": "a", "tile": 8, "jam": 1, "rows": 2})
+    assert space().extended(old.joined({"odd": 3})) is None and space().extended(old.joined({"tile": 7})) is None
+
+
 @pytest.mark.parametrize(
     ("text", "version", "names"),
     [

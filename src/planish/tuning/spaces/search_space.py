@@ -78,6 +78,12 @@ class SearchSpace:
             return None
         return Point.of({VERSION: version, **own})
 
+    def extended(self, point: Point) -> Point | None:
+        """A point of before there were some of the arguments, with these at their defaults; None where it has values
+        that there are no longer."""
+        made = self.complete(point.as_dict())
+        return made if made is not None and {*point.values} <= {*made.values} else None
+
     def size(self) -> SpaceSize:
         """How many points there are: arguments that nothing links are counted apart."""
         sizes = [_count(x) for x in self.alternatives.values()]

@@ -13,12 +13,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 from typing import Any
 
-from planish.library.driver import MadeVersions, make_versions
+from planish.library.driver import arguments_of, make_versions
 from planish.library.strategy import Context, Strategy
-from planish.schedule.arguments import NO_ARGUMENTS, TuningArguments
+from planish.schedule.arguments import NO_ARGUMENTS
 from planish.tuning.spaces.search_space import SearchSpace
 
 ONE = "as written"
@@ -29,17 +28,4 @@ def find_space(cx: Context, strategies: Sequence[Strategy[Any]]) -> SearchSpace:
     """The space of all versions of a nest, in the order of their expected costs."""
     made = make_versions(cx, strategies)
     names = [x.name for x in made.versions]
-    return SearchSpace({x: _arguments(cx, made, x) for x in names} or {ONE: NO_ARGUMENTS})
-
-
-def _arguments(cx: Context, made: MadeVersions, version: str) -> TuningArguments:
-    """The arguments of a version: those of its strategy, and of the versions that it was made from, whose names are in
-    front of its own."""
-    parts = version.split(", ")
-    found: dict[str, TuningArguments] = {}
-    for count in range(1, len(parts) + 1):
-        maker = made.makers.get(name := ", ".join(parts[:count]))
-        if maker is not None:
-            strategy = maker.strategy
-            found[strategy.name] = strategy.arguments(cx, maker.found, name).named(strategy.name)
-    return reduce(TuningArguments.joined, found.values(), NO_ARGUMENTS)
+    return SearchSpace({x: arguments_of(cx, made, x) for x in names} or {ONE: NO_ARGUMENTS})

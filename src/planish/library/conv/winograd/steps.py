@@ -67,8 +67,11 @@ _LETTERS = "eac"
 """Elements of a tile, tiles, and channels."""
 
 
-def use_tiles(facts: Facts, setting: Setting, minimal: Minimal = F23, threads: int = 1) -> RuleResult:
-    """Do the first convolution that allows it so; threads share out the windows, and the rows of tiles."""
+def use_tiles(
+    facts: Facts, setting: Setting, minimal: Minimal = F23, threads: int = 1, rows: int | None = None
+) -> RuleResult:  # fmt: skip
+    """Do the first convolution that allows it so; threads share out the windows, and the rows of tiles.
+    `rows`: those of tiles that are done together, None for as many as make enough tiles."""
     for place, product in enumerate(facts.products):
         if product is None or kind_of(product) != "convolution" or not setting.may_reorder(facts.type_of(product)):
             continue
@@ -76,7 +79,7 @@ def use_tiles(facts: Facts, setting: Setting, minimal: Minimal = F23, threads: i
         if found is None or not isinstance(step, Apply):
             continue
         taken = setting.taken(facts.raised)
-        made = _Rewrite(facts, product, found, step, minimal, setting.model, taken, threads)
+        made = _Rewrite(facts, product, found, step, minimal, setting.model, taken, threads, rows)
         try:
             steps = made.steps()
         except PlanishError:
@@ -131,6 +134,7 @@ class _Rewrite:
     model: Model
     taken: set[str]
     threads: int
+    rows: int | None
     arrays: list[Array] = field(default_factory=list)
     reshapes: list[Reshape] = field(default_factory=list)
 
@@ -357,6 +361,8 @@ class _Rewrite:
 
     def count_rows(self) -> int:
         """As many rows of tiles as make enough of them, where it is known how long they are."""
+        if self.rows is not None:
+            return self.rows
         extents = self.product.extents
         point = self.point
         if point is None:

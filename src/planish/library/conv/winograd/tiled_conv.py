@@ -27,11 +27,11 @@ NAME = "winograd"
 
 def tile_version(
     kernel: Kernel, prepared: Prepared, scratch: Collection[str], target: Target, fp: Floats, maker: KernelCache,
-    threads: int = 1, typical: Mapping[str, int] | None = None,
+    threads: int = 1, typical: Mapping[str, int] | None = None, rows: int | None = None,
 ) -> Version | None:  # fmt: skip
-    """The version, as by `raise_version`; None where no convolution can be done so, or floats have to be added up in
-    their order."""
+    """The version, as by `raise_version`, with so many `rows` of tiles at a time, None for as many as make enough;
+    None where no convolution can be done so, or floats have to be added up in their order."""
     if fp != "reassociate" or not convolution_statements(prepared):
         return None
-    way = Convolve(NAME, partial(use_tiles, threads=threads), WAY)
+    way = Convolve(NAME, partial(use_tiles, threads=threads, rows=rows), WAY)
     return raise_version(kernel, prepared, scratch, target, fp, maker, threads, typical, way)[0]

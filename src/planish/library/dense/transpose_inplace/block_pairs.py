@@ -31,13 +31,13 @@ def has_mirror(vectors: Vectors) -> bool:
     return vectors.has("transpose") and vectors.has("copy")
 
 
-def make_mirror(vectors: Vectors) -> Kernel:
-    """The in-place transpose of an n x n matrix `a` with leading dimension `lda`. Elements are moved only, so that any
-    floating-point mode allows it.
+def make_mirror(vectors: Vectors, block: int = BLOCK) -> Kernel:
+    """The in-place transpose of an n x n matrix `a` with leading dimension `lda`, by blocks of so many rows and
+    columns, a multiple of the lanes. Elements are moved only, so that any floating-point mode allows it.
 
     What is on the diagonal is neither read nor written: there need be no first element, and no last one. So squares
     there are left to loops, as are the last rows and columns, which are too few for squares."""
-    kind, lanes, count = vectors.type, vectors.lanes, BLOCK // vectors.lanes
+    kind, lanes, count = vectors.type, vectors.lanes, block // vectors.lanes
     squares, blocks = f"n // {lanes}", f"(n // {lanes} + {count - 1}) // {count}"
     pair = "\n".join((
         _turn("upper", "iv", "jv", lanes), _turn("lower", "jv", "iv", lanes),
@@ -46,7 +46,7 @@ def make_mirror(vectors: Vectors) -> Kernel:
     text = f"""\
 kernel mirror(n, lda; a: {kind}[n, lda]) assume lda >= n {{
   for ib in 0 .. {blocks} {{
-    for j in {BLOCK} * ib .. min({BLOCK} * ib + {BLOCK}, {lanes} * ({squares})) {{
+    for j in {block} * ib .. min({block} * ib + {block}, {lanes} * ({squares})) {{
       for i in j + 1 .. {lanes} * (j // {lanes}) + {lanes} {{ {_exchange(kind)} }}
     }}
     for jb in ib .. {blocks} {{

@@ -20,7 +20,7 @@ from planish.ir.index.simplify import simplify, simplify_block
 from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, Let, Reduce, Stmt
 from planish.ir.traverse import arrays_in, blocks_of, flatten, used_names, variables, walk, with_blocks
 from planish.ir.types import BOOL, F32, F64
-from planish.library.dense.transpose_inplace.block_pairs import has_mirror, make_mirror
+from planish.library.dense.transpose_inplace.block_pairs import BLOCK, has_mirror, make_mirror
 from planish.library.dense.transpose_inplace.copy_nests import InplaceTranspose, find_mirror
 from planish.library.kernels.vectors import choose_vectors
 from planish.poly.isl.affine import NotAffineError
@@ -36,11 +36,11 @@ NAME = "transpose-inplace"
 """What the version is called."""
 
 
-def mirror_versions(prepared: Prepared, target: Target) -> tuple[Version, ...]:
-    """The version of a kernel in which matrices that are transposed where they are, of f32 or f64, are so by squares;
-    none where there are none."""
+def mirror_versions(prepared: Prepared, target: Target, size: int = BLOCK) -> tuple[Version, ...]:
+    """The version of a kernel in which matrices that are transposed where they are, of f32 or f64, are so by squares,
+    those of a block of so many rows and columns after each other; none where there are none."""
     kernel = label_kernel(prepared.kernel)
-    making = _Making(kernel, target)
+    making = _Making(kernel, target, size)
     body = flatten(making.replaced(kernel.body).body)
     if not making.remarks:
         return ()
@@ -62,6 +62,7 @@ class _Making:
 
     kernel: Kernel
     target: Target
+    size: int
     conditions: list[Expr] = field(default_factory=list)
     remarks: list[Remark] = field(default_factory=list)
 
@@ -104,7 +105,7 @@ class _Making:
         size = f"{vectors.lanes} x {vectors.lanes}"
         what = f"in-place transposition by blocks of {size}, which are transposed in registers"
         self.remarks.append(Remark(NAME, "done", what, stmt.span if isinstance(stmt, For) else None))
-        return _inlined(found, make_mirror(vectors), array, {*used_names(self.kernel)})
+        return _inlined(found, make_mirror(vectors, self.size), array, {*used_names(self.kernel)})
 
 
 def _exchanges(loop: For) -> bool:

@@ -27,8 +27,9 @@ from planish.ir.index.simplify import simplify, simplify_block
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Stmt
 from planish.ir.traverse import flatten, substitute_block, used_names
 from planish.ir.types import BOOL
-from planish.library.loops.stencil_1d.lane_segments import SegmentGrid, least_length
+from planish.library.loops.stencil_1d.lane_segments import TOGETHER, SegmentGrid, least_length
 from planish.library.loops.stencil_1d.line_sweeps import LineArray, Sweeps, find_sweeps
+from planish.schedule.arguments import DEFAULTS, Point, TuningArgument, TuningArguments
 from planish.schedule.auto.plan import Prepared, Version
 from planish.schedule.auto.tiling.scalar_replacement import promote
 from planish.target.machine import Target
@@ -37,9 +38,12 @@ NAME = "stencil-lanes"
 """What the version is called."""
 _REPETITIONS = 4
 """Fewer are not worth copies."""
-_SHARE = 16
-"""A tile has so many times more elements than sweeps over it use of each neighbour."""
 _MOST_TIMES = 256
+COLUMNS = TuningArgument("together", (1, 2, 4, 8), TOGETHER, "elements of a lane that are made at a time")
+CACHE = TuningArgument("tile", (25, 50, 75, 100, 150, 200, 400), 75, "per cent of the first cache that a tile fills")
+SHARE = TuningArgument(
+    "share", (4, 8, 16, 32, 64), 16, "so many times more elements has a tile than its sweeps use of each neighbour"
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +55,12 @@ class _Made:
     conditions: tuple[Expr, ...]
 
 
-Cut = Callable[[Sweeps, Target, set[str]], _Made]
+Cut = Callable[[Sweeps, Target, set[str], Point], _Made]
 
 
-def segment_versions(prepared: Prepared, target: Target) -> tuple[Version, ...]:
-    """The versions of a kernel whose repeated sweeps are in segments; none where there are none."""
+def segment_versions(prepared: Prepared, target: Target, point: Point = DEFAULTS) -> tuple[Version, ...]:
+    """The versions of a kernel whose repeated sweeps are in segments, as a point has these; none where there are
+    none."""
     kernel, schedule = prepared.kernel, prepared.scop.schedule
     body = [(x, find_sweeps(x)) for x in flatten(kernel.body.body)]
     if not find_lines(kernel, target):
@@ -68,7 +73,7 @@ def segment_versions(prepared: Prepared, target: Target) -> tuple[Version, ...]:
     for name, what, cut in ways:
         taken = {*used_names(kernel)}
         parts = [
-            cut(x, target, taken) if x is not None and target.lanes(x.type) > 1 else _Made((), (stmt,), ())
+            cut(x, target, taken, point) if x is not None and target.lanes(x.type) > 1 else _Made((), (stmt,), ())
             for stmt, x in body
         ]
         arrays = [x for part in parts for x in part.arrays]
@@ -85,16 +90,21 @@ def segment_versions(prepared: Prepared, target: Target) -> tuple[Version, ...]:
     return tuple(out)
 
 
+def list_segment_arguments(version: str) -> TuningArguments:
+    """What may be tuned of a version."""
+    return TuningArguments((COLUMNS,) if version == NAME else (COLUMNS, CACHE, SHARE))
+
+
 def find_lines(kernel: Kernel, target: Target) -> tuple[Stmt, ...]:
     """The repeated sweeps over lines of elements that a target has lanes for."""
     sweeps = ((x, find_sweeps(x)) for x in flatten(kernel.body.body))
     return tuple(x for x, found in sweeps if found is not None and target.lanes(found.type) > 1)
 
 
-def _cut_line(found: Sweeps, target: Target, taken: set[str]) -> _Made:
+def _cut_line(found: Sweeps, target: Target, taken: set[str], point: Point) -> _Made:
     """All sweeps over the whole line."""
     lanes = target.lanes(found.type)
-    grid = SegmentGrid(found, found.first, found.last, lanes, taken)
+    grid = SegmentGrid(found, found.first, found.last, lanes, taken, at_a_time=COLUMNS.number(point))
     body = [x for line in found.lines for x in (grid.clear(line), grid.lift(line, *found.between(line.low, line.high)))]
     body.append(_repeated(found, grid, found.loop.lower, found.loop.upper, taken))
     for line in found.lines:
@@ -116,14 +126,14 @@ def _conditions(found: Sweeps, length: int) -> tuple[Expr, ...]:
     return enough, Compare("ge", times, index(_REPETITIONS))
 
 
-def _cut_tiles(found: Sweeps, target: Target, taken: set[str]) -> _Made:
+def _cut_tiles(found: Sweeps, target: Target, taken: set[str], point: Point) -> _Made:
     """Some sweeps over each tile, then over the next one."""
     lanes, size = target.lanes(found.type), found.type.size
     used = sum(found.reach_of(x) for x in found.sweeps)
     # What is kept of a tile, and the ends that are not alike, are in that tile.
     enough = 4 * max(least_length(found, lanes), used + found.reach + found.margin)
-    length = max(target.cache(1).bytes * 3 // 4 // (len(found.lines) * size), enough)
-    times = max(1, min(_MOST_TIMES, length // (_SHARE * used)))
+    length = max(target.cache(1).bytes * CACHE.number(point) // 100 // (len(found.lines) * size), enough)
+    times = max(1, min(_MOST_TIMES, length // (SHARE.number(point) * used)))
     around = times * used
     block, tile, count = (take_name(x, taken) for x in ("block", "tile", "tiles"))
     begin, end, first, last = (take_name(x, taken) for x in ("begin", "end", "first", "last"))
@@ -135,7 +145,8 @@ def _cut_tiles(found: Sweeps, target: Target, taken: set[str]) -> _Made:
         Let(first, extremum("max", found.first, sub(index(begin), index(around)))),
         Let(last, extremum("min", found.last, add(index(end), index(around)))),
     )
-    grid = SegmentGrid(found, index(first), index(last), lanes, taken, largest=length + 2 * around)
+    largest, together = length + 2 * around, COLUMNS.number(point)
+    grid = SegmentGrid(found, index(first), index(last), lanes, taken, largest=largest, at_a_time=together)
     made = [(x, x.sweep) for x in found.lines if x.sweep is not None]
     behind = around + found.reach
     kept = {

@@ -42,13 +42,15 @@ class SegmentGrid:
     """The elements from `first` up to `last`, of the arrays of some sweeps, in segments for so many `lanes`, of which
     the last one may have fewer than the others; and what is done with them. There have to be some (`least_length`).
 
-    `largest`: so many there are at most, where that is known. Names that are made are `taken` then.
+    `largest`: so many there are at most, where that is known; `at_a_time`: elements of a lane that are made together.
+    Names that are made are `taken` then.
     """
 
     def __init__(
-        self, found: Sweeps, first: Expr, last: Expr, lanes: int, taken: set[str], largest: int | None = None
-    ) -> None:
-        self.found, self.first, self.last = found, first, last
+        self, found: Sweeps, first: Expr, last: Expr, lanes: int, taken: set[str], largest: int | None = None,
+        at_a_time: int = TOGETHER,
+    ) -> None:  # fmt: skip
+        self.found, self.first, self.last, self.at_a_time = found, first, last, at_a_time
         self.lanes, self.reach = lanes, found.reach
         self.count = _segment(sub(last, first), lanes)
         self.width = add(self.count, index(2 * self.reach))
@@ -96,11 +98,12 @@ class SegmentGrid:
 
     def together(self, lower: Expr, upper: Expr, nest: Block) -> list[Stmt]:
         """A statement for the columns from one up to another, some at a time: what these share is read once."""
-        whole = add(lower, mul(index(TOGETHER), floordiv(sub(upper, lower), index(TOGETHER))))
-        later = ({self.column: add(index(self.column), index(n))} for n in range(TOGETHER))
+        count = index(self.at_a_time)
+        whole = add(lower, mul(count, floordiv(sub(upper, lower), count)))
+        later = ({self.column: add(index(self.column), index(n))} for n in range(self.at_a_time))
         stmts = [x for values in later for x in substitute_block(nest, values).body]
         strip = For(self.lane, index(0), index(self.lanes), 1, Block(tuple(stmts)), STRIP)
-        loop = For(self.column, lower, whole, TOGETHER, Block((strip,)))
+        loop = For(self.column, lower, whole, self.at_a_time, Block((strip,)))
         return [loop, self.columns(whole, upper, self.in_lanes(*nest.body))]
 
     def moved(self, name: str, at: tuple[Expr, ...]) -> tuple[str, tuple[Expr, ...]]:

@@ -30,13 +30,13 @@ FEW = 4
 """The iterations of the blocks of another one: with many weights, each iteration adds more sums than it saves loads."""
 
 
-def lookahead_versions(prepared: Prepared, target: Target) -> tuple[Version, ...]:
-    """The versions of a kernel whose loops that adapt are done by blocks, with sums in another order; none where there
-    are none, or no instructions for them."""
+def lookahead_versions(prepared: Prepared, target: Target, most: int = MOST) -> tuple[Version, ...]:
+    """The versions of a kernel whose loops that adapt are done by blocks of at most so many iterations, with sums in
+    another order; none where there are none, or no instructions for them."""
     if not find_adaptive(prepared.kernel):
         return ()
     kernel = as_written(prepared)
-    made = [(name, *_look_ahead(kernel, target, most)) for name, most in ((NAME, MOST), (f"{NAME}-{FEW}", FEW))]
+    made = [(name, *_look_ahead(kernel, target, x)) for name, x in ((NAME, most), (f"{NAME}-{FEW}", FEW))]
     return tuple(
         Version(name, prepared.scop.schedule, x, remarks, 0.0)
         for n, (name, x, remarks) in enumerate(made)

@@ -10,9 +10,13 @@
 from __future__ import annotations
 
 from planish.ir.nest import Stmt
+from planish.library.dense.transpose_inplace.block_pairs import BLOCK
 from planish.library.dense.transpose_inplace.blocked_transpose import find_exchanges, mirror_versions
 from planish.library.parallel.parallel_marks import spread
 from planish.library.strategy import Context, Made, Strategy, share
+from planish.schedule.arguments import TuningArgument, TuningArguments
+
+BLOCK_SIZE = TuningArgument("block", (32, 64, 128, 256, 512, 1024), BLOCK, "rows and columns of a block")
 
 
 def _match(cx: Context) -> tuple[tuple[Stmt, ...], ...]:
@@ -21,10 +25,10 @@ def _match(cx: Context) -> tuple[tuple[Stmt, ...], ...]:
 
 
 def _apply(cx: Context, found: tuple[Stmt, ...]) -> Made:
-    return spread(mirror_versions(cx.prepared, cx.target), cx.threads)
+    return spread(mirror_versions(cx.prepared, cx.target, BLOCK_SIZE.number(cx.point)), cx.threads)
 
 
 TRANSPOSE_INPLACE = Strategy(
     "transpose-inplace", "transposes a square matrix in place, two register blocks at a time",
-    _match, _apply, share(0.3, start=True),
+    _match, _apply, share(0.3, start=True), arguments=lambda cx, found, version: TuningArguments((BLOCK_SIZE,)),
 )  # fmt: skip

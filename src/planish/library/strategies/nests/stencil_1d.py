@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from planish.ir.nest import Stmt
-from planish.library.loops.stencil_1d.dimension_lifting import find_lines, segment_versions
+from planish.library.loops.stencil_1d.dimension_lifting import find_lines, list_segment_arguments, segment_versions
 from planish.library.parallel.parallel_marks import spread
 from planish.library.strategy import Context, Made, Strategy, share
 
@@ -21,10 +21,10 @@ def _match(cx: Context) -> tuple[tuple[Stmt, ...], ...]:
 
 
 def _apply(cx: Context, found: tuple[Stmt, ...]) -> Made:
-    return spread(segment_versions(cx.prepared, cx.target), cx.threads)
+    return spread(segment_versions(cx.prepared, cx.target, cx.point), cx.threads)
 
 
 STENCIL_1D = Strategy(
     "stencil-lanes", "dimension lifting: gives each lane a segment of a one-dimensional stencil's line",
-    _match, _apply, share(0.3, start=True),
+    _match, _apply, share(0.3, start=True), arguments=lambda cx, found, version: list_segment_arguments(version),
 )  # fmt: skip

@@ -13,17 +13,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
 import islpy as isl
 
 from planish.core.diagnostic import Remark
-from planish.library.parallel.time_tile_sizes import GridShape, TileSizes, choose_sizes
+from planish.library.parallel.time_tile_sizes import LEAST_COLUMNS, GridShape, TileSizes, choose_sizes
 from planish.library.strategy import Context, Made, Strategy, cost_of_cycles, share
 from planish.poly.isl.op_budget import OverBudgetError, within
 from planish.poly.scop.dependence import movable_updates
 from planish.poly.scop.extents import fix_sizes
+from planish.schedule.arguments import Point, TuningArgument, TuningArguments
 from planish.schedule.auto.cost.estimate import CostModel
 from planish.schedule.auto.parallel_time_tiles import ParallelTimeTiles, find_time_tiles
 from planish.schedule.auto.plan import ScheduleDraft, draft_version, lower_draft
@@ -46,6 +48,7 @@ class SharedTiles:
     sizes: TileSizes
     draft: ScheduleDraft
     leaves_cache: bool
+    redraft: Callable[[TileSizes], ScheduleDraft]
 
 
 def _match(cx: Context) -> tuple[SharedTiles, ...]:
@@ -63,14 +66,18 @@ def _match(cx: Context) -> tuple[SharedTiles, ...]:
         known = {*prepared.kernel.sizes} <= {*cx.sizes}
         room = room_for_sweeps(cx.target)
         sizes = choose_sizes(shape, found.slopes, found.starts_at_once, cx.threads, room, always=not known)
-        schedule = found.cut(sizes.rows, sizes.repetitions, sizes.columns)
-        draft = within(partial(
-            draft_version, prepared, cx.target, POLICY, schedule, movable, ordered=not cx.reassociate, model=model
-        ))  # fmt: skip
+
+        def draft(sizes: TileSizes) -> ScheduleDraft:
+            schedule = found.cut(sizes.rows, sizes.repetitions, sizes.columns)
+            return within(partial(
+                draft_version, prepared, cx.target, POLICY, schedule, movable, ordered=not cx.reassociate, model=model
+            ))  # fmt: skip
+
+        made = draft(sizes)
     except OverBudgetError:
         return ()
     leaves_cache = found.strips is None and shape.columns == 1 and shape.rows * shape.row_bytes > room
-    return (SharedTiles(found, sizes, draft, leaves_cache),)
+    return (SharedTiles(found, sizes, made, leaves_cache, draft),)
 
 
 def _shape(found: ParallelTimeTiles, model: CostModel) -> GridShape:
@@ -93,15 +100,47 @@ def _extent(domain: isl.Set, place: int) -> int:
 
 
 def _apply(cx: Context, found: SharedTiles) -> Made:
-    made = lower_draft(cx.prepared, found.draft, cx.threads, cx.reassociate)
+    tiles, sizes = found.tiles, _sizes_at(found, cx.point)
+    draft = found.draft if sizes == found.sizes else found.redraft(sizes)
+    made = lower_draft(cx.prepared, draft, cx.threads, cx.reassociate)
     if made is None:
         return ()
-    tiles, sizes = found.tiles, found.sizes
     kind = "diamonds" if tiles.starts_at_once else "a pipeline of tiles"
     height = 2 * sizes.rows // sum(tiles.slopes) if tiles.starts_at_once else sizes.repetitions
     strips = f", in strips of {sizes.columns} columns" if tiles.strips and sizes.columns else ""
     message = f"{kind} of {sizes.rows} rows and {height} repetitions{strips}"
     return (replace(made, remarks=(*made.remarks, Remark("parallel-time-tiles", "done", message, cx.kernel.span))),)
+
+
+def _arguments(cx: Context, found: SharedTiles, version: str) -> TuningArguments:
+    """The sizes around those of the model; of diamonds the rows say how many repetitions they have."""
+    sizes, tiles = found.sizes, found.tiles
+    out = [_around("rows", sizes.rows, 4, "rows of a tile")]
+    if not tiles.starts_at_once:
+        out.append(_around("repetitions", sizes.repetitions, 1, "repetitions of a tile"))
+    if tiles.strips and sizes.columns:
+        out.append(_around("columns", sizes.columns, LEAST_COLUMNS, "columns of a strip of a tile"))
+    return TuningArguments(tuple(out))
+
+
+def _around(name: str, modelled: int, least: int, note: str) -> TuningArgument:
+    """An argument with values from a quarter of the modelled one to four times it."""
+    tried = (max(least, modelled * x // 4) for x in (1, 2, 3, 4, 6, 8, 16))
+    return TuningArgument(name, tuple(sorted({*tried})), modelled, note)
+
+
+def _sizes_at(found: SharedTiles, point: Point) -> TileSizes:
+    """The sizes as a point has them."""
+    rows, repetitions, columns = (
+        default if (given := point.get(name)) is None else int(given)
+        for name, default in zip(
+            ("rows", "repetitions", "columns"),
+            (found.sizes.rows, found.sizes.repetitions, found.sizes.columns), strict=True,
+        )
+    )  # fmt: skip
+    if found.tiles.starts_at_once and rows != found.sizes.rows:
+        repetitions = max(1, rows // sum(found.tiles.slopes))
+    return replace(found.sizes, rows=rows, repetitions=repetitions, columns=columns)
 
 
 def _cost(cx: Context, found: SharedTiles) -> float:
@@ -112,5 +151,5 @@ def _cost(cx: Context, found: SharedTiles) -> float:
 
 PARALLEL_TIME_TILES = Strategy(
     "parallel-time-tiles", "time tiles on threads: diamonds of rows and repetitions that start at once, or a pipeline",
-    _match, _apply, share(LINES), _cost,
+    _match, _apply, share(LINES), _cost, _arguments,
 )  # fmt: skip
