@@ -199,7 +199,7 @@ def test_a_point_on_the_command_line_and_in_a_record(capsys: pytest.CaptureFixtu
     assert status == 1 and "E0931" in err and "mv.c:3:3" in err
     stale = NestChoice("", five, "trial 7")
     lowered = lower_region(region_of(Options()), Options(target="x86-avx2", choices=(stale,)), load_target("x86-avx2"))
-    assert [x.code for x in lowered.remarks if x.kind == "refused"] == ["tuned-stale"] and lowered.versions
+    assert [x.id for x in lowered.remarks if x.kind == "refused"] == ["tuned-stale"] and lowered.versions
     assert run(capsys, *options, "--point", "version=gemv-rows", "--replay", "r.json")[0] == 1
 
 
