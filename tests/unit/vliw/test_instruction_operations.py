@@ -19,7 +19,7 @@ from planish.vliw.description import load_machine
 from planish.vliw.pack.allocate import TooFewRegisters, allocate
 from planish.vliw.pack.confinement import confinement
 from planish.vliw.pack.packing import pack
-from planish.vliw.program import Instr, Issue, PacketCode, StreamRegister
+from planish.vliw.program import Instr, Issue, Loop, PacketCode, StreamRegister
 from planish.vliw.simulator.meaning import meaning_of
 from planish.vliw.streams.lower import lower
 from planish.vliw.streams.oracle import check_code, check_stream, draw_values, sizes_for
@@ -91,6 +91,9 @@ KERNELS = {
     " B[y, x] = u8(i32(A[y, x]) + 2:i32 * i32(A[y, x + 1]) + i32(A[y, x + 2]) + 2:i32 >> 2:i32) } } }",
     "bounds": "kernel k(n; a: u8, A: u8[n] distinct, B: u8[n] distinct) {"
     " for i in 0 .. n { B[i] = min(max(A[i], a), 200:u8) } }",
+    "weights": "kernel k(n, m; W: i8[2] distinct, A: u8[m] distinct, B: u8[n] distinct) assume n + 1 <= m {"
+    " for i in 0 .. n { B[i] = u8(min(max(i16(i32(A[i]) * i32(W[0]) + i32(A[i + 1]) * i32(W[1])) >> 4:i16, 0:i16),"
+    " 255:i16)) } }",
 }
 
 
@@ -121,6 +124,14 @@ def test_aligned_packets_shift_neighbours() -> None:
     for sizes in sizes_for(needed, (128, 256, 300)):
         values = draw_values(kernel, sizes)
         assert check_code(code, lowered, kernel, MACHINE, values).message == ""
+
+
+def test_strips_share_what_is_made_of_scalars() -> None:
+    kernel = parse_kernel(KERNELS["weights"])
+    strips = next(x for x in packet_strips(kernel, load_target("hexagon-hvx")) if isinstance(x, StripProgram))
+    program = lower(strips.kernel, MACHINE, programs=strips.programs).program
+    loops = [x for x in program.body if isinstance(x, Loop)]
+    assert len(loops) == 2 and sum(x.operation == "MPYI" for x in program.body if isinstance(x, Instr)) == 2
 
 
 def test_a_machine_without_a_library_has_no_strips() -> None:

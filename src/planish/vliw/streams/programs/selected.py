@@ -445,8 +445,11 @@ class _SelectedWriter:
         home = stream.home(given)
         with stream.within(home):
             register = stream.value(given, stream.slot_for(kind, 0))
-        name = f"&word{stream.count}"
-        stream.count += 1
+        # A register that is written once has one name: what one strip has made of it is there for the next one.
+        name = f"&word of {register}"
+        if any(x.register == register for y, x in stream.cells.items() if y != name):
+            name = f"&word{stream.count}"
+            stream.count += 1
         home.mutated |= {name} if home is not stream.root else frozenset()
         stream.cells[name] = StreamCell(register, (register.file, 0), I32)
         stream.selector.forget()
