@@ -1,6 +1,7 @@
-// taken: lag predict above_below history moved_rows backwards halo
+// taken: lag predict above_below history moved_rows backwards halo plane last_row
 // sanitize
-/* Elements in front of what a pointer points to: histories of filters, rows above, halos, and pointers that moved. */
+/* Elements in front of what a pointer points to: histories of filters, rows above, halos, pointers that moved, and
+   rows that begin where a product of sizes says. */
 #include <stddef.h>
 #include <stdint.h>
 struct filter { int order; const float *state; float *out; };
@@ -55,6 +56,22 @@ void halo(double (*grid)[40], double (*next)[40], int rows)
         for (int j = 1; j < 39; j++)
             next[i][j] = grid[i - 1][j] + grid[i + 1][j] + grid[i][j - 1] + grid[i][j + 1];
 }
+void plane(float *out, const float *in, int c, int h, int w)
+{
+    for (int i = 0; i < h; i++)
+        for (int j = 0; j < w; j++)
+            out[(c * h + i) * w + j] += in[(c * h + i) * w + j] * 2;
+}
+long last_row(int *x, size_t row, size_t stride, int n)
+{
+    long s = 0;
+    int *p = x + row * stride;
+    for (int i = 1; i < n; i++) {
+        s += p[-i];
+        p[i] = x[row * stride - (size_t)n + (size_t)i] + i;
+    }
+    return s;
+}
 
 #ifdef MAIN
 #include <stdio.h>
@@ -93,6 +110,16 @@ int main(void)
         halo(grid + 1, next, n);
         for (int i = 0; i < n * 40; i++) s = s * 31 + (unsigned)(int)next[i / 40][i % 40];
         free(grid); free(next);
+        float *a = malloc(3 * 4 * (n + 1) * sizeof *a), *b = malloc(3 * 4 * (n + 1) * sizeof *b);
+        for (int i = 0; i < 12 * (n + 1); i++) a[i] = (float)(i % 13), b[i] = (float)(i % 7);
+        for (int c = 0; c < 3; c += 2) plane(a, b, c, 4, n + 1);
+        for (int i = 0; i < 12 * (n + 1); i++) s = s * 31 + (unsigned)(int)a[i];
+        free(a); free(b);
+        int *rows_of = malloc(3 * (n + 2) * sizeof *rows_of);
+        for (int i = 0; i < 3 * (n + 2); i++) rows_of[i] = i * 5 % 23;
+        s = s * 31 + (unsigned long)last_row(rows_of, 2, (size_t)n + 2, n);
+        for (int i = 0; i < 3 * (n + 2); i++) s = s * 31 + (unsigned)rows_of[i];
+        free(rows_of);
         printf("%d %lu\n", n, s);
     }
     return 0;

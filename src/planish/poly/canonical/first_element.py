@@ -51,7 +51,7 @@ def begin_at_first(kernel: Kernel, pinned: frozenset[str] = frozenset()) -> tupl
     lengths = {name: _product(shapes[name][1:]) for name in before}
     linear = {x.name for x in kernel.arrays if len(x.shape) == 1}
     by = {x: mul(y, lengths[x]) if x in linear else y for x, y in before.items()}
-    return replace(kernel, body=_moved(kernel.body, by)), {x: mul(y, lengths[x]) for x, y in before.items()}
+    return begin_later(kernel, by), {x: mul(y, lengths[x]) for x, y in before.items()}
 
 
 def begin_at_pointers(kernel: Kernel, before: Mapping[str, Expr]) -> Kernel:
@@ -61,6 +61,11 @@ def begin_at_pointers(kernel: Kernel, before: Mapping[str, Expr]) -> Kernel:
         rows = exact_quotient(by[array.name], _product(array.shape[1:]))
         assert rows is not None, "what begins before its pointer begins with a row"
         by[array.name] = rows
+    return begin_later(kernel, by)
+
+
+def begin_later(kernel: Kernel, by: Mapping[str, Expr]) -> Kernel:
+    """The kernel with the first subscripts of some arrays greater by so many."""
     return replace(kernel, body=_moved(kernel.body, by)) if by else kernel
 
 
@@ -170,4 +175,4 @@ def _moved(body: Block, by: Mapping[str, Expr]) -> Block:
     return map_block(statement, body)
 
 
-__all__ = ["begin_at_first", "begin_at_pointers"]
+__all__ = ["begin_at_first", "begin_at_pointers", "begin_later"]

@@ -301,8 +301,10 @@ def make_case(
         reached |= {x: max(reached.get(x, 0), count) for x, count in gathers.elements.items()}
         unsure |= {c for name, c in k.arrays.items() if name not in counts}
         for name, count in counts.items():
-            if name in k.arrays:
-                array, first = k.arrays[name], k.first(name, {**most, **sizes})
+            if name in k.arrays and (first := k.first(name, {**most, **sizes})) is None:
+                unsure.add(k.arrays[name])
+            elif name in k.arrays:
+                array = k.arrays[name]
                 reached[array] = max(reached.get(array, 0), first + k.room(name, count))
                 before |= {array: max(before[array], -first)} if array in before else {}
         rows |= _rows(k, sizes) if factorised else {}

@@ -57,12 +57,15 @@ class KnownSizes:
         seen = self.recast.get(name)
         return count if seen is None else -(-(count * size + seen.offset) // seen.size)
 
-    def first(self, name: str, sizes: Mapping[str, int]) -> int:
-        """The number, in the array of the function, of the first element of one of the region's."""
+    def first(self, name: str, sizes: Mapping[str, int]) -> int | None:
+        """The number, in the array of the function, of the first element of one of the region's; None where that
+        depends on what is no size, such as the counter of a loop around the region."""
         base = self.bases.get(name)
         if base is None:
             return 0
         inner = {**sizes, **inner_sizes(self, sizes)}
+        if not variables(base.before) <= inner.keys():
+            return None
         return evaluate(base.moved, sizes) - evaluate(base.before, inner)
 
 

@@ -1,4 +1,5 @@
-"""Where arrays of a region begin: before their pointers, of `x[i - 3]`, and behind what the function was called with.
+"""Where arrays of a region begin: before their pointers, of `x[i - 3]`, behind them, of `x[c * n + i]` with a size c,
+and behind what the function was called with.
 
 >>> from pycparser.c_parser import CParser
 >>> from planish.frontend.c.analysis.scope import bind_file, bind_function
@@ -23,10 +24,11 @@ from planish.frontend.c.translate.subscripts import index_of
 from planish.frontend.c.translation_unit import ArrayBase
 from planish.frontend.c.types.constants import walk_tree
 from planish.ir.expr import Expr, Var, index
-from planish.ir.index.polynomial import add, mul, names, neg, place
+from planish.ir.index.polynomial import add, mul, names, neg, place, sub
 from planish.ir.nest import Kernel
 from planish.ir.types import INDEX
 from planish.poly.canonical.first_element import begin_at_first
+from planish.poly.canonical.invariant_offset import begin_at_offset
 
 
 def find_bases(finished: FinishedKernel, node: c_ast.Node, bound: BoundNames) -> tuple[Kernel, tuple[ArrayBase, ...]]:
@@ -36,7 +38,9 @@ def find_bases(finished: FinishedKernel, node: c_ast.Node, bound: BoundNames) ->
     walked = {y for x in distances_of(finished) for y in (x.first, x.last)}
     pinned = {x.array for x in finished.recast} | {x.array for x in finished.spaced} | finished.views.keys()
     pinned |= {x.name for x in finished.kernel.arrays if texts[x.name] in walked or texts[x.name].startswith("&")}
-    kernel, before = begin_at_first(finished.kernel, frozenset(pinned))
+    kernel, offsets = begin_at_offset(finished.kernel, pinned)
+    kernel, before = begin_at_first(kernel, frozenset(pinned))
+    before |= {x: sub(before.get(x, index(0)), y) for x, y in offsets.items()}
     moves = moves_before(node, bound)
     bases: list[ArrayBase] = []
     for x in kernel.arrays:

@@ -392,7 +392,8 @@ def _finish(
     finished = _attempt(nodes, prelude, s, live, searches)
     if not isinstance(finished, FinishedKernel):
         return finished[1] if finished is not None else Refused("scop-loop", "it is not a kernel", nodes[0])
-    if calls_functions(nodes, s.bound) and (reason := why_not_affine(finished.kernel)) is not None:
+    kernel, bases = find_bases(finished, nodes[0], s.bound)
+    if calls_functions(nodes, s.bound) and (reason := why_not_affine(kernel)) is not None:
         # The loops around a call may be no static control part where those beside it are.
         return Refused("scop-affine", reason, nodes[0])
     s.finished[first.start] = finished
@@ -400,7 +401,6 @@ def _finish(
     s.remarks += (x for x in finished.remarks if x not in s.remarks)
     (line, column), (end_line, end_column) = s.tokens.place(first.start), s.tokens.place(last.end)
     span = Span(s.source.name, line, column, end_line, end_column)
-    kernel, bases = find_bases(finished, nodes[0], s.bound)
     kernel = replace(kernel, span=span)
     by_key = s.bound.by_key()
     scratch = tuple(a.name for a in kernel.arrays if a.shape and is_scratch(by_key[a.name], nodes, live, s.bound))
