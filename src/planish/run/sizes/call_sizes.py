@@ -301,10 +301,12 @@ def make_case(
         reached |= {x: max(reached.get(x, 0), count) for x, count in gathers.elements.items()}
         unsure |= {c for name, c in k.arrays.items() if name not in counts}
         for name, count in counts.items():
-            if name in k.arrays and (first := k.first(name, {**most, **sizes})) is None:
-                unsure.add(k.arrays[name])
-            elif name in k.arrays:
-                array = k.arrays[name]
+            if name not in k.arrays:
+                continue
+            array, first = k.arrays[name], k.first(name, {**most, **sizes})
+            if first is None:
+                unsure.add(array)
+            else:
                 reached[array] = max(reached.get(array, 0), first + k.room(name, count))
                 before |= {array: max(before[array], -first)} if array in before else {}
         rows |= _rows(k, sizes) if factorised else {}
