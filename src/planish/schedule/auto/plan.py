@@ -38,6 +38,7 @@ from planish.schedule.auto.recurrence import use_blocks
 from planish.schedule.auto.rewrites.expansion_limit import find_excess
 from planish.schedule.auto.rewrites.node_splitting import split_nodes
 from planish.schedule.auto.rewrites.reassociate import collect_terms
+from planish.schedule.auto.rewrites.rematerialise import without_carried
 from planish.schedule.auto.rewrites.store_forwarding import pass_values
 from planish.schedule.auto.tiling.band import Band, StatementGroup, read_band
 from planish.schedule.auto.tiling.description import describe_band, describe_memory
@@ -270,7 +271,7 @@ def shape_schedule(
     blocked: tuple[Remark, ...] = ()
     if reassociate:
         kernel, blocked = use_blocks(collect_terms(kernel))
-    kernel = split_nodes(pass_values(kernel, draft.whole))
+    kernel = split_nodes(without_carried(pass_values(kernel, draft.whole)))
     first = Remark(f"schedule-{policy.name}", "done", policy.describe, scop.kernel.span, brief="")
     shaped = zip(draft.bands, plans, strict=True)
     bands = (*(describe_band(band, made, kernel) for (_, band, _), made in shaped), *blocked)

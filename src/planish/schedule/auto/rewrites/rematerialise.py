@@ -20,11 +20,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from planish.ir.expr import Compare, Expr, Load, index, type_of
+from planish.ir.expr import Call, Compare, Expr, Load, index, type_of
 from planish.ir.index.polynomial import add, coefficient_of, constant, extremum, place, same, sub
-from planish.ir.nest import Assign, Block, For, If, Reduce
+from planish.ir.index.simplify import simplify_block
+from planish.ir.nest import Assign, Block, For, If, Kernel, Reduce, Stmt
 from planish.ir.passes.update_idioms import updated
-from planish.ir.traverse import loads, map_expr, variables, walk_expr
+from planish.ir.traverse import loads, map_block, map_expr, variables, walk_expr
 from planish.schedule.auto.lower import place_expr
 
 MOST = 2
@@ -33,6 +34,29 @@ LARGEST = 200
 """The nodes of an expression that is still worth making anew."""
 
 Cell = tuple[str, tuple[Expr, ...]]
+
+
+def without_carried(kernel: Kernel) -> Kernel:
+    """The kernel with loops of which nothing waits any more once what they carry is made anew, without calls, as
+    `unfold` gives them: a C compiler runs these in lanes.
+
+    Before: for j { y[j] = x[j] + p + q;  q = p;  p = x[j] }
+    After:  the first two iterations as written; for j { y[j] = x[j] + x[j - 1] + x[j - 2] };  q = x[n - 2];  p = …
+    """
+
+    def visit(stmt: Stmt) -> Stmt | tuple[Stmt, ...]:
+        unfolded = unfold(stmt) if isinstance(stmt, For) else None
+        if unfolded is None:
+            return stmt
+        (made,) = unfolded[1].body.body
+        assert isinstance(made, Assign)
+        waits = any(x.array == made.array for x in loads(made.value))
+        return stmt if waits or any(isinstance(x, Call) for x in walk_expr(made.value)) else unfolded
+
+    body = map_block(visit, kernel.body)
+    if body == kernel.body:
+        return kernel
+    return replace(kernel, body=simplify_block(body, assumptions=kernel.assumptions))
 
 
 def unfold(loop: For) -> tuple[For, For, If] | None:
