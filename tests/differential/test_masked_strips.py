@@ -81,6 +81,15 @@ void bound(uint8_t *mask, size_t stride, size_t width, size_t height, int16_t *v
                 value[y * stride + x] = (int16_t)(next < 20000 + index ? next : 20000 + index);
             }
 }
+uint64_t weigh(const uint8_t *mask, size_t stride, size_t width, size_t height, const uint8_t *value, uint8_t index)
+{
+    uint64_t sum = 0;
+    for (size_t y = 0; y < height; ++y)
+        for (size_t x = 0; x < width; ++x)
+            if (mask[y * stride + x] < index)
+                sum += value[y * stride + x] * value[y * stride + x] + 3;
+    return sum;
+}
 """
 ELEMENTS = {"adjust": np.uint8, "raise": np.int16, "keep": np.uint16, "twice": np.uint8, "bound": np.int16}
 
@@ -115,7 +124,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Functions]:
     for name, text in (("original", TEXT), ("ours", made.text)):
         (folder / name).mkdir()
         libraries.append(compile_text(text, folder / name, flags=load_target(MACHINE).flags_for("gcc")))
-    return {x: (getattr(libraries[0], x), getattr(libraries[1], x)) for x in ELEMENTS}
+    for x in libraries:
+        x.weigh.restype = ctypes.c_uint64
+    return {x: (getattr(libraries[0], x), getattr(libraries[1], x)) for x in (*ELEMENTS, "weigh")}
 
 
 @pytest.mark.parametrize("name", ELEMENTS)
@@ -163,6 +174,19 @@ def test_the_rest_of_a_row_ends_with_it(built: dict[str, Functions], name: str) 
         Pages(pages.memory, pages.address + mmap.PAGESIZE).allow(0, mmap.PAGESIZE)
     built[name][1](places[0], ctypes.c_size_t(width), ctypes.c_size_t(width), ctypes.c_size_t(1), places[1], 4)
     assert any(x % 7 != y for x, y in enumerate(ends[1].memory[mmap.PAGESIZE - width : mmap.PAGESIZE]))
+
+
+def test_sums_of_what_conditions_allow_end_with_their_row(built: dict[str, Functions]) -> None:
+    """All lanes behind a row would be added, were they there; where no condition holds nothing is read."""
+    pages = Pages.of(2 * mmap.PAGESIZE)
+    pages.memory[: mmap.PAGESIZE] = bytes(x % 251 for x in range(mmap.PAGESIZE))
+    Pages(pages.memory, pages.address + mmap.PAGESIZE).allow(0, mmap.PAGESIZE)
+    for width in (0, 1, 63, 64, 65, 100, 257, 3000):
+        masks, end = np.arange(width, dtype=np.uint8) % 9, pages.address + mmap.PAGESIZE
+        given = masks.ctypes, ctypes.c_size_t(width), ctypes.c_size_t(width), ctypes.c_size_t(1)
+        sums = [x(*given, ctypes.c_void_p(end - width), 4) for x in built["weigh"]]
+        assert sums[0] == sums[1], width
+        assert built["weigh"][1](*given, ctypes.c_void_p(end), 0) == 0
 
 
 def test_stores_of_choices_have_their_conditions() -> None:

@@ -18,15 +18,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from planish.core.cache import key
 from planish.core.names import take_name
-from planish.ir.expr import Binary, Const, Expr, Var, index
-from planish.ir.index.polynomial import polynomial
+from planish.ir.conditional_accesses import read_always
+from planish.ir.expr import Binary, Compare, Const, Expr, Load, Select, Var, index
+from planish.ir.index.polynomial import add, mul, polynomial
 from planish.ir.index.simplify import simplify
-from planish.ir.nest import Array, Assign, Block, For, Let, LoopFacts
+from planish.ir.nest import Array, Assign, Block, For, Let, LoopFacts, Reduce, Stmt
 from planish.ir.text.printer import print_kernel
-from planish.ir.traverse import expressions, loads, walk
+from planish.ir.traverse import expressions, loads, map_block, map_expr, map_exprs, substitute_block, walk
 from planish.ir.types import INDEX
 from planish.isa.instruction import Instruction, make_instruction
 from planish.isa.select.lane_values import NoCover
@@ -39,6 +41,12 @@ from planish.select.strip import Strip, read_strip
 
 _COUNT = "n"
 """The size that says how many iterations there are."""
+
+
+def reads_sometimes(loop: For) -> bool:
+    """Whether iterations read elements under conditions alone: what is left of a row is no strip on copies then."""
+    values = [x.value for x in walk(loop.body) if isinstance(x, Let | Assign | Reduce)]
+    return any({*loads(x)} - {*read_always(x)} for x in values)
 
 
 def tail_of(strip: Strip, stores: Sequence[Store], registers: VectorExtension) -> Instruction:
@@ -54,6 +62,69 @@ def tail_of(strip: Strip, stores: Sequence[Store], registers: VectorExtension) -
     some = replace(strip.kernel, sizes=(_COUNT,), body=Block((replace(loop, upper=Var(_COUNT, INDEX)),)))
     name = f"select_{key(print_kernel(some), text)[:8]}"
     return make_instruction(name, replace(some, name=name), text, header=registers.header)
+
+
+def sum_tail_of(
+    strip: Strip, stores: Sequence[Store], registers: VectorExtension, left: Left, kept: Container[str]
+) -> tuple[Instruction, For]:
+    """The instruction that does a strip which updates accumulators, the arrays that are `kept`, as if all behind the
+    iterations that are left were 0, and the loop that it is for. NoCover where masks do not say which elements are
+    read, or iterations share some."""
+    (loop,) = strip.kernel.body.body
+    assert isinstance(loop, For)
+    sizes: dict[Expr, str] = {}
+    ends: dict[str, tuple[int, str]] = {}
+    behind: dict[str, str] = {}
+    for x in strip.kernel.arrays:
+        place = strip.places[x.name]
+        if place.array in kept:
+            continue
+        step, (extent,) = left.steps.get(place.array, 0), x.shape
+        assert isinstance(extent, Const)
+        if int(extent.value) > step * left.iterations:
+            raise NoCover(f"iterations share elements of `{place.array}`")
+        missing = int(extent.value) - step * left.iterations
+        end = simplify(add(mul(index(step), left.count), index(missing)))
+        behind[x.name] = sizes.setdefault(end, f"{_COUNT}{len(sizes)}")
+        ends[x.name] = x.type.bits, f"{{{behind[x.name]}}}"
+
+    def there(x: Expr) -> Expr:
+        if not isinstance(x, Load) or x.array not in behind:
+            return x
+        return Select(Compare("lt", x.index[0], Var(behind[x.array], INDEX)), x, Const(0, x.type))
+
+    operands = [*(x.name for x in strip.kernel.arrays), *(x.name for x in strip.kernel.scalars)]
+    names = {x: f"{{{x}}}" for x in operands}
+    lines = write_statements(stores, DIALECTS[registers.isa], names, strip.body.scalars, ends)
+    text = "\n".join(["{", *(f"  {x}" for x in lines), "}"])
+    body = map_block(partial(map_exprs, partial(map_expr, there)), Block((loop,)))
+    some = replace(strip.kernel, sizes=tuple(sizes.values()), body=body)
+    name = f"select_{key(print_kernel(some), text)[:8]}"
+    counts = {name: end for end, name in sizes.items()}
+    (own,) = map_block(partial(_placed, strip), substitute_block(body, {**strip.scalars, **counts})).body
+    assert isinstance(own, For)
+    return make_instruction(name, replace(some, name=name), text, header=registers.header), own
+
+
+def _placed(strip: Strip, x: Stmt) -> Stmt:
+    """A statement of a strip's kernel with the arrays that its operands stand for."""
+
+    def at(row: str, place: tuple[Expr, ...]) -> tuple[str, tuple[Expr, ...]]:
+        first = strip.places[row]
+        last = simplify(add(add(first.index[-1], index(strip.rows[row][1])), place[0]))
+        return first.array, (*first.index[:-1], last)
+
+    def read(y: Expr) -> Expr:
+        if not isinstance(y, Load) or y.array not in strip.places:
+            return y
+        array, place = at(y.array, y.index)
+        return replace(y, array=array, index=place)
+
+    made = map_exprs(partial(map_expr, read), x)
+    if not isinstance(made, Assign) or not isinstance(x, Assign):
+        return made
+    array, place = at(x.array, x.index)
+    return replace(made, array=array, index=place)
 
 
 def _end(row: Array, loop: For) -> str:
@@ -87,19 +158,24 @@ class MaskedTails:
     give: Callable[[Iterable[Instruction]], None]
 
     def pad(self, strip: Callable[[Expr], For], begin: Expr, left: Left, kept: Sequence[Array] = ()) -> PaddedTail:
-        """The tail of what is a strip from a place on; NoCover as of `tail_of`, and where it is another strip."""
+        """The tail of what is a strip from a place on: of one that updates accumulators, which are `kept`, a strip that
+        reads 0 behind the row. NoCover as of `tail_of`, and where it is another strip."""
         # Under a name, the place is written alike everywhere.
         name = take_name("begin", self.taken)
         loop = strip(Var(name, INDEX))
+        arrays = {**self.arrays, **{x.name: x for x in kept}}
         whole = self.find(loop.facts.instruction)
-        own = read_strip(replace(loop, facts=LoopFacts()), self.arrays, self.conditional)
+        own = read_strip(replace(loop, facts=LoopFacts()), arrays, self.conditional, covered=not kept)
         if print_kernel(replace(own.kernel, name=whole.instruction.name)) != print_kernel(whole.instruction.definition):
             raise NoCover("the rest of a row is another strip")
-        made = tail_of(own, whole.stores, self.registers)
-        some = simplify(Binary("min", left.count, index(left.iterations)))
-        few = replace(loop, upper=some, facts=LoopFacts(instruction=made.name))
+        if kept:
+            made, few = sum_tail_of(own, whole.stores, self.registers, left, {x.name for x in kept})
+        else:
+            made = tail_of(own, whole.stores, self.registers)
+            few = replace(loop, upper=simplify(Binary("min", left.count, index(left.iterations))))
+        few = replace(few, facts=LoopFacts(instruction=made.name))
         try:
-            match_instruction(made, few, self.arrays, {})
+            match_instruction(made, few, arrays, {})
         except MismatchError as error:
             raise NoCover(error.reason) from error
         self.give([made])

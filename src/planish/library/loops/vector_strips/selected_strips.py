@@ -21,11 +21,10 @@ from planish.core.cache import Cache, key
 from planish.core.diagnostic import Remark
 from planish.core.fingerprint import stamp_program
 from planish.core.pickles import read_pickle, write_pickle
-from planish.ir.conditional_accesses import read_always
 from planish.ir.expr import Compare, Const, Expr, index
 from planish.ir.index.polynomial import sub
 from planish.ir.index.simplify import simplify
-from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, Let, Reduce, Stmt
+from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, Stmt
 from planish.ir.passes.speculative_loads import speculate
 from planish.ir.passes.vector_loops import longest
 from planish.ir.text.printer import print_kernel, print_stmt
@@ -49,7 +48,7 @@ from planish.library.loops.vector_strips.accumulators import reduce_strips
 from planish.library.loops.vector_strips.channel_sizes import with_channel_sizes
 from planish.library.loops.vector_strips.constant_cells import with_constant_cells
 from planish.library.loops.vector_strips.contraction import contract
-from planish.library.loops.vector_strips.masked_tails import MaskedTails
+from planish.library.loops.vector_strips.masked_tails import MaskedTails, reads_sometimes
 from planish.library.loops.vector_strips.narrow_elements import are_narrow, element_types, own_arrays
 from planish.library.loops.vector_strips.padded_tails import TailPadding, has_masks
 from planish.library.loops.vector_strips.read_ends import between_reads
@@ -298,7 +297,8 @@ def _version(
     made_of = [x for x in nests if id(x.nest.stmt) in covered]
     asked = (*kernel.assumptions, *_enough(kernel, max(x.lanes for x in nests)), *_full_rows(strips, made_of))
     reductions = [x for x in nests if isinstance(x.nest, AccumulatedLoop) and id(x.nest.stmt) in covered]
-    asked = (*asked, *(y for x in reductions for y in _long_rows(kernel, x.nest.stmt, x.lanes)))
+    least = 1 if has_masks(strips.registers) else _LONG
+    asked = (*asked, *(y for x in reductions for y in _long_rows(kernel, x.nest.stmt, x.lanes, least)))
     made = replace(kernel, body=contract(body), assumptions=asked)
     return Version(name, prepared.scop.schedule, made, tuple(remarks), 0.0, catalogue)
 
@@ -323,14 +323,12 @@ def _full_rows(strips: StripSelection, nests: Iterable[_Sized]) -> Iterator[Expr
                 yield few
 
 
-def _long_rows(kernel: Kernel, row: For, lanes: int) -> Iterator[Expr]:
-    """That rows have as many strips as what is left of them costs, where it reads under conditions, so that it is no
-    strip on copies: it is left to the compiler, and one iteration takes about as long as an eighth of a strip."""
-    values = [x.value for x in walk(row.body) if isinstance(x, Let | Assign | Reduce)]
-    if any({*loads(x)} - {*read_always(x)} for x in values) and row not in kernel.body.body:
+def _long_rows(kernel: Kernel, row: For, lanes: int, strips: int) -> Iterator[Expr]:
+    """That rows which read under conditions have so many strips: as many as what is left of them costs."""
+    if reads_sometimes(row) and row not in kernel.body.body:
         count = sub(row.upper, row.lower)
         if variables(count) <= {*kernel.sizes}:
-            yield simplify(Compare("ge", count, index(_LONG * lanes)))
+            yield simplify(Compare("ge", count, index(strips * lanes)))
 
 
 def accumulated(loop: AccumulatedLoop, strips: StripSelection, body: Block, counted: bool = False) -> Block:
@@ -343,7 +341,8 @@ def accumulated(loop: AccumulatedLoop, strips: StripSelection, body: Block, coun
         if found.gone:
             raise NoCover("what is around a sum of rows is another loop by now")
         found = replace(found, around=found.origin)
-    strip = reduce_strips(found, made.lanes, made.updates, made.storing, counted, None if counted else strips.tails())
+    tails = strips.masked_tails() if reads_sometimes(loop.loop) else strips.tails()
+    strip = reduce_strips(found, made.lanes, made.updates, made.storing, counted, None if counted else tails)
     body = with_stmts(body, found.around, strip)
     gone = {x.array for x in found.gone if isinstance(x, Assign)} - _used(body)
     return map_block(partial(_without, gone), body)
