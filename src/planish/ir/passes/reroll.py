@@ -69,11 +69,11 @@ def _rolled_below(block: Block, counters: Sequence[str], holds: Holds) -> Block:
 
 def _shorten(body: list[Stmt], counters: Sequence[str], holds: Holds) -> list[Stmt] | None:
     """The statements with the runs that repeat as loops, inner ones first; None where there are none."""
-    pieces = [_Piece.of(x) for x in body]
+    lines = _Lines.of(body)
     out: list[Stmt] = []
     at, found = 0, False
     while at < len(body):
-        period, count = _find_run(body, pieces, at)
+        period, count = _find_run(lines, at)
         loop = _make_loop(body, at, period, count, counters, holds) if count else None
         if loop is None:
             out.append(body[at])
@@ -87,12 +87,13 @@ def _shorten(body: list[Stmt], counters: Sequence[str], holds: Holds) -> list[St
 
 @dataclass(slots=True)
 class _Names:
-    """How names that are bound in some statements are called in what is compared."""
+    """How names that are bound in some statements are called in what is compared: by their order, if that is `told`."""
 
     of: dict[str, str] = field(default_factory=dict)
+    told: bool = True
 
     def bind(self, name: str) -> str:
-        self.of[name] = f"?{len(self.of)}"
+        self.of[name] = f"?{len(self.of) if self.told else ''}"
         return self.of[name]
 
 
@@ -111,9 +112,9 @@ class _Piece:
         return _Piece.all([stmt])[0]
 
     @staticmethod
-    def all(stmts: Sequence[Stmt]) -> list[_Piece]:
+    def all(stmts: Sequence[Stmt], names: _Names | None = None) -> list[_Piece]:
         """The pieces of statements that see what those before them bind."""
-        names, out = _Names(), []
+        names, out = names or _Names(), []
         for stmt in stmts:
             if any(isinstance(x, Launch | Barrier) or (isinstance(x, Alloc) and _is_block(x)) for x in walk(stmt)):
                 out.append(_Piece(None, (), 1))
@@ -129,6 +130,25 @@ class _Piece:
         return out
 
 
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """The statements of a block with their pieces, the names that each uses, and a number for what it is but for all
+    names that the block binds: those that repeat have the same."""
+
+    body: Sequence[Stmt]
+    pieces: Sequence[_Piece]
+    uses: Sequence[set[str]]
+    kinds: Sequence[int]
+
+    @staticmethod
+    def of(body: Sequence[Stmt]) -> _Lines:
+        bound = {x for stmt in body for x in bindings(stmt)}
+        unnamed = _Piece.all(body, _Names(dict.fromkeys(bound, "?"), told=False))
+        numbers: dict[Stmt | None, int] = {}
+        kinds = [numbers.setdefault(x.shape, len(numbers)) for x in unnamed]
+        return _Lines(body, [_Piece.of(x) for x in body], [_used(x) for x in body], kinds)
+
+
 def _is_block(stmt: Alloc) -> bool:
     """Whether a block of memory is taken, which stays where that is done."""
     return stmt.array.memory in ("dram", "scratch") and bool(stmt.array.shape)
@@ -140,32 +160,34 @@ def _lines(stmt: Stmt) -> int:
     return 1 + sum(_lines(x) for block in blocks_of(stmt) for x in block.body)
 
 
-def _find_run(body: Sequence[Stmt], pieces: Sequence[_Piece], at: int) -> tuple[int, int]:
+def _find_run(lines: _Lines, at: int) -> tuple[int, int]:
     """How many statements from one on repeat, and how often; (0, 0) where no line would be saved. The fewest: where
     more repeat, they are made of these by the next round."""
-    for period in range(1, min(_LONGEST, (len(body) - at) // 2) + 1):
-        if pieces[at + period - 1].shape is None:
+    for period in range(1, min(_LONGEST, (len(lines.body) - at) // 2) + 1):
+        if lines.pieces[at + period - 1].shape is None:
             break
-        if isinstance(body[at + period - 1], Let | Alloc):
+        if isinstance(lines.body[at + period - 1], Let | Alloc):
             continue  # of no use to what stands before it
-        count = _count(body, pieces, at, period)
-        if sum(x.size for x in pieces[at : at + period]) * (count - 1) > 1:
+        count = _count(lines, at, period)
+        if sum(x.size for x in lines.pieces[at : at + period]) * (count - 1) > 1:
             return period, count
     return 0, 0
 
 
-def _count(body: Sequence[Stmt], pieces: Sequence[_Piece], at: int, period: int) -> int:
+def _count(lines: _Lines, at: int, period: int) -> int:
     """How often statements come one behind the other, their numbers growing evenly; what one turn binds, no statement
     behind it uses."""
+    body, kinds = lines.body, lines.kinds[at : at + period]
     binds = any(isinstance(x, Let | Alloc) for x in body[at : at + period])
-    first = _Piece.all(body[at : at + period]) if binds else pieces[at : at + period]
+    first: Sequence[_Piece] = ()
     steps: list[tuple[int, ...]] = []
     count = 1
     while at + (count + 1) * period <= len(body):
         begin, end = at + count * period, at + (count + 1) * period
-        if any(type(x) is not type(y) for x, y in zip(body[at : at + period], body[begin:end], strict=True)):
+        if lines.kinds[begin:end] != kinds:
             break
-        here = _Piece.all(body[begin:end]) if binds else pieces[begin:end]
+        first = first or (_Piece.all(body[at : at + period]) if binds else lines.pieces[at : at + period])
+        here = _Piece.all(body[begin:end]) if binds else lines.pieces[begin:end]
         if any(x.shape != y.shape or x.shape is None for x, y in zip(first, here, strict=True)):
             break
         grown = [_less(y.numbers, x.numbers) for x, y in zip(first, here, strict=True)]
@@ -177,7 +199,7 @@ def _count(body: Sequence[Stmt], pieces: Sequence[_Piece], at: int, period: int)
     # What is the same in each turn is no progression: something else makes it do what it does.
     if not any(any(x) for x in steps) or not _go_together(first, steps):
         return 1
-    return _without_uses(body, at, period, count) if binds else count
+    return _without_uses(lines, at, period, count) if binds else count
 
 
 def _go_together(pieces: Sequence[_Piece], steps: Sequence[tuple[int, ...]]) -> bool:
@@ -190,29 +212,31 @@ def _go_together(pieces: Sequence[_Piece], steps: Sequence[tuple[int, ...]]) -> 
     return all(len(x) == 1 for x in ways.values())
 
 
-def _without_uses(body: Sequence[Stmt], at: int, period: int, count: int) -> int:
+def _without_uses(lines: _Lines, at: int, period: int, count: int) -> int:
     """The count, or 1 where something that a turn binds is used behind it."""
-    bound = {_bound(x) for x in body[at : at + period * count] if isinstance(x, Let | Alloc)}
-    for turn in range(count):
-        own = {_bound(x) for x in body[at + turn * period : at + (turn + 1) * period] if isinstance(x, Let | Alloc)}
-        inner = body[at + turn * period : at + (turn + 1) * period]
-        if _used(inner) & (bound - own):
+    body, uses = lines.body, lines.uses
+    end = at + period * count
+    bound = {_bound(x) for x in body[at:end] if isinstance(x, Let | Alloc)}
+    for begin in range(at, end, period):
+        turn = range(begin, begin + period)
+        own = {_bound(x) for n in turn if isinstance(x := body[n], Let | Alloc)}
+        if any(uses[n] & (bound - own) for n in turn):
             return 1
-    return 1 if _used(body[at + period * count :]) & bound else count
+    return 1 if any(not bound.isdisjoint(x) for x in uses[end:]) else count
 
 
 def _bound(stmt: Let | Alloc) -> str:
     return stmt.var if isinstance(stmt, Let) else stmt.array.name
 
 
-def _used(stmts: Sequence[Stmt]) -> set[str]:
+def _used(stmt: Stmt) -> set[str]:
     names: set[str] = set()
-    for stmt in (x for y in stmts for x in walk(y)):
-        names |= {stmt.array} if isinstance(stmt, Assign | Reduce) else set()
-        for x in (y for e in expressions(stmt) for y in walk_expr(e)):
+    for part in walk(stmt):
+        names |= {part.array} if isinstance(part, Assign | Reduce) else set()
+        for x in (y for e in expressions(part) for y in walk_expr(e)):
             names |= {x.name} if isinstance(x, Var) else {x.array} if isinstance(x, Load) else set()
-        if isinstance(stmt, For):
-            names |= {name for _, name in stmt.facts.reductions}
+        if isinstance(part, For):
+            names |= {name for _, name in part.facts.reductions}
     return names
 
 
