@@ -87,7 +87,7 @@ def finish(
         if symbol not in shapes:
             # What reads a structure reads its members.
             kept = symbol.lasting or any(x in live for x in (symbol, *ancestors(symbol)))
-            if cx.searches is not None and not kept:
+            if not kept:
                 body = forget(symbol.key, cx.element(symbol), body)
             if not kept and not exposed(body, symbol.key):
                 body = sink(symbol.key, cx.element(symbol), body)
