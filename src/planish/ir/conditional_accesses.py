@@ -12,6 +12,9 @@ A choice evaluates one of its two values, as in C. `a[i] = c ? x : a[i]` is what
 >>> found = conditional_store(Select(d, one, Select(c, Binary("sub", own, one), own)), own)
 >>> found.guard == Binary("or", d, c), type(found.value).__name__
 (True, 'Select')
+>>> found = conditional_store(Binary("add", own, Select(c, one, Const(0, U8))), own)
+>>> found.guard == c, found.value == Binary("add", own, one)
+(True, True)
 >>> [x.array for x in read_always(Select(c, own, Const(0, U8)))], [x.array for x in read_always(Select(c, own, own))]
 ([], ['a'])
 """
@@ -23,7 +26,7 @@ from dataclasses import dataclass, field
 from functools import partial, reduce
 from typing import Literal
 
-from planish.ir.expr import Binary, Compare, CompareOp, Const, Expr, Load, Select, Unary, Var, type_of
+from planish.ir.expr import Binary, BinaryOp, Compare, CompareOp, Const, Expr, Load, Select, Unary, Var, type_of
 from planish.ir.nest import Assign, Block, For, If, Reduce, Stmt
 from planish.ir.traverse import children, expressions, loads, map_expr, walk_expr, with_children
 from planish.ir.types import BOOL, INDEX
@@ -103,8 +106,27 @@ def _chosen(x: Expr, own: Load, names: Mapping[str, Expr]) -> tuple[Expr, Expr |
         case Binary(op="min" | "max" as op, left=left, right=right) if own in (left, right) and own.type.is_int:
             other = right if left == own else left
             return Compare("lt" if op == "min" else "gt", other, own), other
+        case Binary(op="add" | "sub" as op, left=left, right=Select() as added) if _is_own(left, own, names):
+            return _changed(op, left, added)
         case _:
             return TRUE, x
+
+
+def _is_own(x: Expr, own: Load, names: Mapping[str, Expr]) -> bool:
+    """Whether an integer is the own value."""
+    while isinstance(x, Var) and x.name in names:
+        x = names[x.name]
+    return x == own and own.type.is_int
+
+
+def _changed(op: BinaryOp, own: Expr, added: Select) -> tuple[Expr, Expr]:
+    """The condition under which something is added to the own value, and the sum."""
+    nothing = Const(0, type_of(own))
+    if added.otherwise == nothing:
+        return added.condition, Binary(op, own, added.then)
+    if added.then == nothing:
+        return opposite(added.condition), Binary(op, own, added.otherwise)
+    return TRUE, Binary(op, own, added)
 
 
 def _may_be(x: Expr, own: Load, names: Mapping[str, Expr]) -> bool:
@@ -116,6 +138,8 @@ def _may_be(x: Expr, own: Load, names: Mapping[str, Expr]) -> bool:
             return _may_be(names[name], own, names)
         case Binary(op="min" | "max", left=left, right=right):
             return own in (left, right) and own.type.is_int
+        case Binary(op="add" | "sub", left=left, right=Select()):
+            return _is_own(left, own, names)
         case _:
             return x == own
 
