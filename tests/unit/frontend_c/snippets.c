@@ -62,6 +62,10 @@ float f(int n, const float *a) { float c = 0; for (int i = 0; i < n; i++) if (a[
 /// count_in_memory regions=1
 void f(int n, const int *a, int *count) { *count = 0; for (int i = 0; i < n; i++) if (a[i] > 3) (*count)++; }
 
+/// counts_that_go_on regions=1
+void f(int n, const int *a, int *c, unsigned *d) { for (int i = 0; i < n; i++) {
+  if (a[i] > 3) { (*c)++; d[2] += 1000000000u; } else if (a[i] & 1) *c -= a[i]; } }
+
 /// stores_of_both_branches regions=1
 void f(int n, const int *a, int *b) { for (int i = 0; i < n; i++) {
   if (a[i] & 1) { int t = a[i] * n; b[2 * i] = t; if (t > 9) { b[2 * i + 1] = 1; } else { t--; b[2 * i + 1] = t; } }

@@ -18,6 +18,7 @@ from planish.frontend.c.analysis.aliasing import changes, is_alone, is_reached
 from planish.frontend.c.analysis.scope import Symbol, is_integer, is_pointer, written
 from planish.frontend.c.analysis.trip_counts import ComputedSize
 from planish.frontend.c.assumed.guarded_stores import left_unread, stored_conditionally
+from planish.frontend.c.assumed.guarded_sums import sum_apart
 from planish.frontend.c.idioms.row_pointers import is_row
 from planish.frontend.c.translate.asserted_facts import known_sizes, number_conditions
 from planish.frontend.c.translate.constant_tables import constant_values
@@ -75,6 +76,8 @@ def finish(
     _check_hidden(cx, nodes)
     updates = _updates(cx, entry, live, nodes)
     body = Block(tuple(cx.out))
+    if cx.searches is None:
+        body = sum_apart(body, left_unread(cx.guarded), cx.fresh)
     stored = {s.array for s in walk(body) if isinstance(s, (Assign, Reduce))}
     touched = stored | {
         x.array for s in walk(body) for e in expressions(s) for x in walk_expr(e) if isinstance(x, Load)
