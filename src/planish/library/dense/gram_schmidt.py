@@ -47,21 +47,22 @@ Range = tuple[Expr, Expr]
 """Where some rows or columns begin, and how many there are."""
 
 
-def raise_projecting(kernel: Kernel) -> Raised | None:
-    """The steps by blocks of a kernel that takes directions out of columns; None where it is another one."""
+def raise_projecting(kernel: Kernel, size: int = WIDTH) -> Raised | None:
+    """The steps by blocks of so many columns of a kernel that takes directions out of columns; None where it is
+    another one."""
     found = find_projecting(kernel)
     if found is None:
         return None
     taken = {*used_names(kernel)}
     type = kernel.array(found.array).type
-    width = index(WIDTH)
+    width = index(size)
     columns = Array(take_name("columns", taken), type, (width, found.rows), True)
     units = columns
     if found.units != found.array:
         units = Array(take_name("units", taken), type, (width, found.rows), True)
     overlaps = Array(take_name("overlaps", taken), type, (width, width), True)
     outer = tuple(x.array for x in flatten(kernel.body.body) if isinstance(x, Alloc))
-    blocks = _Blocks(found, columns, units, overlaps, taken)
+    blocks = _Blocks(found, columns, units, overlaps, taken, size)
     own = dict.fromkeys((columns, units, overlaps))
     return Raised(kernel, (blocks.all(),), (*(replace(x, memory="register") for x in outer), *own))
 
@@ -76,12 +77,13 @@ class _Blocks:
     units: Array
     overlaps: Array
     taken: set[str]
+    width: int
 
     def all(self) -> Repeat:
         """A block of columns after the other."""
         found = self.found
         var = take_name("first", self.taken)
-        first, count = index(var), extremum("min", index(WIDTH), sub(found.steps, index(var)))
+        first, count = index(var), extremum("min", index(self.width), sub(found.steps, index(var)))
         end = add(first, count)
         here, rest, rows = (first, count), (end, sub(found.columns, end)), (index(0), found.rows)
         units = self.part(self.units.name, (index(0), count), rows)
@@ -106,7 +108,7 @@ class _Blocks:
                 takes=True,
             ),
         )
-        return Repeat(var, index(0), found.steps, WIDTH, steps)
+        return Repeat(var, index(0), found.steps, self.width, steps)
 
     def part(self, array: str, rows: Range, columns: Range) -> View:
         """Some rows and columns of an array."""

@@ -53,15 +53,15 @@ Place = Callable[[Expr, Expr], tuple[str, tuple[Expr, ...]]]
 """The array and the subscripts of the element in a row and a column."""
 
 
-def raise_reflecting(kernel: Kernel, scratch: Collection[str] = ()) -> Raised | None:
-    """The steps by blocks of a kernel that reflects columns; None where it is another one. `scratch`: arrays that
-    nobody reads afterwards."""
+def raise_reflecting(kernel: Kernel, scratch: Collection[str] = (), size: int = WIDTH) -> Raised | None:
+    """The steps by blocks of so many columns of a kernel that reflects columns; None where it is another one.
+    `scratch`: arrays that nobody reads afterwards."""
     found = find_reflecting(kernel, scratch)
     if found is None:
         return None
     taken = {*used_names(kernel)}
     type = kernel.array(found.matrix.array).type
-    width = index(WIDTH)
+    width = index(size)
 
     def local(stem: str, *shape: Expr) -> Array:
         return Array(take_name(stem, taken), type, shape, True)
@@ -72,7 +72,7 @@ def raise_reflecting(kernel: Kernel, scratch: Collection[str] = ()) -> Raised | 
         Array(take_name("skipped", taken), I32, (width,), True),
         Array(take_name("outcome", taken), I32, (), True, "register"),
     )  # fmt: skip
-    blocks = _Blocks(found, own, taken)
+    blocks = _Blocks(found, own, taken, size)
     asked = replace(kernel, assumptions=tuple(dict.fromkeys((*kernel.assumptions, *found.asked))))
     outer = [x.array for x in flatten(kernel.body.body) if isinstance(x, Alloc)]
     kept = [replace(x, memory="dram" if x.shape else "register") for x in found.own if x in outer or x.shape]
@@ -107,12 +107,13 @@ class _Blocks:
     found: Householder
     own: _Memory
     taken: set[str]
+    width: int
 
     def all(self) -> Repeat:
         """A block of steps after the other."""
         found, own = self.found, self.own
         var = take_name("first", self.taken)
-        first, count = index(var), extremum("min", index(WIDTH), sub(found.steps, index(var)))
+        first, count = index(var), extremum("min", index(self.width), sub(found.steps, index(var)))
         end = add(first, count)
         base = first if found.follows else index(0)
         rows, steps = (base, sub(found.rows, base)), (index(0), count)
@@ -141,7 +142,7 @@ class _Blocks:
         panel = (self.copied(rows, (first, count)),) if found.has_panel else ()
         back = (self.copied(rows, (first, count), back=True),) if found.has_panel else ()
         steps_ = Loops(Block((*panel, self.steps(first, end, base))), settled=True)
-        return Repeat(var, index(0), found.steps, WIDTH, (steps_, Loops(Block(back), settled=True), *delayed))
+        return Repeat(var, index(0), found.steps, self.width, (steps_, Loops(Block(back), settled=True), *delayed))
 
     def is_found(self, number: int) -> Expr:
         """Whether the outcome of the search is that number."""

@@ -46,8 +46,9 @@ WIDTH, _NARROW = 64, 8
 """The columns of a block, and of those that it is made of."""
 
 
-def raise_pivoting(kernel: Kernel) -> Raised | None:
-    """The steps by blocks of a kernel that chooses a row in each step; None where it is another one."""
+def raise_pivoting(kernel: Kernel, size: int = WIDTH) -> Raised | None:
+    """The steps by blocks of so many columns of a kernel that chooses a row in each step; None where it is another
+    one."""
     found = find_pivoting(kernel)
     if found is None:
         return None
@@ -57,7 +58,7 @@ def raise_pivoting(kernel: Kernel) -> Raised | None:
     chosen = Array(take_name("chosen", taken), cells[found.row].type, (found.steps,), True)
     panel = Array(take_name("panel", taken), array.type, (index(_NARROW), found.rows), True)
     outer = tuple(x.array for x in flatten(kernel.body.body) if isinstance(x, Alloc))
-    blocks = _Blocks(found, array, chosen, panel, taken)
+    blocks = _Blocks(found, array, chosen, panel, taken, size)
     return Raised(kernel, (blocks.all(),), (*(replace(x, memory="register") for x in outer), chosen, panel))
 
 
@@ -70,12 +71,13 @@ class _Blocks:
     chosen: Array
     panel: Array
     taken: set[str]
+    width: int
 
     def all(self) -> Repeat:
         """A block of columns after the other."""
         found = self.found
         first, part_ = take_name("first", self.taken), take_name("part", self.taken)
-        here, end = self.range(first, WIDTH, found.steps)
+        here, end = self.range(first, self.width, found.steps)
         inner, stop = self.range(part_, _NARROW, end)
         others = ((here, inner), (stop, end))
         narrow = (
@@ -92,7 +94,7 @@ class _Blocks:
         ]
         if not found.whole:
             steps.append(Loops(Block((self.undone(here, end),)), settled=True))
-        return Repeat(first, index(0), found.steps, WIDTH, tuple(steps))
+        return Repeat(first, index(0), found.steps, self.width, tuple(steps))
 
     def range(self, var: str, width: int, limit: Expr) -> tuple[Expr, Expr]:
         """Where a block begins and ends."""
@@ -104,7 +106,7 @@ class _Blocks:
         found, identity = self.found, ((1, 0), (0, 1))
         whole = View(found.array, (index(0), index(0)), identity, (found.rows, found.columns))
         step = Apply(operation_of("lu"), {"A": whole}, {"n": found.steps}, span=found.loop.span)
-        cut = Cut(step, {found.array: self.array}, WIDTH, self.taken)
+        cut = Cut(step, {found.array: self.array}, self.width, self.taken)
         here, right = (block[0], sub(block[1], block[0])), (columns[0], sub(columns[1], columns[0]))
         below = (block[1], sub(found.rows, block[1]))
         upper = part_of(whole, here, right)

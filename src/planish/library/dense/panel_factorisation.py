@@ -25,8 +25,15 @@ from planish.library.loops.histogram import TABLES, TOGETHER, counting_versions
 from planish.library.lowering import NotLoweredError, lower_raised
 from planish.poly.isl.affine import NotAffineError
 from planish.raising.raised import Raised
+from planish.schedule.arguments import DEFAULTS, NO_ARGUMENTS, Point, TuningArgument, TuningArguments
 from planish.schedule.auto.plan import Prepared, Version
 from planish.target.machine import Target
+
+COLUMNS = TuningArgument("width", (16, 32, 48, 64, 96, 128), lu_partial_pivoting.WIDTH, "columns of a panel")
+_WIDTHS = {
+    lu_partial_pivoting.NAME: lu_partial_pivoting.WIDTH, gram_schmidt.NAME: gram_schmidt.WIDTH,
+    householder.NAME: householder.WIDTH,
+}  # fmt: skip
 
 
 def histogram_versions(
@@ -40,14 +47,14 @@ def histogram_versions(
 
 def panel_versions(
     flat: Kernel, prepared: Prepared, target: Target, fp: Floats, maker: KernelCache, threads: int = 1,
-    scratch: Collection[str] = (),
+    scratch: Collection[str] = (), point: Point = DEFAULTS,
 ) -> tuple[tuple[Version, ...], tuple[Remark, ...]]:  # fmt: skip
     """The version by panels of a delinearised kernel that has one, and why there is none where sums have to keep their
     order, or the library has no products for the target. `prepared`: the kernel as it is scheduled otherwise;
-    `scratch`: arrays that nobody reads afterwards."""
+    `scratch`: arrays that nobody reads afterwards; `point`: the width of a panel."""
     scop, span = prepared.scop, prepared.scop.kernel.span
     try:
-        raised, name, message = _by_blocks(flat, scratch)
+        raised, name, message = _by_blocks(flat, scratch, point)
         if raised is None:
             return (), ()
         if fp != "reassociate":
@@ -69,15 +76,24 @@ def panel_versions(
     return (Version(name, scop.schedule, whole, (remark, *lowered.remarks), 0.0, lowered.catalogue),), (remark,)
 
 
-def _by_blocks(kernel: Kernel, scratch: Collection[str]) -> tuple[Raised | None, str, str]:
+def list_panel_arguments(version: str) -> TuningArguments:
+    """What may be tuned of a version by panels."""
+    return TuningArguments((COLUMNS.around(_WIDTHS[version]),)) if version in _WIDTHS else NO_ARGUMENTS
+
+
+def _by_blocks(kernel: Kernel, scratch: Collection[str], point: Point) -> tuple[Raised | None, str, str]:
     """The steps by blocks, if there are such, what that version is called, and what is said of it."""
-    raised = lu_partial_pivoting.raise_pivoting(kernel)
+    widths = {name: COLUMNS.around(width).number(point) for name, width in _WIDTHS.items()}
+    name = lu_partial_pivoting.NAME
+    raised = lu_partial_pivoting.raise_pivoting(kernel, widths[name])
     if raised is not None:
         what = "LU with partial pivoting by panels of {} columns, with the same pivots"
-        return raised, lu_partial_pivoting.NAME, what.format(lu_partial_pivoting.WIDTH)
-    raised = gram_schmidt.raise_projecting(kernel)
+        return raised, name, what.format(widths[name])
+    name = gram_schmidt.NAME
+    raised = gram_schmidt.raise_projecting(kernel, widths[name])
     if raised is not None:
         what = "modified Gram-Schmidt by panels of {} columns, which matrix products project out of all others"
-        return raised, gram_schmidt.NAME, what.format(gram_schmidt.WIDTH)
+        return raised, name, what.format(widths[name])
+    name = householder.NAME
     what = "Householder QR by panels of {} columns, whose compact WY form is applied by matrix products"
-    return householder.raise_reflecting(kernel, scratch), householder.NAME, what.format(householder.WIDTH)
+    return householder.raise_reflecting(kernel, scratch, widths[name]), name, what.format(widths[name])

@@ -31,7 +31,7 @@ from planish.ir.index.polynomial import add, sub
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Let, Stmt
 from planish.ir.semantics.arithmetic import limits
 from planish.library.loops.scan.max_plus import Cost, MaxPlusChain, Second
-from planish.library.loops.scan.strip_statements import STRIP, LoopLanes, ValueRegisters
+from planish.library.loops.scan.strip_statements import LoopLanes, ValueRegisters
 from planish.poly.isl.expression import conjunction
 
 LARGE = 1 << 16
@@ -56,8 +56,8 @@ class MaxPlusStrips(LoopLanes):
         if not self.raises:
             self.largest = plain
         # Behind the last value of a strip stands what it has for the next one.
-        self.own = Array(self.fresh("own"), self.type, (index(STRIP + 1),), True, "stack")
-        self.kept = Array(self.fresh("kept"), self.type, (index(STRIP),), True, "stack")
+        self.own = Array(self.fresh("own"), self.type, (index(registers.strip + 1),), True, "stack")
+        self.kept = Array(self.fresh("kept"), self.type, (index(registers.strip),), True, "stack")
         self.name = self.fresh("cost")
         self.carry = Array(self.fresh("carry"), self.type, (), True, "register")
         self.v, self.w, self.ramp, self.least = (
@@ -92,7 +92,7 @@ class MaxPlusStrips(LoopLanes):
         loop = self.found.loop
         worst = self.found.worst if self.raises else self.found.bound
         body = Block((Alloc(self.own), Let(self.count, self.length), *self.strip()))
-        over = For(self.first, loop.lower, loop.upper, STRIP, body)
+        over = For(self.first, loop.lower, loop.upper, self.registers.strip, body)
         named = [] if isinstance(self.found.cost, Const | Var) else [Let(self.name, self.found.cost)]
         opening = [*named, *map(Alloc, (self.v, self.w)), *self.ramps(), Let(self.start, Const(worst, self.type))]
         return [*opening, Alloc(self.carry), over]

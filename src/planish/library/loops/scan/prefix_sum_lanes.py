@@ -29,7 +29,7 @@ from planish.ir.index.polynomial import add, extremum, sub
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Let, Reduce, Stmt
 from planish.ir.traverse import map_expr
 from planish.library.loops.scan.prefix_sum import RunningSum, zero
-from planish.library.loops.scan.strip_statements import STRIP, LoopLanes, ValueRegisters
+from planish.library.loops.scan.strip_statements import LoopLanes, ValueRegisters
 from planish.schedule.auto.lower import place_expr
 from planish.schedule.auto.rewrites.rematerialise import are_same
 
@@ -40,7 +40,7 @@ class Sums(LoopLanes):
     def __init__(self, found: RunningSum, registers: ValueRegisters, taken: set[str]) -> None:
         super().__init__(found.loop, found.cell.type, registers, taken)
         self.found = found
-        self.sums = Array(self.fresh("sums"), self.type, (index(STRIP + found.is_late),), True, "stack")
+        self.sums = Array(self.fresh("sums"), self.type, (index(registers.strip + found.is_late),), True, "stack")
         self.own, self.made = (
             Array(self.fresh(x), self.type, (index(self.lanes),), True, "stack") for x in ("own", "made")
         )
@@ -64,9 +64,9 @@ class Sums(LoopLanes):
 
     def along(self, lower: Expr, upper: Expr, begin: Expr, *end: Stmt) -> list[Stmt]:
         """All values from one place to another one, and then what is done with the last one of them, `carry`."""
-        count = extremum("min", index(STRIP), sub(upper, index(self.first)))
+        count = extremum("min", index(self.registers.strip), sub(upper, index(self.first)))
         strip = Block((Alloc(self.sums), Let(self.count, count), *self.strip()))
-        over = For(self.first, lower, upper, STRIP, strip)
+        over = For(self.first, lower, upper, self.registers.strip, strip)
         cells = map(Alloc, (self.v, self.w, self.carry))
         return [*cells, *self.powers(), Assign(self.carry.name, (), begin), over, *end]
 

@@ -31,11 +31,12 @@ STRIP = 512
 
 @dataclass(frozen=True, slots=True)
 class ValueRegisters:
-    """The registers of a vector extension, and how many values one holds."""
+    """The registers of a vector extension, how many values one holds, and how many a strip has."""
 
     extension: str
     memory: str
     lanes: int
+    strip: int = STRIP
 
     @property
     def moves(self) -> tuple[int, ...]:
@@ -61,7 +62,7 @@ class LoopLanes:
     @property
     def length(self) -> Expr:
         """The values of a strip."""
-        return extremum("min", index(STRIP), sub(self.around.upper, index(self.first)))
+        return extremum("min", index(self.registers.strip), sub(self.around.upper, index(self.first)))
 
     @property
     def whole(self) -> Expr:

@@ -28,7 +28,7 @@ from planish.library.loops.scan.max_plus_lanes import MaxPlusStrips
 from planish.library.loops.scan.parallel_prefix_sum import SPANS, PrefixSumShares, may_share
 from planish.library.loops.scan.prefix_sum import RunningSum, find_sum
 from planish.library.loops.scan.prefix_sum_lanes import Sums
-from planish.library.loops.scan.strip_statements import ValueRegisters
+from planish.library.loops.scan.strip_statements import STRIP, ValueRegisters
 from planish.schedule.auto.plan import Prepared, Version
 from planish.schedule.nodes import label_kernel
 from planish.schedule.program import Program
@@ -42,11 +42,12 @@ PARTS = 4
 
 
 def scan_versions(
-    prepared: Prepared, target: Target, reassociate: bool = False, threads: int = 1
+    prepared: Prepared, target: Target, reassociate: bool = False, threads: int = 1, strip: int = STRIP
 ) -> tuple[Version, ...]:
     """The version of a kernel whose chains and growing sums of integers are made in registers, and with `reassociate`
     its sums of floats that grow; none where there are none, or no instructions for them. With several `threads`: the
-    one in which these make parts of a sum, none where there is no such sum that is not in another loop."""
+    one in which these make parts of a sum, none where there is no such sum that is not in another loop. `strip`: the
+    values of a strip."""
     kernel = prepared.kernel
     long = target.cache(2).share // PARTS
     taken = {*used_names(kernel)}
@@ -62,6 +63,7 @@ def scan_versions(
         registers = _registers(target, found.target.type) if found is not None else None
         if found is None or registers is None:
             return stmt
+        registers = replace(registers, strip=strip)
         strips = (
             Sums(found, registers, taken) if isinstance(found, RunningSum) else MaxPlusStrips(found, registers, taken)
         )

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from planish.ir.nest import Kernel
 from planish.library.dense import gram_schmidt, householder, lu_partial_pivoting
-from planish.library.dense.panel_factorisation import panel_versions
+from planish.library.dense.panel_factorisation import list_panel_arguments, panel_versions
 from planish.library.strategy import Context, Made, Strategy, share
 
 
@@ -21,13 +21,16 @@ def _match(cx: Context) -> tuple[Kernel, ...]:
 
 
 def _apply(cx: Context, found: Kernel) -> Made:
-    made, remarks = panel_versions(found, cx.prepared, cx.target, cx.fp, cx.maker, cx.threads, cx.scratch)
+    made, remarks = panel_versions(
+        found, cx.prepared, cx.target, cx.fp, cx.maker, cx.threads, cx.scratch, cx.point
+    )  # fmt: skip
     return (*made, *remarks)
 
 
 PANELS = Strategy(
     "panels", "factorises a panel of columns, then updates the trailing matrix by a matrix product",
     _match, _apply, share(0.15, start=True), kernels=True, search=True,
+    arguments=lambda cx, found, version: list_panel_arguments(version),
     variants={
         lu_partial_pivoting.NAME: "LU with partial pivoting, right-looking over panels of columns",
         gram_schmidt.NAME: "modified Gram-Schmidt: a panel is orthogonalised, then projected out of all other columns",

@@ -11,9 +11,13 @@ from __future__ import annotations
 
 from planish.ir.nest import Stmt
 from planish.library.loops.nontemporal.streaming_stores import streamed_versions
+from planish.library.loops.scan.strip_statements import STRIP
 from planish.library.loops.scan.vector_scan import find_scans, scan_versions
 from planish.library.parallel.parallel_marks import spread
 from planish.library.strategy import BEHIND, Context, Made, Strategy, share
+from planish.schedule.arguments import TuningArgument, TuningArguments
+
+STRIP_LENGTH = TuningArgument("strip", (128, 256, 512, 1024, 2048, 4096), STRIP, "values of a strip")
 
 
 def _match(cx: Context) -> tuple[tuple[Stmt, ...], ...]:
@@ -22,10 +26,11 @@ def _match(cx: Context) -> tuple[tuple[Stmt, ...], ...]:
 
 
 def _apply(cx: Context, found: tuple[Stmt, ...]) -> Made:
-    made = scan_versions(cx.prepared, cx.target, cx.reassociate)
+    strip = STRIP_LENGTH.number(cx.point)
+    made = scan_versions(cx.prepared, cx.target, cx.reassociate, strip=strip)
     if cx.threads == 1:
         return made
-    parts = scan_versions(cx.prepared, cx.target, cx.reassociate, cx.threads)
+    parts = scan_versions(cx.prepared, cx.target, cx.reassociate, cx.threads, strip)
     streamed = streamed_versions(cx.prepared, cx.target, parts, cx.sizes)
     return (*parts, *streamed, *spread(made, cx.threads))
 
@@ -37,6 +42,6 @@ def _cost(cx: Context, found: tuple[Stmt, ...]) -> float:
 
 SCAN = Strategy(
     "simd-scan", "computes scans and recurrences a register at a time, by log2(lanes) lane shifts",
-    _match, _apply, share(0.5), _cost,
+    _match, _apply, share(0.5), _cost, lambda cx, found, version: TuningArguments((STRIP_LENGTH,)),
     variants={"parallel-scan": "threads scan parts, to which the sums of the parts before are added"},
 )  # fmt: skip
