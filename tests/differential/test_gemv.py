@@ -72,7 +72,9 @@ TYPES = {"float": ("float32", 1e-4), "double": ("float64", 1e-12)}
 SIZES = ((0, 0), (0, 7), (7, 0), (1, 1), (5, 16), (12, 1), (13, 3), (27, 31), (33, 33), (64, 64), (50, 100))
 
 
-WAYS = [("float", 0), ("double", 1), slow(("float", 1)), slow(("double", 0))]
+WAYS = [("float", 0, 1), ("double", 1, 1), ("double", 0, 2), slow(("float", 0, 4)), slow(("float", 1, 1)),
+        slow(("double", 0, 1))]  # fmt: skip
+"""Types, whether there are fewer rows at a time, and how many accumulators each row has."""
 
 
 @pytest.fixture(scope="module", params=WAYS)
@@ -80,9 +82,9 @@ def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     """The type, the loops as they are written, and the drop-in with many or fewer rows at a time, whatever the clock
     would say of it."""
     folder = tmp_path_factory.mktemp("dots")
-    type, which = request.param
+    type, which, accumulators = request.param
     text = ROWS.replace("TYPE", type)
-    plain, made = compile_both(text, lambda x: dot_versions(x, NATIVE)[-which], folder)
+    plain, made = compile_both(text, lambda x: dot_versions(x, NATIVE, accumulators=accumulators)[-which], folder)
     return type, plain, made
 
 
