@@ -45,3 +45,17 @@ def test_a_loop_within_a_macro_is_refused_by_its_place() -> None:
     text = f"{MACROS}\nvoid f(int n, int *a)\n{{\n    TWICE(for (int i = 0; i < n; i++) a[i] += i;)\n}}\n"
     remarks = read_c(Source("f.c", text)).remarks
     assert {(x.id, x.span.line if x.span else 0) for x in remarks} == {("scop-macro", 12)}
+
+
+def test_what_holds_back_a_loop_of_a_macro_is_told() -> None:
+    text = """extern int get(int);
+#define FILL(a, n) do { for (int i = 0; i < n; i++) a[i] = get(i); } while (0)
+#define MAKE(N) void f##N(int n, int *a) { for (int i = 0; i < n; i++) { a[i] = get(N); } }
+#define ADD(a, n) do { for (int i = 0; i < n; i++) a[i] += n; } while (0)
+void g(int n, int *a) { ADD(a, n); FILL(a, n); }
+MAKE(2)
+"""
+    file = read_c(Source("f.c", text))
+    assert [len(x.regions) for x in file.functions] == [1, 0]
+    told = [(x.id, x.place.line if x.place else 0) for x in file.remarks if x.kind == "refused"]
+    assert told == [("scop-call", 5), ("scop-call", 6)]

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -85,12 +85,15 @@ def _with_macros_written_out(found: CFile, read: Callable[[Source], CFile]) -> C
         x for x in hiding_invocations(tokenize(source.text), active)
         if not any(x.start < region.end and region.start < x.end for region in known)
     ]  # fmt: skip
+    reasons: dict[int, Remark] | None = None
     while invocations:
         text, extents = write_out(source.text, invocations)
         try:
             made = read(Source(source.name, text))
         except PlanishError:
             return found
+        if reasons is None:
+            reasons = {x.place.line: x for x in reversed(made.remarks) if x.kind == "refused" and x.place is not None}
         starts = [x.start for f in made.functions for x in f.regions]
         holds = [any(first <= x < last for x in starts) for first, last in extents]
         if not all(holds):
@@ -98,10 +101,21 @@ def _with_macros_written_out(found: CFile, read: Callable[[Source], CFile]) -> C
             continue
         if _without_spaces(made) != _without_spaces(found):
             return found
+        made = _with_reasons(made, reasons)
         places = [source.point(tokenize(source.text).place(x.start)[0]) for x in invocations]
         told = "a macro that holds a nest is written out"
         return replace(made, remarks=(*(Remark("c-macro", "note", told, x) for x in places), *made.remarks))
-    return found
+    return _with_reasons(found, reasons or {})
+
+
+def _with_reasons(found: CFile, reasons: Mapping[int, Remark]) -> CFile:
+    """The file with what is said where macros are written out, by lines, of those that stay, as they hold no nest."""
+    remarks = [
+        replace(x, id=said.id, message=said.message)
+        if x.id == "scop-macro" and x.place is not None and (said := reasons.get(x.place.line)) is not None else x
+        for x in found.remarks
+    ]  # fmt: skip
+    return replace(found, remarks=tuple(remarks))
 
 
 def _with_loops_cut(found: CFile, read: Callable[[Source], CFile]) -> CFile:
