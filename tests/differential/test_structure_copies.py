@@ -17,6 +17,7 @@ typedef struct { float r, i; } pair;
 typedef struct { double x, y; int kind; } body;
 struct pixel { unsigned char r, g, b, a; };
 struct box { struct { int x, y; } low, high; };
+struct grid { int stride, *cell; };
 """
 TAKEN = {
     "walked": "void walked(int n, struct pixel *restrict d, const struct pixel *s, unsigned char k)"
@@ -30,6 +31,13 @@ TAKEN = {
     "{ body t = b[i]; t.kind ^= 5; t.x = t.y + t.kind; b[i] = t; } }",
     "skipped": "int skipped(int n, const body *b)"
     "{ int k = 0; while (n--) { const body t = *b++; k ^= t.kind; } return k; }",
+    "given": "static float dot(pair a, const pair b) { a.r *= 2; return a.r * b.r - a.i * b.i; }"
+    "static int place(struct grid g, int y, int x) { return y * g.stride + x; }"
+    "static int at(struct grid g, int y, int x) { return g.cell[place(g, y, x)]; }"
+    "void given(int n, float *restrict o, const pair *a, pair w)"
+    "{ for (int i = 0; i < n; i++) o[i] = dot(a[i], w) + dot(w, a[i]); }",
+    "grids": "void grids(struct grid g, struct grid from) { for (int y = 0; y < 3; y++)"
+    "for (int x = 0; x < g.stride; x++) g.cell[place(g, y, x)] = at(from, y, x) ^ y; }",
 }  # fmt: skip
 LEFT = {
     "whole": "void whole(int n, body *restrict d, const body *restrict s) { for (int i = 0; i < n; i++) d[i] = s[i]; }",
@@ -53,6 +61,8 @@ int main(void) {
         fill(); moved(n, (struct box *)x, n); tell("moved", 0);
         fill(); mixed(n, (body *)z); for (int i = 5; i < 1600; i += 6) z[i] = 0; tell("mixed", 0);
         fill(); tell("skipped", skipped(n, (body *)z));
+        fill(); given(n, (float *)x, (pair *)y, *(pair *)z); tell("given", 0);
+        fill(); grids((struct grid){ n, x }, (struct grid){ n + 1, y }); tell("grids", 0);
         fill(); whole(n, (body *)x, (body *)z); for (int i = 5; i < 1600; i += 6) x[i] = 0; tell("whole", 0);
         fill(); chained(n, (struct box *)x); tell("chained", 0);
         fill(); union_(n, (void *)x); tell("union", 0);

@@ -28,7 +28,8 @@ from planish.frontend.c.analysis.statement_runs import is_loop
 from planish.frontend.c.analysis.unobservable import unseen_in
 from planish.frontend.c.analysis.variables import Variables
 from planish.frontend.c.idioms.ring_buffers.cut_loops import find_ring_loops
-from planish.frontend.c.idioms.structure_copies import copy_members
+from planish.frontend.c.structures.structure_arguments import StructureArguments
+from planish.frontend.c.structures.structure_copies import copy_members
 from planish.frontend.c.text.attributes import mark_attributes
 from planish.frontend.c.text.expansion import MacroExpansion, MarkedText, lines_of, mark_names, scan_expanded
 from planish.frontend.c.text.extent import (
@@ -173,8 +174,10 @@ def _read(source: Source, defines: Sequence[str], include_dirs: Sequence[Path], 
     kept = active_tokens(tokens, active)
     reading = _Reading(scope, source, tokens, at, kept, fp, remarks, forms, variables, MacroExpansion(expansion))
     functions = []
+    by_members = StructureArguments(scope)
     for node in tree.ast.ext:
         if isinstance(node, c_ast.FuncDef) and node.coord is not None and node.decl.coord.file == source.name:
+            by_members.rewrite(node.body)
             found = _read_function(node, reading)
             own, outside = variables.of(found.name), variables.outside(found.name)
             tests = conditions_of(node, calls, scope.constants)

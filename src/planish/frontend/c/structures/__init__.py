@@ -1,0 +1,1 @@
+"""Structures that are copied, and given to functions, as their members."""
