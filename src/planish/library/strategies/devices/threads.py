@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from planish.core.diagnostic import Remark
 from planish.gpu.elements import coarsen_threads
@@ -33,17 +34,22 @@ def match_orders(cx: Context) -> tuple[Policy, ...]:
 
 def make_mapped(cx: Context, policy: Policy, name: str, techniques: tuple[Technique, ...] = ()) -> Iterator[Version]:
     """The version of a policy whose nests are mapped; none where a statement that runs most often would run in one
-    thread. Its cost ranks the mapped nests: what runs in one thread, single loops, launches."""
+    thread. Its cost ranks the mapped nests: what runs in one thread, single loops, launches. Policies often give the
+    same order, which is mapped once."""
     prepared = cx.prepared
     schedule = compute_schedule(prepared.scop, prepared.dependences, prepared.dependences.order, policy)
     if schedule is None:
+        return
+    order = Remark(f"schedule-{policy.name}", "done", policy.describe, cx.kernel.span, brief="")
+    alike = (x for x in cx.nests if x.name.startswith(f"{name}, ") and x.schedule.plain_is_equal(schedule))
+    if (same := next(alike, None)) is not None:
+        yield replace(same, name=f"{name}, {policy.name}", remarks=(order, *same.remarks[1:]))
         return
     kernel = localise(lower_schedule(prepared, schedule, {}))
     mapped = map_kernel(kernel, cx.fp, techniques, (coarsen_threads,))
     if techniques and not any(x.special for x in mapped.nests):
         return
     if mapped.nests and runs_deepest(mapped.kernel):
-        order = Remark(f"schedule-{policy.name}", "done", policy.describe, cx.kernel.span, brief="")
         remarks = (order, *mapped.remarks)
         yield Version(f"{name}, {policy.name}", schedule, mapped.kernel, remarks, cost_of_mapped(mapped))
 

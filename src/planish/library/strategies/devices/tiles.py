@@ -2,8 +2,8 @@
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.target.load import load_target
->>> loops = "for i in 0 .. n { for j in 0 .. n { for k in 0 .. n { C[i, j] += A[i, k] * B[k, j] } } }"
->>> kernel = parse_kernel(f"kernel g(n; A: f32[n, n], B: f32[n, n], C: f32[n, n]) {{ {loops} }}")
+>>> loops = "for i in 0 .. 512 { for j in 0 .. 512 { for k in 0 .. 64 { C[i, j] += A[i, k] * B[k, j] } } }"
+>>> kernel = parse_kernel(f"kernel g(A: f32[512, 64], B: f32[64, 512], C: f32[512, 512]) {{ {loops} }}")
 >>> cx = Context.of(kernel, load_target("generic"))
 >>> [x.name for x in DEVICE_TILES.apply(cx, DEVICE_TILES.match(cx)[0])]
 ['device-tiles, original']
