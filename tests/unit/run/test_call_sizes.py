@@ -97,6 +97,13 @@ def test_empty_single_odd_and_large_calls_are_made() -> None:
     assert all(c.elements["x"] == c.values["n"] for c in cases)
 
 
+def test_what_a_function_asserts_to_be_equal_is() -> None:
+    loop = "for (int i = 0; i < n; i++) a[i]++;"
+    text = f"void f(int n, int m, int k, int *a) {{ assert(2 * n + 1 == m && k == m / 3); {loop} }}"
+    values = [c.values for c in check_cases(*known_of(f"#include <assert.h>\n{text}"), {})]
+    assert all(x["m"] == 2 * x["n"] + 1 and x["k"] == x["m"] // 3 for x in values) and len(values) > 9
+
+
 def test_declared_extents_bound_the_sizes() -> None:
     cases = check_cases(*known_of(MATRIX), {})
     assert all(0 <= c.values["n"] <= 40 and 0 <= c.values["m"] <= 50 for c in cases)

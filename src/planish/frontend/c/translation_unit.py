@@ -331,13 +331,15 @@ class Region:
 class Conditions:
     """What decides which way a function takes: for variables (and members of structures, as they are written) the
     constants that they are `compared` with; those that are `bare`, true or false by themselves; pairs that are compared
-    with each other; its `constants`; and the constants of each of its `calls` in the file."""
+    with each other; its `constants`; the constants of each of its `calls` in the file; and those that it asserts to be
+    `equal` to an expression of others."""
 
     compared: tuple[tuple[str, tuple[int | float, ...]], ...] = ()
     bare: tuple[str, ...] = ()
     alike: tuple[tuple[str, str], ...] = ()
     constants: tuple[int | float, ...] = ()
     calls: tuple[tuple[tuple[str, int | float], ...], ...] = ()
+    equal: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,7 @@ from planish.run.calls.passing import (
     spread_in,
 )
 from planish.run.calls.signature import CallCase
+from planish.run.sizes.asserted_equalities import asserted_equal
 from planish.run.sizes.gathered_elements import asks_for_many, find_gathers, held_ranges
 from planish.run.sizes.guessed_extents import guess_extent, largest_constant
 from planish.run.sizes.known_sizes import KnownSizes, inner_sizes
@@ -285,6 +286,8 @@ def make_case(
     `loose` are values of integers that no region knows as a size; others of these are drawn from LOOSE_RANGE.
     """
     fixed = dict(loose or {})
+    equal = asserted_equal(function.conditions, {**fixed, **sizes}, loose_names(function, known))
+    fixed, sizes = fixed | equal, {**sizes, **equal}
     alone = bool(known) and all(k.alone for k in known)
     leaves = leaves_of(function)
     most = {p.name: fixed.get(p.name, LOOSE_RANGE[1]) for p in leaves if _is_loose_integer(p, sizes)}

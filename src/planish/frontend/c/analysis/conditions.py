@@ -5,6 +5,9 @@
 >>> conditions = conditions_of(tree.ext[0], calls_in(tree, {}), {})
 >>> conditions.compared, conditions.bare, conditions.alike
 ((('mode', (7,)),), ('p',), (('mode', 'n'),))
+>>> tree = CParser().parse("void f(int n, int m) { if (n / 2 + 1 != m || n < 9) return; }")
+>>> conditions_of(tree.ext[0], {}, {}).equal
+(('m', '(n / 2) + 1'),)
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from collections.abc import Iterator, Mapping
 
 from pycparser import c_ast
 
+from planish.frontend.c.analysis.assertions import find_assertions
 from planish.frontend.c.translation_unit import Conditions
 from planish.frontend.c.types.constants import fold, is_null, walk_tree
 from planish.frontend.c.types.declarations import text_of
@@ -53,7 +57,22 @@ def conditions_of(function: c_ast.FuncDef, calls: Calls, constants: Mapping[str,
     all_ = dict.fromkeys(x for values in compared.values() for x in values)
     all_ |= {x: None for node in walk_tree(function.body) if (x := _value(node, {})) is not None and abs(x) > 1}
     called = _named(function, calls.get(function.decl.name, ()))
-    return Conditions(plain, tuple(bare), tuple(alike), tuple(all_)[:_MOST], called)
+    return Conditions(plain, tuple(bare), tuple(alike), tuple(all_)[:_MOST], called, tuple(_equal(function.body)))
+
+
+def _equal(body: c_ast.Compound) -> Iterator[tuple[str, str]]:
+    """Variables that are asserted to be equal to an expression of others."""
+    for node, holds in find_assertions(body):
+        match node:
+            case c_ast.BinaryOp(op="==" | "!=" as op, left=left, right=right) if (op == "==") == holds:
+                for one, other in ((left, right), (right, left)):
+                    parts = [*walk_tree(other)]
+                    others = {x.name for x in parts if isinstance(x, c_ast.ID)}
+                    plain = all(isinstance(x, c_ast.ID | c_ast.Constant | c_ast.BinaryOp) for x in parts)
+                    if isinstance(one, c_ast.ID) and one.name not in others and plain:
+                        yield one.name, text_of(other)
+            case _:
+                pass
 
 
 def _value(node: c_ast.Node | None, constants: Mapping[str, int]) -> int | float | None:
