@@ -43,9 +43,10 @@ def block_diagonals(
     scop: Scop, order: isl.UnionMap, schedule: isl.Schedule, size: int = BLOCK
 ) -> isl.Schedule | None:
     """The schedule inside of loops over diagonals of blocks, and over the blocks of each, where all statements store to
-    one matrix; None where there is no order of diagonals that keeps the pairs of `order` in order."""
+    one matrix; None where there is no order of diagonals that keeps the pairs of `order` in order, or lone loops walk
+    along the matrix."""
     places = _places(scop)
-    if places is None:
+    if places is None or all(len(x.iterators) < 2 for x in scop.statements):
         return None
     rows, columns = (floor_of(x, size) for x in places)
     for signs in product((1, -1), repeat=2):

@@ -81,7 +81,9 @@ def choose(band: Band, target: Target, arrays: dict[str, Array], ordered: bool =
     crossing = None if jam else _choose_crossing(band, member, groups, arrays)
     if crossing is not None:
         return BandPlan(member, groups, ((crossing, JAM_ONE[0]),), _long_blocks(band, member, crossing), cost)
-    tiles = _choose_tiles(band, member, jam, target, arrays) if band.tileable else ()
+    # Blocks of a lone loop without lanes are what the loop is, and hide it from compilers.
+    is_lone = len(band.members) == 1 and all(x.lanes == "serial" for x in groups)
+    tiles = _choose_tiles(band, member, jam, target, arrays) if band.tileable and not is_lone else ()
     return BandPlan(member, groups, jam, tiles or tuple(0 for _ in band.members), cost)
 
 
