@@ -20,6 +20,7 @@ from planish.build.vliw_machines.packet_runs import (
     fault_or_difference,
     multiplies,
     run_packets,
+    typical_sizes,
     work_of_nest,
     wrong_place,
 )
@@ -40,7 +41,7 @@ from planish.vliw.saturation.plan import saturated
 from planish.vliw.saturation.rules import RuleSet
 from planish.vliw.streams.cost import innermost
 from planish.vliw.streams.image import Values, excess, read_arrays
-from planish.vliw.streams.oracle import TEST_SIZES, difference, draw_values, sizes_for, with_room
+from planish.vliw.streams.oracle import TEST_SIZES, difference, draw_values, with_room
 from planish.vliw.streams.plan import Planned, plan, plan_scalar
 from planish.vliw.streams.stream import RefusedError
 from planish.vliw.tiling.planning import BlockPlan, plan_best_blocks
@@ -51,8 +52,8 @@ FAR_GRID = ((6, 3), (4, 2), (8, 1), (1, 4), (1, 1))
 LARGER = (128, 129, 200, 255, 257, 384)
 """Further sizes for packets that need as many iterations as a strip has lanes."""
 
-TYPICAL = 64
-"""What sizes are near for which the number of cycles is told."""
+TYPICAL = (64, 32, 16, 8)
+"""What sizes are near for which the number of cycles is told: the first one with which a nest is not too long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +149,7 @@ def _looped(
         kernel = delinearise(region.kernel)
     except NotAffineError:
         kernel = region.kernel
-    sizes = {**next(sizes_for(kernel, (TYPICAL,)), {}), **given}
+    sizes = {**typical_sizes(kernel, TYPICAL), **given}
     written_out = _written_out(kernel, machine, contract, reassociate)
     try:
         # The tiles of a nest that is cut into blocks anyway are only a beginning.

@@ -26,6 +26,9 @@ MOST_CYCLES = 200_000_000
 MOST_WORK = 1 << 22
 """Iterations up to which all sizes of a nest are large at once."""
 
+MOST_RUN = 1 << 25
+"""Iterations that end in MOST_CYCLES, by and large."""
+
 MOST_INTERPRETED = 1 << 20
 """Iterations up to which a nest is run by the reference interpreter, and not in C."""
 
@@ -86,6 +89,15 @@ def affordable_sizes(kernel: Kernel, wanted: tuple[int, ...]) -> Iterator[dict[s
                 yield sizes
             else:
                 yield from sizes_for(kernel, (n,), asked)
+
+
+def typical_sizes(kernel: Kernel, wanted: tuple[int, ...]) -> dict[str, int]:
+    """Sizes near the first wanted one with which packets come to an end in time; near the last one where none are."""
+    found: dict[str, int] = {}
+    for found in sizes_for(kernel, wanted):
+        if work_of_nest(kernel, found) <= MOST_RUN:
+            break
+    return found
 
 
 def multiplies(machine: VliwMachine, code: PacketCode, run: SimulatedRun) -> float:

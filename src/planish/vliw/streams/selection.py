@@ -19,14 +19,14 @@ way.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
 
 from planish.ir.expr import Binary, Call, Cast, Compare, CompareOp, Const, Expr, Load, Select, Unary, Var, type_of
 from planish.ir.traverse import loads, walk_expr
-from planish.ir.types import BOOL, F32, F64, INDEX, Type
+from planish.ir.types import BOOL, F32, F64, I8, I16, I32, I64, INDEX, U8, U16, U32, U64, Type
 from planish.vliw.machine import VliwMachine
 from planish.vliw.streams.patterns import LANE, Bindings, Matcher, OperationPattern, PatternSet
 
@@ -35,6 +35,7 @@ Slot = tuple[str, int]
 
 NEGATED: Mapping[CompareOp, CompareOp] = {"lt": "ge", "ge": "lt", "le": "gt", "gt": "le", "eq": "ne", "ne": "eq"}
 _LATENCY = 0.01
+_WHOLE = (I8, I16, I32, I64, U8, U16, U32, U64)
 _FLOATS: Mapping[Type, tuple[str, str]] = {F32: ("float32", "int32"), F64: ("float64", "int64")}
 
 
@@ -223,21 +224,23 @@ class OperationSelector:
             inner = self.best(expr.operand, slot)
             if inner is not None:
                 best = OperationChoice(inner.cost, same=expr.operand)
+        forms = (expr, *_same_bits(expr))
         if isinstance(expr, Cast) and isinstance(expr.operand, Load):
             for p in facts.loads.get(slot, ()):
                 # What a narrow element is extended by depends on its sign: the type has to be that of the operation.
                 own = loads(p.value)[0]
-                widened = p.value == Cast(own, expr.type) and own.type == expr.operand.type
+                widened = own.type == expr.operand.type and any(p.value == Cast(own, type_of(x)) for x in forms)
                 if widened and self.reaches(expr.operand, p):
                     best = _cheaper(best, OperationChoice(cost_of(p), p, {own.array: expr.operand}))
         for matcher in facts.matchers.get((slot, _root(expr)), ()):
-            for bound in matcher.matches(expr):
+            for bound in (y for x in forms for y in matcher.matches(x)):
                 total = self._operands(matcher.pattern, bound, best.cost if best else None)
                 if total is not None:
                     # Of two that do it, the one for numbers of this type.
                     total += 0.1 if type_of(matcher.pattern.value) != type_of(expr) else 0.0
                     best = _cheaper(best, OperationChoice(total, matcher.pattern, bound))
-        for other in alternatives(expr, self.contract):
+        wider = () if slot[1] else _widened(expr, self.patterns.counter.bits)
+        for other in (*alternatives(expr, self.contract), *wider):
             found = self.best(other, slot)
             if found is not None:
                 best = _cheaper(best, OperationChoice(found.cost + 0.001, same=other))
@@ -304,6 +307,50 @@ def _is_free(x: Cast) -> bool:
     if not (source.is_int and target.is_int):
         return source == target
     return target.bits <= source.bits
+
+
+def _same_bits(x: Expr) -> Iterator[Expr]:
+    """A whole number made wider, as one of the other sign: by what it is extended only its own type says.
+
+    >>> [str(x) for x in map(type_of, _same_bits(Cast(Load("a", (), I16), U32)))]
+    ['i32']
+    """
+    if isinstance(x, Cast) and x.type.is_int and type_of(x.operand).is_int and x.type.bits > type_of(x.operand).bits:
+        yield from (Cast(x.operand, y) for y in _WHOLE if y.bits == x.type.bits and y != x.type)
+
+
+def _widened(x: Expr, bits: int) -> Iterator[Expr]:
+    """What depends on the upper bits of narrow whole numbers, by wider ones of so many bits at most: its low bits are
+    the same.
+
+    >>> a, b = (Load(x, (), U8) for x in "ab")
+    >>> [str(type_of(x)) for x in _widened(Binary("max", a, b), 32)], list(_widened(Binary("add", a, b), 32))
+    (['i32'], [])
+    """
+    for wide in (y for y in (I32, I64) if y.bits <= bits):
+        match x:
+            case Binary(op="min" | "max" | "shr") | Compare() if _is_narrow(x.left, wide):
+                yield replace(x, left=_extended(x.left, wide), right=_extended(x.right, wide))
+            case Select() if _is_narrow(x.then, wide):
+                yield replace(x, then=_extended(x.then, wide), otherwise=_extended(x.otherwise, wide))
+            case Cast(operand=inner) if _is_narrow(x, wide) and _is_narrow(inner, x.type):
+                yield Cast(inner, wide)
+            case _:
+                pass
+
+
+def _is_narrow(x: Expr, wide: Type) -> bool:
+    return type_of(x).is_int and type_of(x).bits < wide.bits
+
+
+def _extended(x: Expr, wide: Type) -> Expr:
+    match x:
+        case Const(value=value):
+            return Const(value, wide)
+        case Cast(operand=inner, type=own) if _is_narrow(inner, own) and own.kind in ("int", type_of(inner).kind):
+            return Cast(inner, wide)
+        case _:
+            return Cast(x, wide)
 
 
 def alternatives(x: Expr, contract: bool = True) -> Iterator[Expr]:
