@@ -17,6 +17,7 @@ from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Sele
 from planish.ir.nest import Alloc, Assign, Barrier, Block, For, If, Kernel, Launch, Let, Reduce, Stmt, While
 
 _LEAVES = (Const, Var)
+_PAIRS = (Binary, Compare)
 _NESTED = (Block, For, While, If, Launch)
 """Classes by themselves: a union of them is made anew wherever it is asked about."""
 
@@ -24,14 +25,15 @@ _NESTED = (Block, For, While, If, Launch)
 def children(expr: Expr) -> tuple[Expr, ...]:
     """The direct operands of an expression."""
     match expr:
+        # What there is most of comes first: this is asked more often than anything else.
+        case Binary(left=a, right=b) | Compare(left=a, right=b):
+            return (a, b)
         case Const() | Var():
             return ()
         case Load(index=index):
             return index
         case Unary(operand=x) | Cast(operand=x):
             return (x,)
-        case Binary(left=a, right=b) | Compare(left=a, right=b):
-            return (a, b)
         case Select(condition=c, then=a, otherwise=b):
             return (c, a, b)
         case Call(arguments=arguments):
@@ -45,16 +47,16 @@ def with_children(expr: Expr, parts: tuple[Expr, ...]) -> Expr:
     if _are_own(children(expr), parts):
         return expr
     match expr:
+        case Binary(op=op):
+            return Binary(op, *parts)
         case Const() | Var():
             return expr
         case Load(array=array, type=type):
             return Load(array, parts, type)
-        case Unary(op=op):
-            return Unary(op, parts[0])
+        case Unary(op=unary):
+            return Unary(unary, parts[0])
         case Cast(type=type):
             return Cast(parts[0], type)
-        case Binary(op=op):
-            return Binary(op, *parts)
         case Compare(op=compared):
             return Compare(compared, *parts)
         case Select():
@@ -76,7 +78,10 @@ def walk_expr(expr: Expr) -> Iterator[Expr]:
     while rest:
         x = rest.pop()
         yield x
-        if not isinstance(x, _LEAVES):
+        if isinstance(x, _PAIRS):
+            rest.append(x.right)
+            rest.append(x.left)
+        elif not isinstance(x, _LEAVES):
             rest += reversed(children(x))
 
 
