@@ -27,6 +27,7 @@ from planish.run.calls.signature import CallCase, Signature
 from planish.run.oracle.comparison import survey
 from planish.run.oracle.nest_coverage import count_statement, with_counters
 from planish.run.sizes.call_sizes import instances_of, make_case, size_names, usable_sizes
+from planish.run.sizes.gathered_elements import counting_elements
 from planish.run.sizes.known_sizes import KnownSizes
 from planish.run.sizes.uneven_sizes import uneven_cases
 from planish.run.workbench import Workbench
@@ -41,6 +42,8 @@ LONG_SIZES, MOST_LONG = (601, 1030), 4
 """What one size is in calls where all others are small, and of how many sizes there are such calls."""
 STREWN_OF = 3
 """Of so many calls one has the function's constants strewn in its arrays."""
+SMALL_SIZES, COUNTED_SEED, COUNTED_RANGE = (2, 3, 5), 400, (0, 200)
+"""What sizes are in calls with such integers in arrays that say how often loops run, and the first seed of these."""
 _PATIENCE = 0.5
 _BASES = (71, 64, 5)
 _FEW, _MOST_INSTANCES = 19, 10_000
@@ -76,7 +79,17 @@ class BranchFinder:
         # New code may ask for long rows.
         sizes = size_names(self.known)[:MOST_LONG]
         long = [y for x in sizes for y in uneven_cases(self.function, self.known, {x}, LONG_SIZES)]
-        return (*(out[n] for n in sorted(out)), *long)
+        return (*(out[n] for n in sorted(out)), *long, *self._counted())
+
+    def _counted(self) -> Iterator[CallCase]:
+        """Calls in which elements of arrays that say how often loops run are large, and sizes small."""
+        counting = counting_elements(self.function) & {p.name for p in leaves_of(self.function)}
+        for seed, value in enumerate(SMALL_SIZES if counting else ()):
+            loose = dict.fromkeys(pools_of(self.function), value)
+            sizes = usable_sizes(self.known, value)
+            if sizes is not None:
+                case = make_case(self.function, self.known, sizes, seed=COUNTED_SEED + seed, loose=loose)
+                yield replace(case, ranges={**case.ranges, **dict.fromkeys(sorted(counting), COUNTED_RANGE)})
 
     def _hits(self, bit: int) -> list[int]:
         """The numbers of the calls that came to a nest."""

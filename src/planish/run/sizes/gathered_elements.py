@@ -15,11 +15,13 @@ from dataclasses import dataclass
 from math import prod
 
 from planish.frontend.c.translation_unit import CFunction, Region
-from planish.ir.expr import Cast, Compare, Const, Expr, Var
+from planish.ir.expr import Binary, Cast, Compare, Const, Expr, Load, Var
 from planish.ir.index.evaluate import evaluate
 from planish.ir.index.polynomial import Monomial, build, names, polynomial
-from planish.ir.nest import Kernel
+from planish.ir.nest import Assign, For, Kernel, Let, Reduce
+from planish.ir.semantics.arithmetic import limits
 from planish.ir.traverse import expressions, loads, walk
+from planish.ir.types import I64
 from planish.poly.scop.subscript_range import data_range
 
 FEWEST, MOST = 16, 4096
@@ -47,7 +49,7 @@ def find_gathers(kernel: Kernel, sizes: Mapping[str, int]) -> Gathers:
     """The gathers of a kernel whose subscripts may be anything, by the names of its arrays."""
     among = min(MOST, max(FEWEST, *sizes.values())) if sizes else FEWEST
     elements: dict[str, int] = {}
-    ranges: dict[str, tuple[int, int]] = {}
+    ranges: dict[str, tuple[int, int]] = _inside_tables(kernel)
     for load in dict.fromkeys(x for stmt in walk(kernel.body) for e in expressions(stmt) for x in loads(e)):
         chosen = [(at, [x for m in polynomial(at) for x in m if _is_anything(x)]) for at in load.index]
         if not any(parts for _, parts in chosen):
@@ -64,6 +66,58 @@ def find_gathers(kernel: Kernel, sizes: Mapping[str, int]) -> Gathers:
     return Gathers(elements, ranges)
 
 
+def _inside_tables(kernel: Kernel) -> dict[str, tuple[int, int]]:
+    """The bounds of integers that are read to choose elements of arrays whose lengths are numbers."""
+    lengths = {
+        x.name: int(x.shape[0].value) for x in kernel.arrays if len(x.shape) == 1 and isinstance(x.shape[0], Const)
+    }  # fmt: skip
+    sets = _values_of(kernel)
+    ranges: dict[str, tuple[int, int]] = {}
+    for load in (x for stmt in walk(kernel.body) for e in expressions(stmt) for x in loads(e) if x.array in lengths):
+        terms = polynomial(load.index[0])
+        data = [m[0] for m in terms if len(m) == 1 and isinstance(m[0], Cast)]
+        source = _read_directly(data[0], sets) if len(data) == 1 and terms[(data[0],)] == 1 else None
+        if source is not None and all(m in ((), (data[0],)) for m in terms):
+            array, added = source
+            first = terms.get((), 0) + added
+            low, high = ranges.get(array, limits(I64))
+            ranges[array] = max(low, -first), min(high, lengths[load.array] - 1 - first)
+    return {x: (low, high) for x, (low, high) in ranges.items() if low <= high}
+
+
+def _values_of(kernel: Kernel) -> dict[str, list[Expr | None]]:
+    """What numbers that have names, and cells, are set to; None: to what they held and something else."""
+    sets: dict[str, list[Expr | None]] = {}
+    for stmt in walk(kernel.body):
+        match stmt:
+            case Let(var=name, value=value) | Assign(array=name, index=(), value=value):
+                sets.setdefault(name, []).append(value)
+            case Reduce(array=name, index=()):
+                sets.setdefault(name, []).append(None)
+            case _:
+                pass
+    return sets
+
+
+def _read_directly(data: Expr | None, sets: Mapping[str, list[Expr | None]]) -> tuple[str, int] | None:
+    """The array that a number is read from, also by way of a cell, and what is added to it; None where it is computed
+    in another way."""
+    match data:
+        case Cast(operand=inner) | Binary(op="min" | "max", left=inner, right=Const()):
+            return _read_directly(inner, sets)
+        case Binary(op="add" | "sub" as op, left=inner, right=Const(value=value)):
+            found = _read_directly(inner, sets)
+            return None if found is None else (found[0], found[1] + int(value if op == "add" else -value))
+        case Load(array=name, index=()) | Var(name=name):
+            values = sets.get(name, [])
+            others = {x: y for x, y in sets.items() if x != name}
+            return _read_directly(values[0], others) if len(values) == 1 else None
+        case Load(array=array):
+            return array, 0
+        case _:
+            return None
+
+
 def held_ranges(function: CFunction, usual: tuple[int, int]) -> dict[str, tuple[int, int]]:
     """The `usual` bounds of the integers in arrays whose elements are sizes of regions, such as `w[i]` and `*n`."""
     texts = [dict(x.names)[size] for x in function.regions for size in x.kernel.sizes]
@@ -75,6 +129,16 @@ def asks_for_many(region: Region) -> bool:
     held = {size for size, text in region.names if _ELEMENT.match(text) is not None}
     asked = [x for x in region.kernel.assumptions if isinstance(x, Compare) and names(x.left) & held]
     return any(polynomial(x.left).get((), 0) <= -FAR for x in asked if x.op == "ge")
+
+
+def counting_elements(function: CFunction) -> frozenset[str]:
+    """The arrays whose elements say how often loops of regions run, as in `for (k = 0; k < count[x]; k++)`."""
+    out: set[str] = set()
+    for region in function.regions:
+        asked = {n for x in walk(region.kernel.body) if isinstance(x, For) for n in names(x.upper) | names(x.lower)}
+        found = (_ELEMENT.match(text) for size, text in region.names if size in asked)
+        out |= {x[1] for x in found if x is not None}
+    return frozenset(out)
 
 
 def _is_anything(atom: Expr) -> bool:

@@ -14,7 +14,7 @@ y[i] = t[i64(u8(v[]))]
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -48,6 +48,8 @@ from planish.poly.scop.subscript_range import bound_subscript, data_range
 
 LONG = 64
 """From so many iterations on, a sum of elements that data choose is made in lanes."""
+_ANY = "[...]"
+"""What stands behind the name of an array for any of its elements."""
 _PASSES = 3
 """So often the ranges of cells are found anew from those of others."""
 
@@ -84,19 +86,23 @@ def _is_step(node: c_ast.Node) -> bool:
 
 
 def settle_subscripts(
-    body: Block, given: Iterable[Array], loose: Mapping[str, Refused], untouched: Set[str] = frozenset()
-) -> Block:
+    body: Block, given: Iterable[Array], loose: Mapping[str, Refused], untouched: Set[str] = frozenset(),
+    objects: Set[str] = frozenset(),
+) -> Block:  # fmt: skip
     """A nest whose subscripts that data choose have types that hold no more than these may be; `given`: arrays that are
     declared outside of it. `loose`: what is said of each array with subscripts that are not affine; `untouched`: the
-    arrays of which no store of the nest may change an element, wherever that lies.
+    arrays of which no store of the nest may change an element, wherever that lies; `objects`: those that have as many
+    elements as is declared: C has no meaning for what lies outside.
 
     Raises Refused where such an array is stored to as well, or may be and it is not known how far a subscript goes, or
     data decide whether an element is read of which it is not known whether it is one of the array."""
     shapes = {x.name: x.shape for x in given}
     left = frozenset(x for x, shape in shapes.items() if not shape) & stored_arrays(body)
     shapes |= {x.array.name: x.array.shape for x in walk(body) if isinstance(x, Alloc)}
+    tables = {f"{x.name}{_ANY}": _range_of_values(x) for x in given if x.values and x.type.is_int}
     narrowing = _Narrowing(
-        _cell_ranges(body), shapes, frozenset(x.var for x in walk(body) if isinstance(x, For)), left
+        _cell_ranges(body) | tables, shapes, frozenset(x.var for x in walk(body) if isinstance(x, For)), left, objects,
+        _set_to(body),
     )
     body = narrowing.block(body, dict(narrowing.whole)) if loose else body
     lost = narrowing.unsure | (narrowing.lost - untouched)
@@ -131,6 +137,8 @@ class _Narrowing:
     shapes: Mapping[str, tuple[Expr | None, ...]]
     moving: frozenset[str]
     left: frozenset[str]
+    objects: Set[str]
+    sources: Mapping[str, Sequence[Expr]]
     carried: frozenset[str] = frozenset()
     inexact: set[str] = field(default_factory=set)
     lost: set[str] = field(default_factory=set)
@@ -178,7 +186,11 @@ class _Narrowing:
         found = {x: _range(x.operand, ranges) for x in data}
         if inside is not None and chosen and at in found:
             found[at] = _within(found[at], inside)
-        fresh = _with_parts(at, {x: _narrowed(x, y) for x, y in found.items()})
+        parts: dict[Expr, Expr] = {x: _narrowed(x, y) for x, y in found.items()}
+        only = _sole_data(at, found) if inside is not None and array in self.objects else None
+        if inside is not None and only is not None and self.is_read(only.operand):
+            found[only], parts[only] = _clamped(only, found[only], _less(inside, polynomial(at).get((), 0)))
+        fresh = _with_parts(at, parts)
         names = {x: f"{n}[]" for n, x in enumerate(data)}
         ends = bound_subscript(
             _with_parts(at, {x: Var(name, INDEX) for x, name in names.items()}),
@@ -192,6 +204,19 @@ class _Narrowing:
         return fresh
 
 
+    def is_read(self, value: Expr) -> bool:
+        """Whether a number is read from an array, also by way of a cell that is set in one place, and a constant is
+        added to it. What is computed in another way may be anything in calls that check, so that these tell nothing."""
+        match value:
+            case Cast(operand=inner) | Binary(op="add" | "sub", left=inner, right=Const()):
+                return self.is_read(inner)
+            case Load(array=array, index=()):
+                sources = self.sources.get(array, ())
+                return len(sources) == 1 and replace(self, sources={}).is_read(sources[0])
+            case _:
+                return isinstance(value, Load)
+
+
 def _with_parts(at: Expr, parts: Mapping[Expr, Expr]) -> Expr:
     """A subscript with others in the places of some factors of its products."""
     return build({tuple(parts.get(x, x) for x in m): c for m, c in polynomial(at).items()})
@@ -201,6 +226,38 @@ def _narrowed(data: Cast, found: Interval) -> Expr:
     """A number in a type that holds no more than it may be, if the type that it has says less."""
     kind = narrowest(found)
     return data if kind is None or data_range(data) is not None else Cast(Cast(data.operand, kind), INDEX)
+
+
+def _range_of_values(table: Array) -> Interval:
+    """Between which numbers the elements of a constant array are; those that are not said are 0."""
+    return int(min(0, *table.values)), int(max(0, *table.values))
+
+
+def _sole_data(at: Expr, data: Iterable[Cast]) -> Cast | None:
+    """The number that data choose of a subscript that is this and a constant; None for another subscript."""
+    only = [*data]
+    terms = polynomial(at)
+    alone = len(only) == 1 and terms.get((only[0],)) == 1 and all(m in ((), (only[0],)) for m in terms)
+    return only[0] if alone else None
+
+
+def _clamped(data: Cast, found: Interval, inside: Interval) -> tuple[Interval, Expr]:
+    """A number that chooses an element `inside` of its array, and what that may be: it is that number wherever C gives
+    the element a meaning, so that the least that holds it there is taken: its type, or a minimum and a maximum."""
+    left = _within(found, inside)
+    kind = narrowest(left)
+    if kind is not None and _has(inside, limits(kind)[0]) and _has(inside, limits(kind)[1]):
+        return left, Cast(Cast(data.operand, kind), INDEX)
+    value = data.operand
+    if found[0] < left[0]:
+        value = Binary("max", value, Const(left[0], type_of(value)))
+    if found[1] > left[1]:
+        value = Binary("min", value, Const(left[1], type_of(value)))
+    return left, _narrowed(Cast(value, INDEX), left)
+
+
+def _less(range: Interval, number: int) -> Interval:
+    return range[0] - number, range[1] - number
 
 
 def _has(range: Interval, number: int) -> bool:
@@ -213,13 +270,20 @@ def _within(found: Interval, inside: Interval) -> Interval:
     return (low, high) if low <= high else inside
 
 
-def _cell_ranges(body: Block) -> dict[str, Interval]:
-    """Between which numbers the cells of a nest are, from all that they are ever set to."""
+def _set_to(body: Block) -> dict[str, list[Expr]]:
+    """All that the cells of a nest that are integers are ever set to."""
     own = {x.array.name: x.array.type for x in walk(body) if isinstance(x, Alloc) and not x.array.shape}
     sets: dict[str, list[Expr]] = {name: [] for name, type in own.items() if type.is_int}
     for stmt in walk(body):
         if isinstance(stmt, Assign | Reduce) and stmt.array in sets:
             sets[stmt.array].append(_stored(stmt))
+    return sets
+
+
+def _cell_ranges(body: Block) -> dict[str, Interval]:
+    """Between which numbers the cells of a nest are, from all that they are ever set to."""
+    sets = _set_to(body)
+    own = {x.array.name: x.array.type for x in walk(body) if isinstance(x, Alloc)}
     ranges = {name: limits(own[name]) for name in sets}
     for _ in range(_PASSES):
         ranges |= {
@@ -237,10 +301,11 @@ def _stored(stmt: Assign | Reduce) -> Expr:
 
 def _range(expr: Expr, ranges: Mapping[str, Interval]) -> Interval:
     """The range of a value, where those of cells are known."""
-    known = {f"{name}[]": x for name, x in ranges.items()}
+    known = {name if name.endswith(_ANY) else f"{name}[]": x for name, x in ranges.items()}
 
     def named(x: Expr) -> Expr:
-        return Var(f"{x.array}[]", x.type) if isinstance(x, Load) and not x.index and x.array in ranges else x
+        name = f"{x.array}{_ANY if x.index else '[]'}" if isinstance(x, Load) else ""
+        return Var(name, type_of(x)) if name in known else x
 
     return range_of(map_expr(named, expr), known)
 

@@ -115,7 +115,9 @@ def finish(
     known = (*(s.key for s in sizes), *counted)
     arrays = _with_types_apart(arrays, stored, cx)
     # What is read as a choice between indices may still be read as data.
-    body = settle_subscripts(body, arrays, cx.loose, frozenset() if cx.chosen else _untouched(arrays, stored))
+    untouched = frozenset() if cx.chosen else _untouched(arrays, stored)
+    objects = {s.key for s in behind if isinstance(s.ctype, CArray) and s.storage != "parameter" and s not in cx.flat}
+    body = settle_subscripts(body, arrays, cx.loose, untouched, objects)
     _ask_long_rows(body, touched, cx, nodes)
     facts = [x for x in known_sizes(cx.facts, known) if x not in (*cx.entered, *cx.assumptions)]
     types = {s.name: s.type for s in scalars}
@@ -229,7 +231,8 @@ def _shape(symbol: Symbol, cx: CTranslation) -> tuple[Expr | None, ...]:
     ctype = symbol.declared if isinstance(symbol.declared, CArray) else symbol.ctype
     fixed = written(cx.bound.function.body, cx.bound)
     out: list[Expr | None] = []
-    if isinstance(ctype, CPointer) or (symbol in fixed and not is_complex_type(ctype)):
+    moves = symbol in fixed and not isinstance(symbol.ctype, CArray) and not is_complex_type(ctype)
+    if isinstance(ctype, CPointer) or moves:
         # A pointer that moves somewhere in the function need not stand at the start of what was declared.
         out.append(None)
         inner: CType = (
