@@ -48,6 +48,19 @@ def constant_element(
     return value if isinstance(value, Const) else None
 
 
+def table_number(
+    node: c_ast.ArrayRef, cx: CTranslation, place_of: Callable[[c_ast.Node, CTranslation], Address],
+    number_of: Callable[[c_ast.Node, CTranslation], Expr],
+) -> Const | None:  # fmt: skip
+    """The integer that a constant table holds at a subscript that is a number; None where it is none, or not known."""
+    try:
+        with cx.trial():
+            found = constant_element(place_of(node, cx), cx, number_of)
+    except (Refused, NotIndex):
+        return None
+    return found if found is not None and found.type.is_int else None
+
+
 def constant_values(
     symbol: Symbol, cx: CTranslation, value_of: Callable[[c_ast.Node, CTranslation], Expr]
 ) -> tuple[float, ...]:

@@ -245,6 +245,8 @@ def _clamped(data: Cast, found: Interval, inside: Interval) -> tuple[Interval, E
     """A number that chooses an element `inside` of its array, and what that may be: it is that number wherever C gives
     the element a meaning, so that the least that holds it there is taken: its type, or a minimum and a maximum."""
     left = _within(found, inside)
+    if left == found:
+        return found, _narrowed(data, found)
     kind = narrowest(left)
     if kind is not None and _has(inside, limits(kind)[0]) and _has(inside, limits(kind)[1]):
         return left, Cast(Cast(data.operand, kind), INDEX)

@@ -23,6 +23,7 @@ from planish.frontend.c.idioms.dwindling_loops import find_dwindling, run_dwindl
 from planish.frontend.c.idioms.early_continue import without_continue
 from planish.frontend.c.idioms.modular_subscripts import as_extrema
 from planish.frontend.c.idioms.named_extrema import with_values
+from planish.frontend.c.idioms.unrolled_loops import run_each
 from planish.frontend.c.translate.addresses import distance, is_address
 from planish.frontend.c.translate.arithmetic import common
 from planish.frontend.c.translate.state import (
@@ -130,8 +131,11 @@ def run_loop(node: c_ast.For | c_ast.While | c_ast.DoWhile, cx: CTranslation, ex
     if cx.iterators and not guards and (found := find_dwindling(node, cx.bound)) is not None:
         run_dwindling(node, found, cx, execute)
         return
-    walk = _walk(parts, cx, execute)
-    _write_loop(node, parts, walk, cx, execute)
+    if id(node) in cx.unrolled:
+        run_each(parts.cond, lambda: tests_of(parts.cond, cx), lambda: _iterate(parts, cx, execute), cx)
+    else:
+        walk = _walk(parts, cx, execute)
+        _write_loop(node, parts, walk, cx, execute)
     cx.guards = guards
     for symbol in written(node, cx.bound) & cx.values.keys() if guards else ():
         if cx.values[symbol] != before.get(symbol):
@@ -143,6 +147,12 @@ def _run_body(parts: LoopParts, cx: CTranslation, execute: Execute) -> None:
     cx.guards = parts.guards
     execute(parts.body, cx)
     cx.guards = []
+
+
+def _iterate(parts: LoopParts, cx: CTranslation, execute: Execute) -> None:
+    _run_body(parts, cx, execute)
+    if parts.next is not None:
+        execute(parts.next, cx)
 
 
 def _changed(parts: LoopParts, cx: CTranslation) -> tuple[list[Symbol], list[Symbol]]:
@@ -205,14 +215,11 @@ def _walk(parts: LoopParts, cx: CTranslation, execute: Execute) -> Walk:
             cx.values[symbol] = _unknown(symbol, entry[symbol], unknowns[symbol])
         for symbol in reset:
             cx.values[symbol] = LostValue("it holds what the previous iteration left")
-        tests: tuple[Test, ...] = ()
-        if not parts.late:
-            tests = tests_of(parts.cond, cx)
+        tests = () if parts.late else tests_of(parts.cond, cx)
         # Where only the step changes anything that is carried, the body need not be read twice.
         if parts.late or any(_writes_openly(parts.body, s, cx.bound) for s in carried):
             _run_body(parts, cx, execute)
-        if parts.late:
-            tests = tests_of(parts.cond, cx)
+        tests = tests_of(parts.cond, cx) if parts.late else tests
         if parts.next is not None:
             execute(parts.next, cx)
         ends = {s: cx.values[s] for s in carried}

@@ -29,6 +29,7 @@ from planish.frontend.c.early_exits.exit_regions import Attempt, Loop, find_earl
 from planish.frontend.c.idioms.bit_reversal import find_reversal
 from planish.frontend.c.idioms.data_dependent_rows import find_ranges
 from planish.frontend.c.idioms.radix_stages import find_stages
+from planish.frontend.c.idioms.unrolled_loops import loops_over_tables
 from planish.frontend.c.numbers.complex_numbers import complex_part
 from planish.frontend.c.text.extent import ColumnMap, Item, balanced_conditionals
 from planish.frontend.c.text.lexer import Tokens
@@ -319,16 +320,10 @@ def _searched(node: c_ast.For | c_ast.While, s: Search) -> Region | None:
 
 def _readable(nodes: list[c_ast.Node], s: Search) -> tuple[int, Refused | None]:
     """How many of the statements can be translated together, and what stops the next one."""
-    for count, node in enumerate(nodes):
-        if id(node) not in s.items:
-            hidden = Refused("scop-macro", "its text comes out of a macro", node)
-            return (count, hidden) if count == 0 else _translated(nodes[:count], s, hidden)
-    return _translated(nodes, s, None)
-
-
-def _translated(nodes: list[c_ast.Node], s: Search, otherwise: Refused | None) -> tuple[int, Refused | None]:
-    outcome = _attempt(nodes, [], s, None)
-    return outcome if isinstance(outcome, tuple) else (len(nodes), otherwise)
+    count = next((n for n, x in enumerate(nodes) if id(x) not in s.items), len(nodes))
+    hidden = Refused("scop-macro", "its text comes out of a macro", nodes[count]) if count < len(nodes) else None
+    outcome = _attempt(nodes[:count], [], s, None) if count else None
+    return outcome if isinstance(outcome, tuple) else (count, hidden)
 
 
 def _restart(again: Again, cells: frozenset[Symbol], flat: frozenset[Symbol], node: c_ast.Node) -> Refused | None:
@@ -450,13 +445,11 @@ def _read(
     cells = computed_from_data(nodes, s.bound, steady=steady)
     flat: frozenset[Symbol] = frozenset()
     folds: dict[int, tuple[Expr, ...]] = {}
-    changed: set[Symbol] = set()
-    for node in nodes:
-        changed |= written(node, s.bound)
-    chosen = False
+    changed = {x for node in nodes for x in written(node, s.bound)}
+    chosen, unrolled = False, frozenset[int]()
     for _ in range(_MOST_RESTARTS):
         cx = CTranslation(
-            s.bound, s.fp, frozenset(changed), s.span_of, cells, flat, folds, searches=searches, live=s.live,
+            s.bound, s.fp, frozenset(changed), s.span_of, cells, flat, folds, unrolled, searches=searches, live=s.live,
             choosing=choosing, inline=partial(inline_call, frames=s.frames), execute=execute,
             data_subscript=data_subscript, complex_part=complex_part, choose_address=choose_address, steady=steady,
             addresses=addresses,
@@ -494,7 +487,10 @@ def _read(
             cells |= {again.cell} if again.cell is not None else set()
             flat |= {again.flat} if again.flat is not None else set()
         except Refused as refused:
-            return (min(position, len(nodes) - 1), refused), chosen or cx.chosen
+            known, (unrolled, elements) = unrolled, loops_over_tables(nodes, s.bound)
+            if known or not unrolled or refused.id != "scop-data" or searches is not None:
+                return (min(position, len(nodes) - 1), refused), chosen or cx.chosen
+            cells, flat, folds = computed_from_data(nodes, s.bound, steady=steady | elements), frozenset(), {}
     if searches is not None:
         return (0, Refused("scop-data", "what subscripts hold depends on itself", nodes[0])), chosen
     raise AssertionError("a translation that starts again and again")

@@ -154,25 +154,24 @@ class CTranslation:
     """The translation of consecutive statements: the variables' values, and what has been written so far.
 
     `searches`: between which values variables are that are computed from data, where these may stand in subscripts, and
-    data may say whether loops are run;
-    `choosers`: those that do; `live`: what may be read behind statements; `choosing`: integers may be choices between
-    index expressions; `chosen`: one was made to be that; `ranges`: the least and the greatest value, made of sizes,
-    that some choices may have; `certain`: what the condition on data around this place loads in every case;
+    data may say whether loops are run; `choosers`: those that do; `live`: what may be read behind statements;
+    `choosing`: integers may be choices between index expressions; `chosen`: one was made to be that; `ranges`: the
+    least and the greatest value, made of sizes, that some choices may have; `certain`: what the condition on data
+    around this place loads in every case;
     `guarded`: stores in every case, where the original stores under such a condition;
     `gathers`: what is read may be chosen by data: `data_subscript` reads such a subscript, `gathered` says
     of each why it is no index, and `loose` of each array with one that is not affine;
     `facts`: comparisons of integers that the function asserts, where the statements begin;
     `steady`: ids of nodes that read elements which no name changes, and `addresses` of those that may read addresses;
-    `holds`: these may be read where the nest begins;
-    `conditions`: how many conditions decide whether this place is reached, besides loops and `guards`, and
-    `operands` how many of these are those of operands of an expression; `reached`: the
-    addresses behind which something is read for certain, where the loops are `entered`, and `doubtful`: those behind
-    which that may depend on conditions; `layouts`: conditions in C of where members
-    lie; `before`: so many of the innermost loops need not be entered for this place;
+    `holds`: these may be read where the nest begins; `conditions`: how many conditions decide whether this place is
+    reached, besides loops and `guards`, and `operands` how many of these are those of operands of an expression;
+    `reached`: the addresses behind which something is read for certain, where the loops are `entered`, and `doubtful`:
+    those behind which that may depend on conditions; `layouts`: conditions in C of where members lie; `before`: so many
+    of the innermost loops need not be entered for this place;
     `lengthy`: there is a loop that only many iterations make faster; `in_rows`: how many is read from memory;
-    `calls`: the calls that are being inlined, by the ids of their nodes and names; `whole`: the call that is a
-    statement, or the whole of what is assigned; `advances`: what each iteration of the loop that was read last adds to
-    variables.
+    `unrolled`: loops that are read an iteration at a time; `calls`: the calls that are being inlined, by the ids of
+    their nodes and names; `whole`: the call that is a statement, or the whole of what is assigned; `advances`: what
+    each iteration of the loop that was read last adds to variables.
     """
 
     bound: BoundNames
@@ -182,6 +181,7 @@ class CTranslation:
     cells: frozenset[Symbol] = frozenset()
     flat: frozenset[Symbol] = frozenset()
     folds: Mapping[int, tuple[Expr, ...]] = field(default_factory=dict)
+    unrolled: frozenset[int] = frozenset()
     values: dict[Symbol, Value] = field(default_factory=dict)
     local: set[Symbol] = field(default_factory=set)
     used: dict[Symbol, None] = field(default_factory=dict)

@@ -23,6 +23,7 @@ from planish.frontend.c.idioms.recast_views import recast
 from planish.frontend.c.idioms.row_pointers import follow, stay_in_row
 from planish.frontend.c.translate.addresses import call_name, distance, is_address, moved
 from planish.frontend.c.translate.arithmetic import common, fits, literal, plain_index, promoted
+from planish.frontend.c.translate.constant_tables import table_number
 from planish.frontend.c.translate.divisions import cycle, divide, multiply
 from planish.frontend.c.translate.members import held_element, member_address, member_number, member_place, pointed_at
 from planish.frontend.c.translate.object_sizes import size_of
@@ -91,6 +92,8 @@ def index_of(node: c_ast.Node, cx: CTranslation) -> Indexed:
             return _choice(node, condition, then, otherwise, cx)
         case c_ast.ArrayRef() | c_ast.UnaryOp(op="*") if cx.holds and id(node) in cx.steady:
             return _held(held_element(node, cx, place_of), node, cx)
+        case c_ast.ArrayRef() if cx.unrolled and (found := table_number(node, cx, place_of, _number_of)) is not None:
+            return Indexed(index(int(found.value)), found.type)
         case c_ast.ArrayRef():
             raise NotIndex("a value that is read from an array", node, "scop-data")
         case c_ast.UnaryOp():
@@ -125,6 +128,10 @@ def _member(node: c_ast.StructRef, cx: CTranslation) -> Indexed:
     if symbol.bitfield:
         raise NotIndex(f"{symbol.name}, a bit-field", node, "scop-data")
     return _held(symbol, node, cx)
+
+
+def _number_of(node: c_ast.Node, cx: CTranslation) -> Expr:
+    return index_of(node, cx).expr
 
 
 def _returned(node: c_ast.FuncCall, cx: CTranslation) -> Callable[[c_ast.Node | None, CTranslation], Indexed]:
