@@ -35,6 +35,44 @@ void rows(int n, short m[][20], const short *restrict row)
         }
 }
 
+/* The store that would make it anew may never come. */
+int until(int n, double *restrict p, const double *restrict q, const double *restrict r)
+{
+    int k;
+    for (k = 0; k < n; k++) {
+        p[k + 1] = q[k] + 1;
+        if (r[k] == 40)
+            break;
+        p[k] = q[k] * 2;
+    }
+    return k;
+}
+
+void until_first(int n, int *restrict u, const int *restrict v, const int *restrict w)
+{
+    for (int t = 0; t < n && w[t] != 41; t++) {
+        u[t + 1] = v[t];
+        u[t] = v[t] * 3;
+    }
+}
+
+void sometimes(int n, int *restrict u, const int *restrict v)
+{
+    for (int t = 0; t < n; t++) {
+        u[t + 1] = v[t];
+        if (v[t] & 1)
+            u[t] = v[t] * 5;
+    }
+}
+
+void scattered(int n, int *restrict u, const int *restrict v, const unsigned char *restrict at)
+{
+    for (int t = 0; t < n; t++) {
+        u[t + 1] = v[t];
+        u[at[t]] = v[t] * 7;
+    }
+}
+
 #ifdef MAIN
 #include <stdio.h>
 int main(void)
@@ -43,6 +81,7 @@ int main(void)
     static unsigned u[99], v[99], w[99];
     static float f[99], g[99], h[99];
     static short m[99][20], row[20];
+    static unsigned char at[99];
     double sum = 0;
     unsigned long hash = 0;
     for (int n = 0; n <= 90; n += n < 20 ? 1 : 13) {
@@ -55,6 +94,13 @@ int main(void)
         updated(n, u, v, w);
         read_between(n, f, g, h);
         rows(n, m, row);
+        int *x = (int *)u, *y = (int *)v;
+        for (int i = 0; i < 99; i++)
+            at[i] = (unsigned char)(i * 3 % 98), y[i] = i * 11 % 37, hash = hash * 31 + u[i];
+        sum += until(n, p, q, r);
+        until_first(n, x, y, (int *)w);
+        sometimes(n / 2, x, y);
+        scattered(n, x + 0, y, at);
         for (int i = 0; i < 99; i++) {
             sum += p[i] * (i + 1) + (f[i] - h[i]) * (i + 3);
             hash = hash * 31 + u[i] * 7 + v[i] + (unsigned short)m[i][i % 20];

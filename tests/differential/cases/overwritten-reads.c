@@ -26,8 +26,27 @@ void backwards(int n, float *restrict p, const float *restrict q, float *restric
     }
 }
 
+/* The element behind the last need not exist. */
+void chosen(int n, double *restrict p, const double *restrict q, double *restrict r, const int *restrict c)
+{
+    for (int k = 0; k < n; k++) {
+        p[k] = q[k];
+        r[k] = c[k] > 0 ? p[k] + p[k + 1] : q[k];
+    }
+}
+
+void stored(int n, double *restrict p, const double *restrict q, double *restrict r, const int *restrict c)
+{
+    for (int k = 0; k < n; k++) {
+        p[k] = q[k];
+        if (c[k] > 0)
+            r[k] = p[k] * p[k + 1];
+    }
+}
+
 #ifdef MAIN
 #include <stdio.h>
+#include <stdlib.h>
 int main(void)
 {
     static double p[103], q[103], r[103];
@@ -48,6 +67,17 @@ int main(void)
             sum += (p[i] - r[i]) * (i + 1) + (f[i] - h[i]) * (i + 3);
             hash = hash * 31 + u[i] * 7 + v[i];
         }
+    }
+    for (int n = 1; n < 40; n++) {
+        double *own = malloc(n * sizeof *own);
+        int *c = malloc(n * sizeof *c);
+        for (int i = 0; i < n; i++)
+            own[i] = i % 7, c[i] = i < n - 1 && i % 3;
+        chosen(n, own, q, r, c);
+        stored(n, own, q, p, c);
+        for (int i = 0; i < n; i++)
+            sum += own[i] * (i + 1) + r[i] - p[i];
+        free(own), free(c);
     }
     printf("%.7g %lu\n", sum, hash);
     return 0;

@@ -27,6 +27,10 @@ KEPT = {
     "stored again": "for i in 0 .. n - 1 { x[i] = z[i] x[i + 1] = x[i + 1] * z[i] }",
     "never the same": "for i in 0 .. n - 3 step 2 { x[i] = z[i] y[i] = x[i + 1] }",
     "same element": "for i in 0 .. n - 1 { x[i] = z[i] y[i] = x[i] }",
+    "read under a condition": "for i in 0 .. n - 1 { x[i] = z[i] y[i] = select(z[i] > 1.0, x[i + 1], z[i]) }",
+    "stored under a condition": (
+        "for i in 0 .. n - 1 { x[i] = z[i] y[i] = select(z[i] > 1.0, x[i] * x[i + 1], y[i]) }"
+    ),
     "unknown distance": "for i in 0 .. n - 1 { x[i] = z[i] y[i] = x[n - i - 1] }",
 }
 

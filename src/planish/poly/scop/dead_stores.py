@@ -19,6 +19,10 @@ from dataclasses import replace
 
 import islpy as isl
 
+from planish.ir.conditional_accesses import conditional_store
+from planish.ir.expr import Load, type_of
+from planish.ir.nest import Reduce
+from planish.ir.traverse import loads
 from planish.poly.isl.op_budget import SHORT, budget
 from planish.poly.scop.dependence import Dependences
 from planish.poly.scop.extraction import Scop, Statement
@@ -45,12 +49,21 @@ def without_dead_stores(scop: Scop, dependences: Dependences) -> Scop:
 
 
 def _dead(scop: Scop, dependences: Dependences) -> isl.UnionSet:
-    """The instances that no read depends on, and whose cell a later one stores to."""
+    """The instances that no read depends on, and whose cell a later one stores to for sure."""
     writes = isl.UnionMap.empty(scop.context.get_space())
-    for statement in scop.statements:
+    for statement in filter(_stores_for_sure, scop.statements):
         writes = writes.add_map(statement.write.relation)
     again = dependences.order.intersect(writes.apply_range(writes.reverse()))
     return again.domain().subtract(dependences.flow.domain())
+
+
+def _stores_for_sure(statement: Statement) -> bool:
+    """Whether each instance stores to the cell that its subscripts tell: under no condition on data, at a place that is
+    no data."""
+    stmt = statement.stmt
+    if isinstance(stmt, Reduce) or statement.write.inexact or any(loads(x) for x in stmt.index):
+        return False
+    return conditional_store(stmt.value, Load(stmt.array, stmt.index, type_of(stmt.value))) is None
 
 
 def _left(statement: Statement, dead: isl.UnionSet) -> isl.Set:

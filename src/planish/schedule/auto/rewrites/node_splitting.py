@@ -23,6 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from planish.core.names import take_name
+from planish.ir.conditional_accesses import read_in_any_case
 from planish.ir.expr import Expr, Load, Var
 from planish.ir.index.polynomial import coefficient_of, constant, sub
 from planish.ir.nest import Assign, Block, For, Kernel, Let, Reduce, Stmt
@@ -55,14 +56,14 @@ def split_nodes(kernel: Kernel) -> Kernel:
 
 
 def _early_reads(loop: For, place: int) -> Iterator[Load]:
-    """The elements that a statement reads, no store above it in an iteration changes, and one in a later iteration
-    does."""
+    """The elements that a statement reads whatever data are, no store above it in an iteration changes, and one in a
+    later iteration does."""
     stmt, above = loop.body.body[place], loop.body.body[:place]
     if not isinstance(stmt, Assign | Reduce):
         return
     bound = {x.var for y in above for x in walk(y) if isinstance(x, Let)}
     stores = [x for y in above for x in walk(y) if isinstance(x, Assign | Reduce)]
-    for load in dict.fromkeys(y for x in expressions(stmt) for y in loads(x)):
+    for load in dict.fromkeys(read_in_any_case([stmt])):
         rivals = [x.index for x in stores if x.array == load.array]
         if not rivals or any(loads(x) or variables(x) & bound for x in load.index):
             continue
