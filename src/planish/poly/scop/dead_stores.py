@@ -76,8 +76,10 @@ def _left(statement: Statement, dead: isl.UnionSet) -> isl.Set:
 
 
 def _fixed(points: isl.Set) -> int:
-    """How many equations all points of a set are solutions of."""
-    return sum(x.is_equality() for x in points.affine_hull().get_constraints())
+    """How many equations of its iterators all points of a set are solutions of: one of parameters alone, as for a loop
+    that does not run, leaves no iteration out."""
+    equations = (x for x in points.affine_hull().get_constraints() if x.is_equality())
+    return sum(x.involves_dims(isl.dim_type.set, 0, points.n_dim()) for x in equations)
 
 
 def _restricted(statement: Statement, domain: isl.Set) -> Statement:
