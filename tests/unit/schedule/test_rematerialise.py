@@ -117,3 +117,12 @@ def test_distances_in_the_array() -> None:
     assert print_stmt(found[1]) == "for j in 2 .. n {\n  y[j] = x[j] + 0.5:f64 * y[j - 2]\n}"
     far = kernel_of("for j in 2 .. n { y[j] = x[j] + z[0] z[0] = 0.5 * y[j - 2] }")
     assert use_blocks(far) == (far, ())
+
+
+@pytest.mark.parametrize("cell", ["s[k]", "s[m]"])
+def test_a_cell_that_may_be_another_one_is_not_known(cell: str) -> None:
+    """Also where the array reads it behind the last store to a cell."""
+    loop = f"for j in 0 .. n {{ s[k] = x[j] z[1] = z[0] z[0] = x[j] y[j] = z[1] + {cell} }}"
+    made = parse_kernel(f"kernel q(n, k, m; x: f64[n], y: f64[n], s: f64[n], z: f64[2]) {{ {loop} }}").body.body[0]
+    assert isinstance(made, For)
+    assert (unfold(made) is None) == (cell == "s[m]")

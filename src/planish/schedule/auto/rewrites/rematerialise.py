@@ -69,6 +69,8 @@ def unfold(loop: For) -> tuple[For, For, If] | None:
     body = _Body(loop.var, moving[0])
     if not all(_goes_along(x, loop.var) for x in moving) or not all(map(body.run, stmts)):
         return None
+    if not body.knows_cells():
+        return None
     body.use_target()
     depths = [body.depth(x) for x in body.ends]
     if not any(_cell(x) in body.ends for x in loads(body.value)) or max(depths) > MOST:
@@ -121,9 +123,11 @@ class _Body:
             self.stored = value
             return True
         self.ends[stmt.array, stmt.index] = value
-        return stmt.array != self.target.array and all(
-            x == y or _are_apart(x, y) for x in self.ends for y in self.reads | {*self.ends}
-        )
+        return stmt.array != self.target.array
+
+    def knows_cells(self) -> bool:
+        """Whether each cell that is read or stored is one of those that are stored, or never is."""
+        return all(x == y or _are_apart(x, y) for x in self.ends for y in self.reads | {*self.ends})
 
     def _can_follow(self, load: Load) -> bool:
         """Whether what is loaded will be there later, too: nothing but the array's own values is written over."""
