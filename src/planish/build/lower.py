@@ -116,6 +116,9 @@ def lower_choice(plan: Plan, choice: NestChoice) -> RegionPlan | None:
     if problem is not None:
         return None
     match lower_at(plan, choice.point):
+        case None if choice.only and choice.nest:
+            message = f"{choice.source}: no strategy makes `{choice.point}` of this nest"
+            raise PlanishError(Diagnostic("E0931", message, region.span, "tune again, or leave the record out"))
         case None:
             return None
         case Version() as made:

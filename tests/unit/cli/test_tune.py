@@ -19,6 +19,7 @@ from planish.options import Options
 from planish.run.timing import clock
 from planish.run.toolchains.cross import compiler_for
 from planish.schedule.arguments import NestChoice, Point
+from planish.target.description import MACHINES
 from planish.target.load import load_target
 from planish.tuning import tasks
 from planish.tuning.choices import TrialStoreWarning, read_record, with_known_choices
@@ -148,8 +149,10 @@ def test_a_record_gives_the_same_code_on_another_machine_without_a_clock(
         "nests": [{"nest": task(Options()).kernel, "point": FOUR_ROWS.as_dict(), "source": "trial 12"}],
     }  # fmt: skip
     Path("r.json").write_text(json.dumps(record))
-    arguments = ("build", "mv.c", "--no-measure", "--replay", "r.json", "-q", "--target", "x86-avx2", "-o")
-    assert run(capsys, *arguments, "a")[0] == 0
+    arguments = ("build", "mv.c", "--no-measure", "--replay", "r.json", "-q", "--target", "own.toml", "-o")
+    Path("own.toml").write_bytes((MACHINES / "x86-avx2.toml").read_bytes())
+    assert run(capsys, *arguments, "a", "--depfile", "mv.d")[0] == 0
+    assert [Path(x).name for x in Path("mv.d").read_text().split()] == ["mv.c:", "mv.c", "own.toml", "r.json"]
     # Another machine: its processor has another fingerprint, and no cache of ours is there.
     monkeypatch.setattr(tasks, "fingerprint_of", lambda target: "another machine")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))
@@ -194,9 +197,11 @@ def test_a_point_on_the_command_line_and_in_a_record(capsys: pytest.CaptureFixtu
     assert made[0] == 0 and "planish_gemv_2_f64_by_2(" in made[1]
     five = FOUR_ROWS.joined({"gemv-rows.rows": 5})
     nest = {"nest": task(Options()).kernel, "point": five.as_dict()}
-    Path("r.json").write_text(json.dumps({"format": 1, "nests": [nest]}))
-    status, _, err = run(capsys, *options, "--replay", "r.json")
-    assert status == 1 and "E0931" in err and "mv.c:3:3" in err
+    for point in (five, Point.of({"version": "gemv-of-old"})):
+        nest["point"] = point.as_dict()
+        Path("r.json").write_text(json.dumps({"format": 1, "nests": [nest]}))
+        status, _, err = run(capsys, *options, "--replay", "r.json")
+        assert status == 1 and "E0931" in err and "mv.c:3:3" in err
     stale = NestChoice("", five, "trial 7")
     lowered = lower_region(region_of(Options()), Options(target="x86-avx2", choices=(stale,)), load_target("x86-avx2"))
     assert [x.id for x in lowered.remarks if x.kind == "refused"] == ["tuned-stale"] and lowered.versions

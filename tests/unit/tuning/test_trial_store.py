@@ -129,6 +129,17 @@ def test_what_is_no_store_is_refused(store: TrialStore) -> None:
         store.add(trial(1))
 
 
+@pytest.mark.parametrize("record", ["{bad", print_trial(trial(1)).replace('{"rows": 1}', '{"rows": {}}', 1)])
+def test_a_damaged_record_is_told(record: str, store: TrialStore) -> None:
+    store.add(trial(1))
+    sqlite3.connect(store.path, isolation_level=None).execute("UPDATE trials SET record = ?", (record,))
+    elsewhere = replace(TASK, fingerprint="1f")
+    reads = (store.trials, lambda: store.best(TASK), lambda: store.best_elsewhere(elsewhere), lambda: store.find(""))
+    for read in reads:
+        with pytest.raises(PlanishError, match="E0921"):
+            [*(read() or ())]
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_cannot_be_written_is_told(store: TrialStore, tmp_path: Path) -> None:
     tmp_path.chmod(0o500)

@@ -82,7 +82,7 @@ uint64_t {name}_lanes(
 }}
 
 /* {comment} */
-static __attribute__((noinline, no_sanitize_address)) ptrdiff_t {name}(
+static __attribute__((noinline, unused, no_sanitize_address)) ptrdiff_t {name}(
     ptrdiff_t {k}, ptrdiff_t planish_n{parameters}) {{
 {hidden}{missed}  while ({k} < planish_n) {{
     ptrdiff_t planish_end = planish_n - {k} < {_FAR} ? planish_n - {k} + {UNROLLED * count} : {_FAR};

@@ -169,8 +169,8 @@ class TrialStore:
             if connection is None:
                 return
             query = f"SELECT record FROM trials JOIN tasks ON tasks.id = trials.task WHERE {where}"
-            found = [x for (x,) in connection.execute(query, values)]
-        yield from map(parse_trial, found)
+            found = [parse_trial(x) for (x,) in connection.execute(query, values)]
+        yield from found
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection | None]:

@@ -63,7 +63,8 @@ TILE_ROWS = TuningArgument("tile-rows", (4, 6, 8, 10, 12, 14), 6, "rows of a til
 TILE_VECTORS = TuningArgument("tile-vectors", (1, 2, 3, 4), 4, "registers of a row of a tile")
 FETCHED = TuningArgument("fetch", ("ahead", "along", "not"), FETCH, "when C is fetched: before sums, between them, not")
 PACKING = TuningArgument(
-    "pack", (MODEL, "always", "never"), MODEL, "whether blocks of B are copied; the model looks at sizes"
+    "pack", (MODEL, "always", "never"), MODEL,
+    "whether blocks of B are copied, not of a large one for few rows; the model looks at sizes",
 )  # fmt: skip
 _GRAIN = 32
 """Depths of blocks are multiples of it."""
@@ -164,8 +165,8 @@ def list_few_tiles(vectors: Vectors, blocking: Blocking, op: Op, point: Point = 
 def list_few_variants(
     vectors: Vectors, blocking: Blocking, op: Op, point: Point = DEFAULTS
 ) -> tuple[Variant, ...]:  # fmt: skip
-    """The kernels for products of some sizes, the last for all others; a point may leave it to one of them to be there
-    always, or never."""
+    """The kernels for products of some sizes, the last for all others; a point may have all of them copy B, but
+    where few rows meet a large one, or none."""
     variants = tuple(replace(x, fetch=_fetch_at(point)) for x in _variants(vectors, blocking, op))
     lies = [x for x in variants if not (x.packed or x.panels) and x.name != "thin"]
     match PACKING.value(point):
