@@ -110,7 +110,7 @@ def compile_for_gpu(unit: PendingFunction, options: Options, cache: Cache, emula
 
 def _build(unit: PendingFunction, options: Options, device: Device, emulate: bool) -> bytes:
     """One line of JSON, then the libraries and the code of the kernels."""
-    source = Source(f"{Path(unit.file.source.name).stem}.c", unit.file.source.text)
+    source = Source(f"{Path(unit.file.source.name).stem}.c", unit.file.source.written.text)
     built, file = build_for_device(source, options, device), read_file(source, replace(options, target="generic"))
     function, signature = file.function(unit.function.name), unit.interface.signature
     launched = [x for x in built.nests if x.function == function.name and x.region.start in built.used]

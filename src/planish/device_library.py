@@ -70,7 +70,7 @@ def build_device_code(
         resident = b""
         if not why:
             made = next(x for x in built.file.functions if x.function.name == function.name).replacements
-            text = compose(file.source.text, [_declining(x, file.source.text) for x in made], "")
+            text = compose(file.source, [_declining(x, file.source.text) for x in made], "")
             resident = _library(bench, text, signature, launches)
     return DeviceLibrary(DeviceCode(host, resident, code, names, why), _fresh(built, function, file.source.text))
 

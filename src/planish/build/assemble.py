@@ -43,6 +43,6 @@ def assemble_file(file: CFile, options: Options, results: tuple[FunctionResult, 
     link = " ".join(dict.fromkeys(f for _, version in used for f in version.link))
     command = f"{bench.compiler.name} {' '.join(bench.command_flags)}"
     banner = emit_banner(VERSION, options.describe(), file.given.text, command, link)
-    text, stem = compose(file.source.text, replacements, banner), Path(file.given.name).stem
+    text, stem = compose(file.source, replacements, banner), Path(file.given.name).stem
     text, header = share_types(text, stem, file.interface), banner + emit_header(stem, file.interface)
     return FileResult(file.given, text, header, results, file.remarks, command, link, bench.runner.emulator)

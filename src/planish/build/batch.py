@@ -1,6 +1,6 @@
 """Batched checks: the first versions of many functions of a file, built once and checked in one child process.
 
-    taken = check_together([Entrant(signature, cases, version), other], reference, bench)
+    taken = check_together([Entrant(signature, cases, version), other], source, reference, bench)
     taken["scale"].verdict.status                   # "ok"; a function that is missing has to be checked by itself
 """
 
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from planish.build.selection import Selection
 from planish.build.verify import PATIENCE
 from planish.core.diagnostic import PlanishError
+from planish.core.span import Source
 from planish.emit.dropin.replacement import compose
 from planish.frontend.c.text.lexer import tokenize
 from planish.run.calls.signature import CallCase, Signature
@@ -34,7 +35,9 @@ class Entrant:
         return self.signature.function
 
 
-def check_together(entrants: Sequence[Entrant], reference: Reference, bench: Workbench) -> dict[str, Selection]:
+def check_together(
+    entrants: Sequence[Entrant], source: Source, reference: Reference, bench: Workbench
+) -> dict[str, Selection]:  # fmt: skip
     """The versions that compute the same, and were seen to run, where all these replace what they stand for at once, by
     the names of the functions.
 
@@ -43,7 +46,7 @@ def check_together(entrants: Sequence[Entrant], reference: Reference, bench: Wor
     """
     left = tuple(entrants)
     while left:
-        taken = _check(left, reference, bench)
+        taken = _check(left, source, reference, bench)
         lost = {x.name for x in left if x.name not in taken}
         if not lost & _mentioned(reference.text):
             return taken
@@ -59,16 +62,18 @@ def _mentioned(text: str) -> frozenset[str]:
     return frozenset(words)
 
 
-def _check(entrants: tuple[Entrant, ...], reference: Reference, bench: Workbench) -> dict[str, Selection]:
+def _check(
+    entrants: tuple[Entrant, ...], source: Source, reference: Reference, bench: Workbench
+) -> dict[str, Selection]:  # fmt: skip
     signatures = tuple(x.signature for x in entrants)
     right = [reference.library_for(x) for x in signatures]  # first: what is wrong with the file itself is told
     try:
-        library = bench.build_checked(_join(entrants, reference.text), signatures)
+        library = bench.build_checked(_join(entrants, source), signatures)
     except PlanishError:
         if len(entrants) < 2:
             return {}
         half = len(entrants) // 2
-        return _check(entrants[:half], reference, bench) | _check(entrants[half:], reference, bench)
+        return _check(entrants[:half], source, reference, bench) | _check(entrants[half:], source, reference, bench)
     requests = [
         make_comparison(
             path, library, x.signature, x.cases, x.version.tolerance(bench.floats), PATIENCE, bench.runner.command
@@ -83,8 +88,8 @@ def _check(entrants: tuple[Entrant, ...], reference: Reference, bench: Workbench
     }
 
 
-def _join(entrants: Sequence[Entrant], text: str) -> DropIn:
+def _join(entrants: Sequence[Entrant], source: Source) -> DropIn:
     """All versions at once."""
     patches = [patch for x in entrants for patch in x.version.patches]
-    counted = with_counters(compose(text, patches, ""), [x.name for x in entrants])
+    counted = with_counters(compose(source, patches, ""), [x.name for x in entrants])
     return DropIn("together", counted, tuple(dict.fromkeys(flag for x in entrants for flag in x.version.link)))

@@ -98,7 +98,7 @@ def _checked(function: CFunction, results: Sequence[PacketResult], job: Job, mac
     cases = tuple(check_cases(function, called.known, job.options.sizes))
     cases += uneven_cases(function, called.known, large) if large and not job.options.sizes else ()
     regions = {x.start: x for x in function.regions}
-    version = compose_drop_in(LABEL, called.replacements, regions, job.file.source.text)
+    version = compose_drop_in(LABEL, called.replacements, regions, job.file.source)
     found = select(job.reference, [version], called.signature, cases, (), job.bench, function.span, called.finder.find)
     used = called.replacements if found.version is not None else ()
     return FunctionResult(function, called.plans, found, used, (*called.remarks, *found.remarks))

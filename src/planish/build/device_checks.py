@@ -152,7 +152,7 @@ def _checked(
     regions, remarks = {x.start: x for x in function.regions}, list(called.remarks)
     found: Selection | None = None
     for run in runs:
-        version = compose_drop_in(f"{LABEL}, {run.name}", called.replacements, regions, text, run.link)
+        version = compose_drop_in(f"{LABEL}, {run.name}", called.replacements, regions, job.file.source, run.link)
         bench = replace(job.bench, patient=run.patient)
         found = select(
             job.reference, [version], called.signature, cases, (), bench, function.span, called.finder.find

@@ -106,7 +106,7 @@ def _first_text(plans: tuple[RegionPlan, ...], file: CFile, options: Options) ->
     for plan in plans:
         versions, _ = make_drop_ins((plan,), file, options)
         replacements += versions[0].shipped if versions else ()
-    return compose(file.source.text, replacements, "")
+    return compose(file.source, replacements, "")
 
 
 def _record_text(stage: Literal["read", "prepare", "schedule", "nest"], plan: RegionPlan) -> str:

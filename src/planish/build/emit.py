@@ -72,20 +72,20 @@ def make_drop_ins(
                 remarks.append(tell_over(f"{label}: when it may run is not found", p.region.span, SHORT))
         if made:
             link = blas.link if blas is not None and label == BLAS else ()
-            versions.append(compose_drop_in(label, made, regions, file.source.text, link, slack))
+            versions.append(compose_drop_in(label, made, regions, file.source, link, slack))
     return tuple(versions), tuple(dict.fromkeys(remarks))
 
 
 def compose_drop_in(
-    label: str, made: Sequence[Replacement], regions: Mapping[int, Region], text: str, link: tuple[str, ...] = (),
+    label: str, made: Sequence[Replacement], regions: Mapping[int, Region], source: Source, link: tuple[str, ...] = (),
     slack: Mapping[str, float] | None = None,
 ) -> DropIn:  # fmt: skip
     """The file's text with some of its regions, by where these begin, replaced; and the same where calls of the new
     code are counted."""
     patches = tuple(count_calls(made, regions))
-    counted = with_counters(compose(text, patches, ""), dict.fromkeys(x.function for x in regions.values()))
+    counted = with_counters(compose(source, patches, ""), dict.fromkeys(x.function for x in regions.values()))
     nests = tuple(ReplacedNest(x.patch.start, regions[x.patch.start].span) for x in made)
-    return DropIn(label, compose(text, made, ""), link, slack or {}, counted, nests, patches, tuple(made))
+    return DropIn(label, compose(source, made, ""), link, slack or {}, counted, nests, patches, tuple(made))
 
 
 def labels_of(plans: Sequence[RegionPlan]) -> tuple[str, ...]:

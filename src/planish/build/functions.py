@@ -166,7 +166,7 @@ def _check_together(made: Sequence[Draft | FunctionResult], job: Job, tell: Prog
     tell(f"checking {len(drafts)} functions together")
     entrants = [Entrant(x.signature, x.cases, x.versions[0]) for x in drafts.values() if x.cases]
     with job.times.during("verify"):
-        taken = check_together(entrants, job.reference, job.bench)
+        taken = check_together(entrants, job.file.source, job.reference, job.bench)
     return {name: drafts[name].settled(selection) for name, selection in taken.items()}
 
 

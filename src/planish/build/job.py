@@ -40,7 +40,8 @@ def make_job(
     """What is given to build some functions of a file. How long an emulator takes says nothing of the processor."""
     signatures = tuple(x for f in functions if f.regions and (x := signature_of(f)) is not None)
     options = replace(options, measure=options.measure and not bench.runner.command)
-    return Job(file, options, target, bench, Reference(file.source.text, bench, signatures), times or PassTimes())
+    reference = Reference(file.source.written.text, bench, signatures)
+    return Job(file, options, target, bench, reference, times or PassTimes())
 
 
 def make_workbench(options: Options, target: Target, folder: Path, source: Source) -> Workbench:

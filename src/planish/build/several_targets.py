@@ -142,7 +142,7 @@ def join_targets(source: Source, options: Options, builds: Sequence[TargetBuild]
     banner = emit_banner(VERSION, options.describe(), file.given.text, command, link)
     shipped = [_versions(x, [y for f in x.result.functions for y in f.replacements]) for x in checked]
     stem = Path(file.given.name).stem
-    text = share_types(compose_targets(file.source.text, shipped, banner), stem, file.interface)
+    text = share_types(compose_targets(file.source, shipped, banner), stem, file.interface)
     return JoinedTargets(text, banner + emit_header(stem, file.interface), command, link, tuple(checked))
 
 
@@ -176,7 +176,7 @@ def _check(build: TargetBuild, builds: Sequence[TargetBuild], file: CFile, bench
     others = (without(x.options.variant) for x in builds if x is not build)
     bench = replace(bench, defines=(*bench.defines, *others))
     found = [(x, signature_of(x.function)) for x in build.result.functions if x.replacements]
-    reference = Reference(file.source.text, bench, tuple(x for _, x in found if x is not None))
+    reference = Reference(file.source.written.text, bench, tuple(x for _, x in found if x is not None))
     functions = tuple(_check_function(x, build, builds, file, reference) for x in build.result.functions)
     return replace(build, result=replace(build.result, functions=functions))
 
@@ -192,7 +192,7 @@ def _check_function(
         for y in x.result.functions:
             if y.function.name == name and y.replacements and y.selection is not None and y.selection.version:
                 made[x.options.variant] = y.selection.version
-    own, text = made[build.options.variant], file.source.text
+    own, text = made[build.options.variant], file.source
     there = [x for x in builds if x.options.variant in made]
     shipped = compose_targets(text, [_versions(x, made[x.options.variant].shipped) for x in there], "")
     counted = compose_targets(text, [_versions(x, made[x.options.variant].patches) for x in there], "")

@@ -3,39 +3,134 @@
 >>> source = Source("a.c", "int x;\\nint y;\\n")
 >>> source.line(2)
 'int y;'
+
+A text may be made of the user's. Places in it are told where that stood in the user's text which it stands for.
+
+>>> made = rewrite(source, "int x;\\nlong long y;\\n", [TextChange(7, 10, 7, 16, (7, 13))])
+>>> str(made.point(2, 11)), made.line(2)
+('a.c:2:5', 'int y;')
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from re import finditer
+
+Place = tuple[int, int]
+"""A line and a column, both from 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A range of characters: lines and columns count from 1, the end column is exclusive."""
+    """A range of characters: lines and columns count from 1, the end column is exclusive. `made`: where it stands in a
+    text that was made of the user's, which tells apart what stands for the same there."""
 
     file: str
     line: int
     column: int
     end_line: int
     end_column: int
+    made: tuple[Place, Place] | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}"
 
 
 @dataclass(frozen=True, slots=True)
+class TextChange:
+    """Characters `start` to `end` of a text that gave way to the characters `made_start` to `made_end` of another one.
+    `whole`: what all of it was changed for, which stands for what is new."""
+
+    start: int
+    end: int
+    made_start: int
+    made_end: int
+    whole: tuple[int, int]
+
+    @property
+    def told(self) -> tuple[int, int]:
+        """What a place in the changed characters is said to be."""
+        return (self.start, self.end) if self.start < self.end else self.whole
+
+
+@dataclass(frozen=True, slots=True)
+class Rewriting:
+    """What a text was made of, in as many lines: `changes` in their order, and where the lines of both texts begin."""
+
+    source: Source
+    changes: tuple[TextChange, ...]
+    lines: tuple[int, ...]
+    made_lines: tuple[int, ...]
+
+    def origin(self, offset: int) -> tuple[int, int]:
+        """The characters that one of the made text stands for."""
+        n = bisect_right(self.changes, offset, key=lambda x: x.made_start)
+        if n and offset < self.changes[n - 1].made_end:
+            return self.changes[n - 1].told
+        return self.before(offset), self.before(offset) + 1
+
+    def rewritten(self) -> list[tuple[int, int]]:
+        """The extents of what changes were made for, in the made text."""
+        groups = [[*x] for _, x in groupby(self.changes, key=lambda x: x.whole)]
+        return [
+            (x[0].made_start - (x[0].start - x[0].whole[0]), x[-1].made_end + x[-1].whole[1] - x[-1].end)
+            for x in groups
+        ]  # fmt: skip
+
+    def before(self, offset: int) -> int:
+        """Where a place of the made text, at no changed character, was before the changes."""
+        n = bisect_right(self.changes, offset, key=lambda x: x.made_end)
+        return offset - self.changes[n - 1].made_end + self.changes[n - 1].end if n else offset
+
+    def between(self, start: Place, end: Place) -> tuple[Place, Place]:
+        """The places of what stands between two places of the made text."""
+        first, last = (self.made_lines[min(x, len(self.made_lines)) - 1] + y - 1 for x, y in (start, end))
+        ends = [*self.origin(first), *self.origin(max(first, last - 1))]
+        return self._place(min(ends)), self._place(max(ends))
+
+    def _place(self, offset: int) -> Place:
+        line = bisect_right(self.lines, offset)
+        return line, offset - self.lines[line - 1] + 1
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
-    """A named text: a file that was read, or a string that the user passed."""
+    """A named text: a file that was read, or a string that the user passed, or, where it is `made` of such a one, what
+    it was rewritten as."""
 
     name: str
     text: str
+    made: Rewriting | None = None
+
+    @property
+    def written(self) -> Source:
+        """What the user wrote."""
+        return self if self.made is None else self.made.source.written
 
     def line(self, number: int) -> str:
-        """The text of line `number` (from 1), or the empty string past the end."""
-        lines = self.text.splitlines()
+        """The user's text of line `number` (from 1), or the empty string past the end."""
+        lines = self.written.text.splitlines()
         return lines[number - 1] if 0 < number <= len(lines) else ""
 
     def point(self, line: int, column: int = 1, width: int = 1) -> Span:
         """A span of `width` characters on one line."""
-        return Span(self.name, line, column, line, column + width)
+        return self.between((line, column), (line, column + width))
+
+    def between(self, start: Place, end: Place) -> Span:
+        """A span from one place in the text to another one, in the user's."""
+        places, source = (start, end), self
+        while source.made is not None:
+            places, source = source.made.between(*places), source.made.source
+        return Span(self.name, *places[0], *places[1], None if self.made is None else (start, end))
+
+
+def rewrite(source: Source, text: str, changes: Sequence[TextChange]) -> Source:
+    """The text that changes, in their order, make of a source."""
+    return Source(source.name, text, Rewriting(source, tuple(changes), _lines_of(source.text), _lines_of(text)))
+
+
+def _lines_of(text: str) -> tuple[int, ...]:
+    return (0, *(x.end() for x in finditer("\n", text)))

@@ -137,11 +137,11 @@ def run_contests(
             continue
         with tempfile.TemporaryDirectory(prefix="planish-") as folder:
             folders = (beside, *options.include_dirs)
-            event = _arrange(function, file.source, options, compilers[0], Path(folder), folders)
+            event = _arrange(function, file.source.written, options, compilers[0], Path(folder), folders)
             if event is None:
                 continue
             built = next((f for f in account.functions if f.function == function.name), None)
-            texts = file.source.text, account.text
+            texts = file.source.written.text, account.text
             clock, standings = _compete(event, contestants, *texts, budget, options.threads, tell)
             arguments = clock.describe(event.signature)
             yield Contest(source.name, function.name, arguments, built is not None and built.replaced, standings)

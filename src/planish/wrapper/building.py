@@ -47,7 +47,7 @@ def build_translation(
     replacements = sorted((r for x in results for r in x.replacements), key=lambda r: r.patch.start)
     if not replacements:
         return Translation("", "nothing that was verified is faster", functions=listed)
-    return Translation(compose_with_lines(source.text, source.name, replacements), functions=listed)
+    return Translation(compose_with_lines(source, replacements), functions=listed)
 
 
 def _build(functions: Sequence[CFunction], file: CFile, options: Options, source: Source) -> tuple[FunctionResult, ...]:

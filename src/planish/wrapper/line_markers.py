@@ -4,7 +4,7 @@
 >>> text = "int n;\\nvoid f(void) {\\n  for (;;) work();\\n}\\n"
 >>> start = text.index("for")
 >>> patch = Patch(start, start + 16, "if (n) {\\n    f_0();\\n  } else {\\n  for (;;) work();\\n  }")
->>> print(with_lines(text, "a.c", [patch], "static void f_0(void);\\n"), end="")
+>>> print(with_lines(Source("a.c", text), [patch], "static void f_0(void);\\n"), end="")
 #line 1 "planish/a.c"
 static void f_0(void);
 <BLANKLINE>
@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from planish.core.span import Source
 from planish.emit.dropin.patched_file import Patch, assemble, prologue_offset
 from planish.emit.dropin.replacement import Replacement, prologue_of
 
@@ -34,14 +35,14 @@ _GENERATED = "planish/"
 """What stands before the user's name of the file in markers of generated lines."""
 
 
-def compose_with_lines(text: str, name: str, replacements: Sequence[Replacement]) -> str:
+def compose_with_lines(source: Source, replacements: Sequence[Replacement]) -> str:
     """The user's text with replacements in place, as `planish.emit.dropin.replacement.compose`, with line markers."""
-    return with_lines(text, name, [r.patch for r in replacements], prologue_of(replacements))
+    return with_lines(source, [r.patch for r in replacements], prologue_of(replacements))
 
 
-def with_lines(text: str, name: str, patches: Sequence[Patch], prologue: str) -> str:
-    """The text with its patches and the prologue before them, with line markers."""
-    quoted = name.replace("\\", "\\\\").replace('"', '\\"')
+def with_lines(source: Source, patches: Sequence[Patch], prologue: str) -> str:
+    """The user's text with its patches and the prologue before them, with line markers."""
+    text, quoted = source.text, source.name.replace("\\", "\\\\").replace('"', '\\"')
     place = prologue_offset(text, min(x.start for x in patches))
     first = _line(text, place)
     # `assemble` sets one line between the prologue and what follows, unless that begins with an empty one.
@@ -49,7 +50,7 @@ def with_lines(text: str, name: str, patches: Sequence[Patch], prologue: str) ->
     generated = f'#line 1 "{_GENERATED}{quoted}"\n{prologue}\n#line {max(after, 0) if after else 1} "{quoted}"\n'
     if not after:
         generated = generated.rstrip("\n")
-    marked = assemble(text, [_marked(text, quoted, x) for x in patches], "", generated)
+    marked = assemble(source, [_marked(text, quoted, x) for x in patches], "", generated)
     return marked if place == 0 else f'#line 1 "{quoted}"\n{marked}'
 
 

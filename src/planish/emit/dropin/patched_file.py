@@ -21,9 +21,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from planish.core.span import Rewriting, Source
 from planish.emit.c.context import EmitContext
 from planish.emit.c.expression import emit_expr
 from planish.ir.expr import Cast, Const, Expr, Var
@@ -40,33 +41,65 @@ class Patch:
     text: str
 
 
-def assemble(source_text: str, patches: Sequence[Patch], banner: str, prologue: str) -> str:
-    """The banner, and the source with its patches; the prologue stands behind the last `#include` before them.
+def assemble(source: Source | str, patches: Sequence[Patch], banner: str, prologue: str) -> str:
+    """The banner, and what the user wrote with the patches of a source; the prologue stands behind the last `#include`
+    before them.
 
     (Headers must come after the user's own feature macros, so the prologue cannot stand at the top.) Raises
     ValueError where patches overlap or leave the source.
     """
+    while not isinstance(source, str):
+        patches, source = (patches, source.text) if source.made is None else _of_origin(patches, source, source.made)
+    ordered = _in_order(patches, 0, len(source))
+    if not ordered:
+        return banner + source
+    place = prologue_offset(source, ordered[0].start)
+    head = source[:place]
+    before = [banner, head, "\n" if head else "", prologue, "" if source[place : place + 1] == "\n" else "\n"]
+    return "".join((*before, _patched(source, place, len(source), ordered)))
+
+
+def _of_origin(patches: Sequence[Patch], source: Source, made: Rewriting) -> tuple[list[Patch], Source]:
+    """Patches of a text that was made of another one as those of the other one: what was written otherwise for the sake
+    of no patch is as it was."""
+    parts: list[tuple[int, int, list[Patch]]] = [(x.start, x.end, [x]) for x in patches]
+    parts += ((x, y, []) for x, y in made.rewritten())
+    joined: list[tuple[int, int, list[Patch]]] = []
+    for first, last, own in sorted(parts, key=lambda x: x[:2]):
+        if joined and first < joined[-1][1]:
+            joined[-1] = joined[-1][0], max(last, joined[-1][1]), [*joined[-1][2], *own]
+        else:
+            joined.append((first, last, own))
+    out = [
+        Patch(made.before(first), made.before(last), _patched(source.text, first, last, _in_order(own, first, last)))
+        for first, last, own in joined if own
+    ]  # fmt: skip
+    return out, made.source
+
+
+def _in_order(patches: Iterable[Patch], start: int, end: int) -> list[Patch]:
+    """Patches as they follow each other between two places. Raises ValueError where they do not."""
     ordered = sorted(patches, key=lambda x: x.start)
-    previous = 0
+    previous = start
     for patch in ordered:
-        if not previous <= patch.start <= patch.end <= len(source_text):
+        if not previous <= patch.start <= patch.end <= end:
             raise ValueError(f"the patch at {patch.start} .. {patch.end} overlaps another one or leaves the source")
         previous = patch.end
-    out = [banner]
-    if not ordered:
-        return banner + source_text
-    place = prologue_offset(source_text, ordered[0].start)
-    head = source_text[:place]
-    out += [head, "\n" if head else "", prologue, "" if source_text[place : place + 1] == "\n" else "\n"]
+    return ordered
+
+
+def _patched(source_text: str, place: int, end: int, ordered: Sequence[Patch]) -> str:
+    """The text between two places with patches of it."""
+    out: list[str] = []
     for patch in ordered:
         kept = source_text[place : patch.start]
         # Directives begin on a line of their own; the blanks before them would stay behind.
         out += [kept.rstrip(" \t") if patch.text.startswith("\n") else kept, patch.text]
         place = patch.end
-        if patch.text.rpartition("\n")[2].startswith("#") and not source_text[place:].startswith(("\n", "\r\n")):
+        if patch.text.rpartition("\n")[2].startswith("#") and not source_text.startswith(("\n", "\r\n"), place):
             # What follows on the line would be lost behind the directive.
             out.append("\n")
-    out.append(source_text[place:])
+    out.append(source_text[place:end])
     return "".join(out)
 
 

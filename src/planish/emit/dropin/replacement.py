@@ -16,6 +16,7 @@ from itertools import combinations
 import islpy as isl
 
 from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.core.span import Source
 from planish.emit.c.callees import emit_callees
 from planish.emit.c.compiler_attributes import USUAL, CompilerSettings
 from planish.emit.c.element_types import declared_type
@@ -182,11 +183,10 @@ def guards_of(
     return guards
 
 
-def compose(text: str, replacements: Sequence[Replacement], banner: str) -> str:
+def compose(source: Source | str, replacements: Sequence[Replacement], banner: str) -> str:
     """The user's text with replacements in place, which have the same settings."""
-    if not replacements:
-        return banner + text
-    return assemble(text, [r.patch for r in replacements], banner, prologue_of(replacements))
+    prologue = prologue_of(replacements) if replacements else ""
+    return assemble(source, [r.patch for r in replacements], banner, prologue)
 
 
 def prologue_of(replacements: Sequence[Replacement]) -> str:

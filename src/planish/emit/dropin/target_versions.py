@@ -28,6 +28,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from planish.core.span import Source
 from planish.emit.c.compiler_attributes import without
 from planish.emit.dropin.patched_file import Patch, assemble
 from planish.emit.dropin.replacement import Replacement, indentation, prologue_of
@@ -55,12 +56,13 @@ class TargetVersions:
     replacements: tuple[Replacement, ...]
 
 
-def compose_targets(text: str, targets: Sequence[TargetVersions], banner: str) -> str:
+def compose_targets(source: Source | str, targets: Sequence[TargetVersions], banner: str) -> str:
     """The user's text in which each nest runs the first version, in the order of the targets, whose instructions the
     processor has, and that applies; else what is written there. Raises ValueError where nests of targets overlap."""
     targets = [x for x in targets if x.replacements]
     if not targets:
-        return banner + text
+        return assemble(source, [], banner, "")
+    text = source if isinstance(source, str) else source.text
     theirs = frozenset(re.findall(r"\bplanish_\w+", text))
     sections = {x.variant: _own(prologue_of(x.replacements), x.variant, theirs) for x in targets}
     conditions = {
@@ -81,7 +83,7 @@ def compose_targets(text: str, targets: Sequence[TargetVersions], banner: str) -
             for made in (y for y in x.replacements if (y.patch.start, y.patch.end) == (start, end)):
                 arms.setdefault(x.architecture, []).append(_arm(text, made.patch, x.variant, theirs))
         patches.append(Patch(start, end, _join(text, start, end, {conditions[x]: y for x, y in arms.items()})))
-    return assemble(text, patches, banner, "\n".join(prologue))
+    return assemble(source, patches, banner, "\n".join(prologue))
 
 
 def _tell(targets: Sequence[TargetVersions], architecture: str) -> str:

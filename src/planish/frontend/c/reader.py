@@ -18,7 +18,7 @@ from pycparser import c_ast
 
 from planish.core.diagnostic import Diagnostic, PlanishError, Remark
 from planish.core.recursion_limit import MOST_NESTED, deep
-from planish.core.span import Source, Span
+from planish.core.span import Source, Span, TextChange, rewrite
 from planish.frontend.c.analysis.aliasing import find_exposed
 from planish.frontend.c.analysis.conditions import calls_in, conditions_of
 from planish.frontend.c.analysis.derived_integers import computed_from_parameters
@@ -45,7 +45,7 @@ from planish.frontend.c.text.lexer import CToken, Tokens, tokenize
 from planish.frontend.c.text.old_definitions import declare_parameters, is_promoted
 from planish.frontend.c.text.preprocess import SYSTEM, preprocess
 from planish.frontend.c.text.syntax import main_lines, parse_c
-from planish.frontend.c.text.written_macros import hiding_invocations, write_out
+from planish.frontend.c.text.written_macros import Invocation, hiding_invocations, write_out
 from planish.frontend.c.translate.regions import Search, search
 from planish.frontend.c.translate.state import CTranslation, NotIndex
 from planish.frontend.c.translate.subscripts import index_of
@@ -58,6 +58,7 @@ from planish.ir.expr import Expr
 from planish.ir.traverse import depth_of
 from planish.ir.types import U8
 
+_OWN_NAME = re.compile(r"\bplanish_\w+")
 _UNSIGNED = re.compile(r"__CHAR_UNSIGNED__(=|$)")
 
 
@@ -88,9 +89,9 @@ def _with_macros_written_out(found: CFile, read: Callable[[Source], CFile]) -> C
     ]  # fmt: skip
     reasons: dict[int, Remark] | None = None
     while invocations:
-        text, extents = write_out(source.text, invocations)
+        rewritten, extents = _rewritten(source, [(x, (x.start, x.end)) for x in invocations])
         try:
-            made = read(Source(source.name, text))
+            made = read(rewritten)
         except PlanishError:
             return found
         if reasons is None:
@@ -127,9 +128,9 @@ def _with_loops_cut(found: CFile, read: Callable[[Source], CFile]) -> CFile:
         if not any(x.start < region.end and region.start < x.end for region in known)
     ]  # fmt: skip
     while cut:
-        text, extents = write_out(found.source.text, [y for x in cut for y in x.changes])
+        rewritten, extents = _rewritten(found.source, [(y, (x.start, x.end)) for x in cut for y in x.changes])
         try:
-            made = read(Source(found.source.name, text))
+            made = read(rewritten)
         except PlanishError:
             return found
         starts = [x.start for f in made.functions for x in f.regions]
@@ -138,9 +139,37 @@ def _with_loops_cut(found: CFile, read: Callable[[Source], CFile]) -> CFile:
         if all(holds):
             told = "a loop over a ring buffer is cut where its subscripts go round"
             places = [found.source.point(tokenize(found.source.text).place(x.start)[0]) for x in cut]
+            made = _with_names_of_users(made, found, cut)
             return replace(made, remarks=(*(Remark("c-ring", "note", told, x) for x in places), *made.remarks))
         cut = [x for x, held in zip(cut, holds, strict=True) if held]
     return found
+
+
+def _rewritten(
+    source: Source, changes: Sequence[tuple[Invocation, tuple[int, int]]]
+) -> tuple[Source, list[tuple[int, int]]]:  # fmt: skip
+    """The source with parts of it written otherwise, each for the sake of some extent, and where these are then."""
+    text, extents = write_out(source.text, [x for x, _ in changes])
+    told = [TextChange(x.start, x.end, *place, whole) for (x, whole), place in zip(changes, extents, strict=True)]
+    return rewrite(source, text, told), extents
+
+
+def _with_names_of_users(made: CFile, found: CFile, cut: Sequence[CutLoop]) -> CFile:
+    """The file with what was said of the loops that are cut where it would name what only the cut loops have."""
+    place = tokenize(found.source.text).place
+    wholes = [found.source.between(place(x.start), place(x.end)) for x in cut]
+    remarks: list[Remark] = []
+    for x in made.remarks:
+        whole = next((y for y in wholes if x.place is not None and _is_inside(x.place, y)), None)
+        if whole is not None and _OWN_NAME.search(x.message):
+            said = [y for y in found.remarks if y.kind == x.kind and y.place is not None and _is_inside(y.place, whole)]
+            x = said[0] if said else replace(x, message=_OWN_NAME.sub("its place in the ring", x.message), span=whole)
+        remarks.append(x)
+    return replace(made, remarks=tuple(dict.fromkeys(remarks)))
+
+
+def _is_inside(place: Span, whole: Span) -> bool:
+    return (whole.line, whole.column) <= (place.line, place.column) < (whole.end_line, whole.end_column)
 
 
 def _without_spaces(file: CFile) -> str:
@@ -309,8 +338,8 @@ def _find_regions(
 def _function_span(source: Source, tokens: Tokens, name: Span, body: Item | None) -> Span:
     if body is None:
         return name
-    end_line, end_column = tokens.place(body.end)
-    return Span(source.name, name.line, name.column, end_line, end_column)
+    whole = source.between(tokens.place(body.start), tokens.place(body.end))
+    return replace(whole, line=name.line, column=name.column)
 
 
 def _numbered(region: Region, ordinal: int, count: int) -> Region:

@@ -432,7 +432,7 @@ class CFile:
     @property
     def given(self) -> Source:
         """The text that the user wrote, at which the places in remarks point."""
-        return self.source if self.origin is None else self.origin
+        return self.source.written if self.origin is None else self.origin
 
     @property
     def types(self) -> tuple[Type, ...]:

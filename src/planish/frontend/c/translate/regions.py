@@ -84,9 +84,7 @@ class Search:
         if node is None:
             return None
         if (item := self.items.get(id(node))) is not None:
-            line, column = self.tokens.place(item.start)
-            end_line, end_column = self.tokens.place(item.end)
-            return Span(self.source.name, line, column, end_line, end_column)
+            return self.source.between(self.tokens.place(item.start), self.tokens.place(item.end))
         if node.coord is None or node.coord.file != self.source.name:
             return None
         place = (node.coord.line, node.coord.column or 1)
@@ -394,8 +392,7 @@ def _finish(
     s.finished[first.start] = finished
     name = s.bound.function.decl.name
     s.remarks += (x for x in finished.remarks if x not in s.remarks)
-    (line, column), (end_line, end_column) = s.tokens.place(first.start), s.tokens.place(last.end)
-    span = Span(s.source.name, line, column, end_line, end_column)
+    span = s.source.between(s.tokens.place(first.start), s.tokens.place(last.end))
     kernel = replace(kernel, span=span)
     by_key = s.bound.by_key()
     scratch = tuple(a.name for a in kernel.arrays if a.shape and is_scratch(by_key[a.name], nodes, live, s.bound))
