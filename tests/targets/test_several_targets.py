@@ -8,6 +8,7 @@ import platform
 import re
 import shutil
 import subprocess
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ from planish.run.toolchains.toolchain import find_compilers
 
 TEXT = """\
 #include <stddef.h>
+/* Not of the user: planish_able, planish_max, planish_promise. */
 
 float weigh(int n, const float *restrict a, const float *restrict w)
 {
@@ -128,8 +130,8 @@ def test_on_another_architecture_its_own_version_runs(built: Path) -> None:
 
 @needs_x86
 def test_no_compiler_warns_of_it(built: Path) -> None:
-    for x in find_compilers():
-        command = [x.path, "-O1", "-Wall", "-Wextra", "-Werror", "-c", built / "out" / "k.c", "-o", built / "k.o"]
+    for x, way in product(find_compilers(), ("-O1", "-DPLANISH_ORIGINAL")):
+        command = [x.path, "-O1", way, "-Wall", "-Wextra", "-Werror", "-c", built / "out" / "k.c", "-o", built / "k.o"]
         subprocess.run(command, check=True)
 
 
@@ -163,6 +165,21 @@ def test_what_is_no_single_branch_stands_in_one_and_names_of_the_user_stay() -> 
     ]  # fmt: skip
     made = compose_targets(text, versions, "")
     assert made.count("planish_max++") == 3  # in each block, and at the end
-    assert "} else if (planish_avx2_able) {\n  {\n  int planish_avx2_of_x = x;" in made
+    assert "} else if (planish_avx2_able) {\n  {\n  int planish_of_x = x;" in made
     assert "planish_able" not in made and "planish_avx2_max" not in made
     assert compose_targets(text, [], "/* */\n") == f"/* */\n{text}"
+
+
+def test_only_what_generated_code_defines_is_renamed() -> None:
+    text = '#include "own.h"\n/* planish_f_1 */\nvoid f(planish_seen *s)\n{\n  for (;;) work(s);\n}\n'
+    patch = Patch(text.index("for"), text.index(";\n}") + 1, "planish_f_1(s, &planish_offset);")
+    function = (
+        "static void planish_f_1(planish_seen *s, float *planish_p0)\n{\n"
+        "  planish_see(s, planish_max(planish_p0[0] * planish_offset, 2));\n}\n"
+    )
+    settings = CompilerSettings(features=("avx2",), variant="avx2")
+    versions = [TargetVersions("avx2", "x86_64", (Replacement(function, patch, (), settings=settings),))]
+    made = compose_targets(text, versions, "")
+    assert "static void planish_avx2_f_1(planish_seen *s, float *planish_p0)\n" in made
+    assert "  planish_see(s, planish_avx2_max(planish_p0[0] * planish_offset, 2));\n" in made
+    assert "planish_avx2_f_1(s, &planish_offset);" in made and "planish_max" not in made and "/* planish_f_1 */" in made

@@ -25,19 +25,23 @@ void f(int n)
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from planish.core.span import Source
 from planish.emit.c.compiler_attributes import without
 from planish.emit.dropin.patched_file import Patch, assemble
 from planish.emit.dropin.replacement import Replacement, indentation, prologue_of
+from planish.frontend.c.text.lexer import tokenize
 from planish.isa.collection import load_collection
 
 ARCHITECTURES = {"x86_64": "__x86_64__", "aarch64": "__aarch64__", "hexagon": "__hexagon__"}
 """The macros by which compilers say which processor they make code for."""
-_OURS = re.compile(r"\bplanish_(?!entered_)(\w+)")
-"""Names of generated code; those that the checks count nests with are the functions' own."""
+_NAMES = re.compile(r"\bplanish_(\w+)")
+_DEFINED = re.compile(r"^[^\s#/].*|^[ \t]*#[ \t]*define[ \t]+planish_\w+", re.MULTILINE)
+"""Lines of generated code on which names of the whole file are defined: what is inside functions is indented."""
+_DECLARED = re.compile(r"\bplanish_\w+(?=[(\[;]| = | __attribute__|$)")
+"""Such names on these lines; others are types."""
 _INTRINSIC = re.compile(r"\bv\w+(?=\()")
 _EXTENSIONS = {
     "DOTPROD": "__ARM_FEATURE_DOTPROD", "FP16": "__ARM_FEATURE_FP16_VECTOR_ARITHMETIC",
@@ -63,8 +67,9 @@ def compose_targets(source: Source | str, targets: Sequence[TargetVersions], ban
     if not targets:
         return assemble(source, [], banner, "")
     text = source if isinstance(source, str) else source.text
-    theirs = frozenset(re.findall(r"\bplanish_\w+", text))
-    sections = {x.variant: _own(prologue_of(x.replacements), x.variant, theirs) for x in targets}
+    prologues = {x.variant: prologue_of(x.replacements) for x in targets}
+    ours = _find_defined(prologues.values()) - _used_by_nests(text, targets)
+    sections = {x: _own(own, x, ours) for x, own in prologues.items()}
     conditions = {
         x: _condition(x, [sections[y.variant] for y in targets if y.architecture == x])
         for x in dict.fromkeys(y.architecture for y in targets)
@@ -81,7 +86,7 @@ def compose_targets(source: Source | str, targets: Sequence[TargetVersions], ban
         arms: dict[str, list[str]] = {}
         for x in targets:
             for made in (y for y in x.replacements if (y.patch.start, y.patch.end) == (start, end)):
-                arms.setdefault(x.architecture, []).append(_arm(text, made.patch, x.variant, theirs))
+                arms.setdefault(x.architecture, []).append(_arm(text, made.patch, x.variant, ours))
         patches.append(Patch(start, end, _join(text, start, end, {conditions[x]: y for x, y in arms.items()})))
     return assemble(source, patches, banner, "\n".join(prologue))
 
@@ -93,9 +98,22 @@ def _tell(targets: Sequence[TargetVersions], architecture: str) -> str:
     return f"/* Versions for {', '.join(own)}.{first} -D{without(own[0])} leaves those for {own[0]} out. */\n"
 
 
-def _own(text: str, variant: str, theirs: frozenset[str]) -> str:
-    """Generated text in which all names are those of a variant, but for names that the user's text has."""
-    return _OURS.sub(lambda x: x[0] if x[0] in theirs else f"planish_{variant}_{x[1]}", text)
+def _find_defined(prologues: Iterable[str]) -> frozenset[str]:
+    """The names that texts before the user's define for the whole file: others, such as those of the user's headers,
+    may only be used there."""
+    lines = [x for text in prologues for x in _DEFINED.findall(text)]
+    return frozenset(name for x in lines for name in _DECLARED.findall(x))
+
+
+def _used_by_nests(text: str, targets: Sequence[TargetVersions]) -> frozenset[str]:
+    """The names in nests that are replaced. A variant's code may have to use them: they are never its own ones."""
+    places = {(y.patch.start, y.patch.end) for x in targets for y in x.replacements}
+    return frozenset(token.text for start, end in places for token in tokenize(text[start:end]).tokens)
+
+
+def _own(text: str, variant: str, ours: frozenset[str]) -> str:
+    """Generated text in which names of generated code are those of a variant."""
+    return _NAMES.sub(lambda x: f"planish_{variant}_{x[1]}" if x[0] in ours else x[0], text)
 
 
 def _condition(architecture: str, sections: Sequence[str]) -> str:
@@ -109,14 +127,14 @@ def _condition(architecture: str, sections: Sequence[str]) -> str:
     return " && ".join(asked)
 
 
-def _arm(text: str, patch: Patch, variant: str, theirs: frozenset[str]) -> str:
+def _arm(text: str, patch: Patch, variant: str, ours: frozenset[str]) -> str:
     """`if (…) { … } else`: what runs on the processors of a variant. Where what is written there is the last branch, it
     is left to those that follow."""
     indent = indentation(text, patch.start)
     otherwise = f" else {{\n{indent}{text[patch.start : patch.end]}\n{indent}}}"
     if patch.text.startswith("if (planish_able") and patch.text.endswith(otherwise):
-        return _own(patch.text.removesuffix(otherwise), variant, theirs) + " else"
-    inner = _own(patch.text, variant, theirs)
+        return _own(patch.text.removesuffix(otherwise), variant, ours) + " else"
+    inner = _own(patch.text, variant, ours)
     return f"if (planish_{variant}_able) {{\n{indent}{inner}\n{indent}}} else"
 
 
