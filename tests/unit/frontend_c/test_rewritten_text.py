@@ -102,6 +102,16 @@ def test_a_patch_may_reach_out_of_what_was_written_otherwise() -> None:
     assert assemble(made, [Patch(10, 13, "NEST")], "", "") == "\na; M bNEST; y; c;\n"
 
 
+def test_a_cut_loop_stays_beside_its_replacement() -> None:
+    file = read(RINGS)
+    (region,) = file.function("apart").regions
+    made = assemble(file.source, [Patch(region.start, region.end, "NEST;")], "", "")
+    loop = RINGS.split("\n")[1]
+    before, sep, rest = made.partition(f"int w) {{\n\n#ifdef PLANISH_ORIGINAL\n{loop}\n#else\n  for (")
+    assert sep and "planish_" not in before and "NEST; }" in rest
+    assert rest.partition("\n#endif\n")[2] == RINGS.partition("2; }\n")[2]
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_places_of_made_texts(seed: int) -> None:
     """Twice rewritten: characters that are not changed are told where they are, and no patch brings the text back."""

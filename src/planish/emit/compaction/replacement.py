@@ -10,8 +10,8 @@ from planish.emit.c.compiler_attributes import CompilerSettings
 from planish.emit.c.context import EmitContext
 from planish.emit.c.element_types import declared_type
 from planish.emit.compaction.compress import PackText, emit_packing, packing_functions
-from planish.emit.dropin.patched_file import Patch, bracketed, emit_guard
-from planish.emit.dropin.replacement import Replacement, guards_of, indentation, name_of
+from planish.emit.dropin.patched_file import Patch, bracketed, emit_guard, indentation
+from planish.emit.dropin.replacement import Replacement, guards_of, name_of
 from planish.emit.early_exit.lanes import PICK, LaneTest, lanes_for
 from planish.emit.early_exit.replacement import start_of, times, with_rows
 from planish.frontend.c.translation_unit import Compaction, Pack, Region

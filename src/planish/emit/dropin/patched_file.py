@@ -61,7 +61,7 @@ def assemble(source: Source | str, patches: Sequence[Patch], banner: str, prolog
 
 def _of_origin(patches: Sequence[Patch], source: Source, made: Rewriting) -> tuple[list[Patch], Source]:
     """Patches of a text that was made of another one as those of the other one: what was written otherwise for the sake
-    of no patch is as it was."""
+    of no patch is as it was, and a statement that others took the place of stays beside them."""
     parts: list[tuple[int, int, list[Patch]]] = [(x.start, x.end, [x]) for x in patches]
     parts += ((x, y, []) for x, y in made.rewritten())
     joined: list[tuple[int, int, list[Patch]]] = []
@@ -70,11 +70,21 @@ def _of_origin(patches: Sequence[Patch], source: Source, made: Rewriting) -> tup
             joined[-1] = joined[-1][0], max(last, joined[-1][1]), [*joined[-1][2], *own]
         else:
             joined.append((first, last, own))
-    out = [
-        Patch(made.before(first), made.before(last), _patched(source.text, first, last, _in_order(own, first, last)))
-        for first, last, own in joined if own
-    ]  # fmt: skip
+    out: list[Patch] = []
+    for first, last, own in (x for x in joined if x[2]):
+        start, end = made.before(first), made.before(last)
+        text, written = _patched(source.text, first, last, _in_order(own, first, last)), made.source.text
+        if any(start <= x.start and x.end <= end and x.whole != (x.start, x.end) for x in made.changes):
+            indent = indentation(written, start)
+            text = f"\n#ifdef PLANISH_ORIGINAL\n{indent}{written[start:end]}\n#else\n{indent}{text}\n#endif"
+        out.append(Patch(start, end, text))
     return out, made.source
+
+
+def indentation(text: str, place: int) -> str:
+    """The blanks before a place of a text; "" where something else stands before it on its line."""
+    before = text[text.rfind("\n", 0, place) + 1 : place]
+    return before if not before.strip() else ""
 
 
 def _in_order(patches: Iterable[Patch], start: int, end: int) -> list[Patch]:

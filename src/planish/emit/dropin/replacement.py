@@ -27,7 +27,7 @@ from planish.emit.c.kernel_text import emit_function
 from planish.emit.c.prologue import emit_prologue
 from planish.emit.c.small_kernels import part_of_caller
 from planish.emit.dropin.distinct_callees import name_apart
-from planish.emit.dropin.patched_file import Patch, alias_guard, assemble, emit_guard, guarded_call
+from planish.emit.dropin.patched_file import Patch, alias_guard, assemble, emit_guard, guarded_call, indentation
 from planish.emit.dropin.row_spacing import FUNCTION, declare_spacing, row_ends, spacing_guard
 from planish.emit.idioms.conditional_stores import store_changes
 from planish.frontend.c.text.lexer import tokenize
@@ -135,12 +135,6 @@ def call_instead(
     text_of = call if region.rows is None else _in_rows(region, region.rows, call, source_text)
     patch = Patch(region.start, region.end, text_of)
     return Replacement(text, patch, tuple(guards), headers, callees, done, settings)
-
-
-def indentation(text: str, place: int) -> str:
-    """The blanks before a place of a text; "" where something else stands before it on its line."""
-    before = text[text.rfind("\n", 0, place) + 1 : place]
-    return before if not before.strip() else ""
 
 
 def _in_rows(region: Region, rows: RowLoop, call: str, source_text: str) -> str:

@@ -30,8 +30,8 @@ from dataclasses import dataclass
 
 from planish.core.span import Source
 from planish.emit.c.compiler_attributes import without
-from planish.emit.dropin.patched_file import Patch, assemble
-from planish.emit.dropin.replacement import Replacement, indentation, prologue_of
+from planish.emit.dropin.patched_file import Patch, assemble, indentation
+from planish.emit.dropin.replacement import Replacement, prologue_of
 from planish.frontend.c.text.lexer import tokenize
 from planish.isa.collection import load_collection
 

@@ -15,8 +15,8 @@ from planish.emit.c.compiler_attributes import CompilerSettings
 from planish.emit.c.context import EmitContext
 from planish.emit.c.element_types import declared_type
 from planish.emit.c.expression import emit_expr
-from planish.emit.dropin.patched_file import Patch, bracketed, emit_guard
-from planish.emit.dropin.replacement import Replacement, guards_of, indentation, name_of, replace_region
+from planish.emit.dropin.patched_file import Patch, bracketed, emit_guard, indentation
+from planish.emit.dropin.replacement import Replacement, guards_of, name_of, replace_region
 from planish.emit.early_exit.lanes import PICK, SIGNS, LaneTest, lanes_for
 from planish.emit.early_exit.search import SearchText, emit_search
 from planish.emit.early_exit.unchanged_reads import UNCHANGED, bound_search

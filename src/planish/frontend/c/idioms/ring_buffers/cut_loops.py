@@ -141,7 +141,7 @@ def _room(n: int, place: _Spelled) -> str:
     if ring.node.op == "&":
         made += f"(long long)(planish_of_{n} & {by});"
         # A mask that is no power of two less one: a turn at a time.
-        sure, most = f"({by} & ({_WIDE}){by} + 1) == 0", f"({_WIDE}){by} + 1"
+        sure, most = f"({by} & (({_WIDE}){by} + 1)) == 0", f"({_WIDE}){by} + 1"
         if ring.number is not None:
             sure, most = "", str(ring.number + 1)
     else:
