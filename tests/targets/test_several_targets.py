@@ -131,7 +131,7 @@ def test_on_another_architecture_its_own_version_runs(built: Path) -> None:
 @needs_x86
 def test_no_compiler_warns_of_it(built: Path) -> None:
     for x, way in product(find_compilers(), ("-O1", "-DPLANISH_ORIGINAL")):
-        command = [x.path, "-O1", way, "-Wall", "-Wextra", "-Werror", "-c", built / "out" / "k.c", "-o", built / "k.o"]
+        command = [x.path, way, "-Wall", "-Wextra", "-Werror", "-c", built / "out" / "k.c", "-o", built / "k.o"]
         subprocess.run(command, check=True)
 
 

@@ -3,6 +3,9 @@ r"""Compiler attributes and pragmas that hold for generated functions only, what
 >>> print(CompilerSettings(features=("avx2",)).guard.replace("\\\n    ", ""), end="")
 #if defined(PLANISH_ORIGINAL)
 #define planish_able 0
+#if defined(__x86_64__)
+#define planish_told
+#endif
 #elif !defined(__x86_64__) || defined(__AVX2__)
 #define planish_able 1 /* Each processor that this is compiled for has what the functions need. */
 #else
@@ -87,6 +90,8 @@ class CompilerSettings:
         opening = f"#if defined(PLANISH_ORIGINAL){off}\n#define planish_able 0\n"
         if not self.features:
             return f"{opening}#else\n#define planish_able 1\n#endif\n"
+        # Compilers ask that of functions which are never called, too.
+        opening += "#if defined(__x86_64__)\n#define planish_told\n#endif\n"
         told = " && \\\n    ".join(f"defined({_macro(x)})" for x in self.features)
         # clang knows the name of F16C since version 16; every processor with AVX2 has it.
         asked = " && \\\n    ".join(f'__builtin_cpu_supports("{x}")' for x in self.features if x != "f16c")

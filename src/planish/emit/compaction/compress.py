@@ -59,7 +59,7 @@ def emit_packing(
     inner = "".join(f"    {x}\n" for x in (*body, *read, *stored))
     end = "".join(f"  *planish_counted{n} = planish_c{n};\n" for n in range(len(packs)))
     return f"""/* {comment} */
-static __attribute__((noinline)) ptrdiff_t {name}(
+static __attribute__((noinline, unused)) ptrdiff_t {name}(
     {parameters}) {{
 {begin}  ptrdiff_t {ITERATION} = 0;
   for (; {ITERATION} <= planish_n - {count}; {ITERATION} += {count}) {{

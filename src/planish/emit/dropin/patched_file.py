@@ -179,7 +179,17 @@ def guarded_call(
         return f"\n#ifdef PLANISH_ORIGINAL\n{indent}{original}\n#else\n{body}\n#endif"
     joined = f" &&\n{indent}    ".join(_packed(tests, _WIDTH - len(indent)))
     body = "".join(f"{indent}  {line}\n" for line in after)
-    return f"if ({joined}) {{\n{body}{indent}}} else {{\n{indent}{original}\n{indent}}}"
+    return f"if ({joined}) {{\n{body}{indent}}} else {in_braces(original, indent)}"
+
+
+def in_braces(original: str, indent: str) -> str:
+    """A block with what is written, where that stands on lines with some indentation. What stands behind something else
+    on its line has none, and is not set first on one: compilers warn of statements behind a loop that begins a line.
+
+    >>> in_braces("for (;;) f(); g();", ""), in_braces("for (;;) f();", "  ")
+    ('{ for (;;) f(); g();\\n}', '{\\n  for (;;) f();\\n  }')
+    """
+    return f"{{\n{indent}{original}\n{indent}}}" if indent else f"{{ {original}\n}}"
 
 
 def bracketed(tests: Sequence[str]) -> list[str]:

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 
 from planish.core.span import Source
 from planish.emit.c.compiler_attributes import without
-from planish.emit.dropin.patched_file import Patch, assemble, indentation
+from planish.emit.dropin.patched_file import Patch, assemble, in_braces, indentation
 from planish.emit.dropin.replacement import Replacement, prologue_of
 from planish.frontend.c.text.lexer import tokenize
 from planish.isa.collection import load_collection
@@ -131,7 +131,7 @@ def _arm(text: str, patch: Patch, variant: str, ours: frozenset[str]) -> str:
     """`if (…) { … } else`: what runs on the processors of a variant. Where what is written there is the last branch, it
     is left to those that follow."""
     indent = indentation(text, patch.start)
-    otherwise = f" else {{\n{indent}{text[patch.start : patch.end]}\n{indent}}}"
+    otherwise = f" else {in_braces(text[patch.start : patch.end], indent)}"
     if patch.text.startswith("if (planish_able") and patch.text.endswith(otherwise):
         return _own(patch.text.removesuffix(otherwise), variant, ours) + " else"
     inner = _own(patch.text, variant, ours)
@@ -144,5 +144,5 @@ def _join(text: str, start: int, end: int, arms: dict[str, list[str]]) -> str:
     lines = [""]
     for n, (condition, own) in enumerate(arms.items()):
         lines += [f"#{'el' if n else ''}if {condition}", f"{indent}{' '.join(own)}"]
-    lines += ["#endif", f"{indent}{{", f"{indent}{text[start:end]}", f"{indent}}}"]
+    lines += ["#endif", f"{indent}{in_braces(text[start:end], indent)}"]
     return "\n".join(lines)
