@@ -53,7 +53,7 @@ def test_a_script_may_be_text(tmp_path: Path) -> None:
     ("text", "function", "code"),
     [
         (TWO, None, "E0121"),
-        (MATVEC.replace("y[i] +=", "y[i * i] +="), None, "E0612"),
+        (MATVEC.replace("y[i] +=", "y[i * (i + 1) / 2 + j] +="), None, "E0612"),
         ("void f(int n, float *a) { for (int i = 0; i < n; i++) a[i] = 0; a[0] = 1;"
          " for (int i = 0; i < n; i++) a[i] = 1; if (n) a = 0; for (int i = 0; i < n; i++) a[i] = 1; }", None, "E0623"),
     ],
