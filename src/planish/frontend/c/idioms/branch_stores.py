@@ -32,7 +32,9 @@ def joined(
     then: Sequence[GuardedStore], otherwise: Sequence[GuardedStore], guards: tuple[Guards, Guards], cx: CTranslation
 ) -> list[tuple[GuardedStore, GuardedStore]]:
     """The pairs of stores of two branches, each under exactly the guards of its branch, that are one, taken out of what
-    has been written. Nothing behind the first of a pair touches the place, or changes what is stored."""
+    has been written, in the order of the first branch. Nothing that either store is then made behind of touches the
+    place, or changes what is stored."""
+    places = {id(x): n for n, x in enumerate(cx.out)}
     found: list[tuple[GuardedStore, GuardedStore]] = []
     for a in then:
         others = [x for x in otherwise if _place(x) == _place(a)]
@@ -42,11 +44,14 @@ def joined(
         (b,) = others
         if not (isinstance(a.stmt, Assign) and isinstance(b.stmt, Assign)):
             continue
-        first, second = (next((n for n, x in enumerate(cx.out) if x is y.stmt), -1) for y in (a, b))
+        first, second = (places.get(id(x.stmt), -1) for x in (a, b))
         if not 0 <= first < second:
             continue
-        between, behind = cx.out[first + 1 : second], cx.out[second + 1 :]
-        if _may_wait(a, [*between, *behind], guards) and _may_wait(b, behind, guards):
+        # The pairs are in the order of the first branch: of the other one, some stores that stood behind are before it.
+        passed = [y.stmt for _, y in found if places[id(y.stmt)] > second]
+        after = [x for x in cx.out if places[id(x)] > first and x is not b.stmt]
+        behind = [x for x in after if places[id(x)] > second]
+        if _may_wait(a, after, guards) and _may_wait(b, [*behind, *passed], guards):
             found.append((a, b))
             cx.out[:] = [x for x in cx.out if x is not a.stmt and x is not b.stmt]
             cx.guarded[:] = [x for x in cx.guarded if x is not a and x is not b]
@@ -60,13 +65,14 @@ def _place(x: GuardedStore) -> tuple[str, tuple[Expr, ...]]:
 def _may_wait(store: GuardedStore, passed: Iterable[Stmt], guards: tuple[Guards, Guards]) -> bool:
     """Whether a store may be made behind some statements instead of before them."""
     array, place = _place(store)
-    read = {y.array for x in (store.value, *guards[0], *guards[1], *place) for y in loads(x)}
+    parts = (store.value, *guards[0], *guards[1], *place)
+    read = {y.array for x in parts for y in loads(x)}
     for stmt in (y for x in passed for y in walk(x)):
         if isinstance(stmt, Assign | Reduce) and stmt.array in read and stmt.array != array:
             return False
         places = [stmt.index] if isinstance(stmt, Assign | Reduce) and stmt.array == array else []
         places += [y.index for x in expressions(stmt) for y in loads(x) if y.array == array]
-        if not all(_are_apart(place, x) and not _reads(store.value, array, x) for x in places):
+        if not all(_are_apart(place, x) and not any(_reads(y, array, x) for y in parts) for x in places):
             return False
     return True
 
