@@ -175,16 +175,21 @@ def test_what_no_condition_allows_is_neither_read_nor_stored(built: dict[str, Fu
 @pytest.mark.parametrize("name", ELEMENTS)
 def test_the_rest_of_a_row_ends_with_it(built: dict[str, Functions], name: str) -> None:
     """Behind the only row there is a page that cannot be touched: what is left of it fills no strip."""
-    width, kinds = 3 * 64 + 37, (np.uint8, ELEMENTS[name])
-    ends = [Pages.of(2 * mmap.PAGESIZE) for _ in kinds]
-    places = []
-    for pages, kind in zip(ends, kinds, strict=True):
-        size = width * np.dtype(kind).itemsize
-        pages.memory[mmap.PAGESIZE - size : mmap.PAGESIZE] = bytes(x % 7 for x in range(size))
-        places.append(ctypes.c_void_p(pages.address + mmap.PAGESIZE - size))
-        Pages(pages.memory, pages.address + mmap.PAGESIZE).allow(0, mmap.PAGESIZE)
-    built[name][1](places[0], ctypes.c_size_t(width), ctypes.c_size_t(width), ctypes.c_size_t(1), places[1], 4)
-    assert any(x % 7 != y for x, y in enumerate(ends[1].memory[mmap.PAGESIZE - width : mmap.PAGESIZE]))
+    width = 3 * 64 + 37
+    sizes = width, width * np.dtype(ELEMENTS[name]).itemsize
+    source = np.random.default_rng(width)
+    first = [source.integers(0, 7, size).astype(np.uint8).tobytes() for size in sizes]
+    after = []
+    for function in built[name]:
+        ends = [Pages.of(2 * mmap.PAGESIZE) for _ in sizes]
+        for pages, held in zip(ends, first, strict=True):
+            pages.memory[mmap.PAGESIZE - len(held) : mmap.PAGESIZE] = held
+            Pages(pages.memory, pages.address + mmap.PAGESIZE).allow(0, mmap.PAGESIZE)
+        mask, value = (ctypes.c_void_p(x.address + mmap.PAGESIZE - y) for x, y in zip(ends, sizes, strict=True))
+        function(mask, ctypes.c_size_t(width), ctypes.c_size_t(width), ctypes.c_size_t(1), value, 4)
+        after.append([x.memory[: mmap.PAGESIZE] for x in ends])
+    assert after[1] == after[0]
+    assert after[0][1][-sizes[1] :] != first[1], "the original stores nothing"
 
 
 def test_sums_of_what_conditions_allow_end_with_their_row(built: dict[str, Functions]) -> None:
