@@ -89,11 +89,7 @@ class Rewriting:
         """The places of what stands between two places of the made text."""
         first, last = (self.made_lines[min(x, len(self.made_lines)) - 1] + y - 1 for x, y in (start, end))
         ends = [*self.origin(first), *self.origin(max(first, last - 1))]
-        return self._place(min(ends)), self._place(max(ends))
-
-    def _place(self, offset: int) -> Place:
-        line = bisect_right(self.lines, offset)
-        return line, offset - self.lines[line - 1] + 1
+        return place_in(self.lines, min(ends)), place_in(self.lines, max(ends))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +125,23 @@ class Source:
 
 def rewrite(source: Source, text: str, changes: Sequence[TextChange]) -> Source:
     """The text that changes, in their order, make of a source."""
-    return Source(source.name, text, Rewriting(source, tuple(changes), _lines_of(source.text), _lines_of(text)))
+    return Source(source.name, text, Rewriting(source, tuple(changes), lines_of(source.text), lines_of(text)))
 
 
-def _lines_of(text: str) -> tuple[int, ...]:
+def lines_of(text: str) -> tuple[int, ...]:
+    """The offsets where the lines of a text begin.
+
+    >>> lines_of("ab\\nc")
+    (0, 3)
+    """
     return (0, *(x.end() for x in finditer("\n", text)))
+
+
+def place_in(lines: Sequence[int], offset: int) -> Place:
+    """Line and column of an offset into the text whose lines begin there.
+
+    >>> place_in((0, 3), 3)
+    (2, 1)
+    """
+    line = bisect_right(lines, offset)
+    return line, offset - lines[line - 1] + 1

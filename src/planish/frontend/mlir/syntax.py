@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -22,7 +21,7 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import DiagnosticException, ParseError
 
 from planish.core.diagnostic import Diagnostic, PlanishError
-from planish.core.span import Source, Span
+from planish.core.span import Source, Span, lines_of, place_in
 from planish.frontend.mlir.operations import OWN_OPERATIONS
 
 _DEEPEST = 60
@@ -90,8 +89,7 @@ class _Places:
 
     def point(self, start: int, width: int = 1) -> Span:
         """A span on one line."""
-        line = bisect_right(self.starts, start)
-        return self.source.point(line, start - self.starts[line - 1] + 1, max(1, width))
+        return self.source.point(*place_in(self.starts, start), max(1, width))
 
     def first_line(self, start: int, end: int) -> Span:
         """What stands from `start` to the end of its line, or to `end`."""
@@ -101,8 +99,7 @@ class _Places:
 
 def parse_module(source: Source) -> Module:
     """Parse a text; PlanishError E0861, E0870."""
-    breaks = [m.end() for m in re.finditer("\n", source.text)]
-    places = _Places(source, (0, *breaks))
+    places = _Places(source, lines_of(source.text))
     _check_text(places)
     parser = None
     try:

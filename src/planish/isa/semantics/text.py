@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from planish.core.diagnostic import Diagnostic, PlanishError
-from planish.core.span import Source
+from planish.core.span import Source, lines_of, place_in
 from planish.isa.semantics import build
 from planish.isa.semantics.definition import Definition, LaneLoop, Operand, Put, Role, Statement
 from planish.isa.semantics.node import Node, const, node, var, walk
@@ -202,8 +202,7 @@ class _Parser:
         self.lets: dict[str, Node] = {}
 
     def wrong(self, message: str, at: int) -> PlanishError:
-        before = self.source.text[:at]
-        span = self.source.point(before.count("\n") + 1, at - before.rfind("\n"))
+        span = self.source.point(*place_in(lines_of(self.source.text), at))
         return PlanishError(Diagnostic("E0652", message, span, "see the page on instructions"), self.source)
 
     @property

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 import islpy as isl
 
 from planish.core.diagnostic import Diagnostic, PlanishError
-from planish.core.span import Source
+from planish.core.span import Source, lines_of, place_in
 from planish.poly.isl.affine import CONTEXT
 from planish.poly.isl.to_list import list_maps
 
@@ -42,9 +42,9 @@ def parse_schedule(text: str, name: str = "<text>") -> isl.Schedule:
     source = Source(name, text)
     stray = find_stray_number(text)
     if stray is not None:
-        line, column = text.count("\n", 0, stray) + 1, stray - text.rfind("\n", 0, stray)
+        place = place_in(lines_of(text), stray)
         message, advice = "no number may stand here", "write sets and functions between quotation marks"
-        raise PlanishError(Diagnostic("E0501", message, source.point(line, column), advice), source)
+        raise PlanishError(Diagnostic("E0501", message, source.point(*place), advice), source)
     try:
         tree = isl.Schedule.read_from_str(CONTEXT, text)
     except isl.Error as error:
@@ -65,13 +65,13 @@ def check_dimensions(tree: isl.Schedule, source: Source) -> None:
             word = _WORDS[kind]
             at, depth = next(places[word], 0), node.get_schedule_depth()
             if (given := _dimensions(node, kind)) != depth:
-                line, column = source.text.count("\n", 0, at) + 1, at - source.text.rfind("\n", 0, at)
+                place = place_in(lines_of(source.text), at)
                 has = "has no brackets" if given is None else f"has {given} dimension{'s' * (given != 1)}"
                 message = f"the {word} {has}, and the bands around it have {depth}"
                 names = ", ".join(f"i{x}" for x in range(depth))
                 sample = f"{{ [{names}] -> S[…] }}" if kind == NODE.extension else f"{{ [{names}] : … }}"
                 advice = f"write it as in `[n] -> {sample}`{', with a name for each dimension' * (depth > 0)}"
-                raise PlanishError(Diagnostic("E0501", message, source.point(line, column, len(word)), advice), source)
+                raise PlanishError(Diagnostic("E0501", message, source.point(*place, len(word)), advice), source)
         return all(visit(node.get_child(x)) for x in range(node.n_children()))
 
     visit(tree.get_root())

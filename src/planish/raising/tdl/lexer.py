@@ -11,12 +11,11 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Literal
 
 from planish.core.diagnostic import Diagnostic, PlanishError
-from planish.core.span import Source, Span
+from planish.core.span import Source, Span, lines_of, place_in
 from planish.raising.tdl.syntax import Verbatim
 
 Kind = Literal["word", "integer", "float", "string", "sign", "end"]
@@ -50,7 +49,7 @@ class Lexer:
 
     def __init__(self, source: Source, start: int = 0) -> None:
         self.source = source
-        self._lines = [0, *(x.end() for x in re.finditer("\n", source.text))]
+        self._lines = lines_of(source.text)
         self._place = start
         self.token = self._read()
         self.last = self.token
@@ -64,9 +63,7 @@ class Lexer:
 
     def span(self, start: int, end: int) -> Span:
         """The place of the characters from `start` to `end`."""
-        line, last = bisect_right(self._lines, start), bisect_right(self._lines, end)
-        column, end_column = start - self._lines[line - 1] + 1, end - self._lines[last - 1] + 1
-        return Span(self.source.name, line, column, last, end_column)
+        return Span(self.source.name, *place_in(self._lines, start), *place_in(self._lines, end))
 
     def verbatim(self, language: Literal["C", "nest"], brackets: str) -> Verbatim:
         """A text in brackets of another language, from the next token on, which is consumed with what closes it.

@@ -16,7 +16,7 @@ import re
 from dataclasses import dataclass
 
 from planish.core.diagnostic import Diagnostic, PlanishError
-from planish.core.span import Source, Span
+from planish.core.span import Source, Span, lines_of, place_in
 from planish.schedule.arguments import Point, TuningArgument, TuningArguments, Value
 from planish.schedule.script import read_script
 from planish.tuning.spaces.search_space import SearchSpace
@@ -87,9 +87,7 @@ def _read(text: str) -> Value:
 
 
 def _span(source: Source, found: re.Match[str]) -> Span:
-    before = source.text[: found.start()]
-    line, column = before.count("\n") + 1, found.start() - (before.rfind("\n") + 1) + 1
-    return source.point(line, column, max(1, found.end() - found.start()))
+    return source.point(*place_in(lines_of(source.text), found.start()), max(1, found.end() - found.start()))
 
 
 def _refuse(source: Source, found: re.Match[str], message: str) -> PlanishError:

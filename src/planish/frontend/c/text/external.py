@@ -16,6 +16,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from planish.core.span import lines_of
 from planish.frontend.c.text.extent import UnreadableText, behind_declarations
 from planish.frontend.c.text.lexer import CToken
 
@@ -68,7 +69,7 @@ class _Places:
     """File and line of offsets of a text."""
 
     def __init__(self, text: str) -> None:
-        self._starts = [0, *(x.end() for x in re.finditer("\n", text))]
+        self._starts = lines_of(text)
         self._markers: list[tuple[int, int, str]] = [(0, 1, "")]
         for x in re.finditer(r"^#[^\n]*", text, re.M):
             if (found := _MARKER.match(x.group())) is not None:

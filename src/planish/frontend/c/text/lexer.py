@@ -10,6 +10,8 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 
+from planish.core.span import lines_of, place_in
+
 _TOKEN = re.compile(
     r"""
     (?P<space>(?:[ \t\r\f\v\n]|\\\r?\n)+)
@@ -65,13 +67,12 @@ class Tokens:
 
     def place(self, offset: int) -> tuple[int, int]:
         """Line and column of an offset, both from 1."""
-        line = bisect_right(self.line_starts, offset)
-        return line, offset - self.line_starts[line - 1] + 1
+        return place_in(self.line_starts, offset)
 
 
 def tokenize(text: str) -> Tokens:
     """Cut C text (preprocessed or not) into tokens; never fails: an unknown character is a token of its own."""
-    starts = [0, *(m.end() for m in re.finditer("\n", text))]
+    starts = lines_of(text)
     tokens: list[CToken] = []
     directives: list[Directive] = []
     at, fresh = 0, True
@@ -98,4 +99,4 @@ def tokenize(text: str) -> Tokens:
         elif "\n" not in match.group():
             fresh = fresh and kind == "comment"
         at = match.end()
-    return Tokens(text, tuple(tokens), tuple(directives), tuple(starts))
+    return Tokens(text, tuple(tokens), tuple(directives), starts)
