@@ -33,6 +33,8 @@ from planish.pipeline import build_file
 from planish.run.toolchains.toolchain import Compiler, find_compilers
 
 LOOPS, DRIVER = PROGRAMS / "loops", Path(__file__).with_name("loops_driver.h")
+TURNS = DRIVER.with_name("turns.h")
+"""What each driver has before it."""
 SIZE, ROUNDS = 8000, 31
 BEHIND = 0.97
 """Below this a loop counts as slower than what the compiler makes of it."""
@@ -45,6 +47,10 @@ OWN: Mapping[Floats, tuple[str, ...]] = {
 _HEAD = re.compile(r"^(\w+) (\w+)\(([^()]*)\)\s*\{", re.MULTILINE)
 _ARRAY = re.compile(r"(?:const )?(\w+(?: \w+)*) (?:\*(?:restrict )?(\w+)|(\w+)\[.*)$")
 _FILLS = {"positive": "POSITIVE", "same": "POSITIVE", "ones": "ONES", "small": "SMALL", "index": "INDEX"}
+
+
+class UnfinishedDriver(subprocess.SubprocessError):
+    """A driver that ended before it printed its numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +141,12 @@ def write_driver(loop: PlainLoop) -> str:
 def write_frame(driver: str, loop: PlainLoop, arguments: Sequence[str], main: str) -> str:
     """A program around a driver: `go` calls a loop so many times with arguments out of `struct call *c`."""
     kept = "" if loop.result == "void" else "c->result = (double)"
-    return f"""{driver}
+    return f"""{TURNS.read_text()}
+{driver}
 typedef {loop.result} loop({", ".join(map(str, loop.parameters))});
-static void go(void *function, struct call *c, int times)
+static void go(void *function, void *call, int times)
 {{
+    struct call *c = call;
     for (int i = 0; i < times; i++)
         {kept}((loop *)function)({", ".join(arguments)});
 }}
@@ -175,15 +183,15 @@ def race_file(path: Path, only: Sequence[str], options: Options, rounds: int, fo
         driver = compile_driver(find_compilers()[0], write_driver(loop), folder / loop.name)
         ours = {x: y for x, y in libraries.items() if x.startswith("ours ")}
         mode = "exact" if options.fp == "strict" else "check"
-        apart = _run(driver, mode, 0, (reference, *ours.values()))
-        bad = [f"{x}: {y:.2g} apart" for x, y in zip(ours, apart, strict=False) if not y <= loop.tolerance]
-        wrong = "; ".join(bad) if len(apart) == len(ours) else "does not run"
-        times = _run(driver, "time", rounds, tuple(libraries.values())) if len(apart) == len(ours) else []
-        if times:
-            in_lanes = loop.name in vectors
-            yield Raced(loop, path.stem, dict(zip(libraries, times, strict=True)), in_lanes, wrong, loop.name in taken)
-        else:
-            print(f"{loop.name}: {wrong}", file=sys.stderr)
+        try:
+            apart = run_driver(driver, (mode, SIZE, 0), (reference, *ours.values()))
+            times = run_driver(driver, ("time", SIZE, rounds), tuple(libraries.values()))
+        except UnfinishedDriver as error:
+            print(f"{loop.name}: {error}", file=sys.stderr)
+            continue
+        wrong = "; ".join(f"{x}: {y:.2g} apart" for x, y in zip(ours, apart, strict=True) if not y <= loop.tolerance)
+        in_lanes = loop.name in vectors
+        yield Raced(loop, path.stem, dict(zip(libraries, times, strict=True)), in_lanes, wrong, loop.name in taken)
 
 
 def _for(options: Options, compiler: Compiler) -> Options:
@@ -195,25 +203,37 @@ def compile_library(compiler: Compiler, text: str, flags: Sequence[str], to: Pat
     return _compile(compiler, text, to.with_suffix(".so"), ("-fPIC", "-shared", *flags), ("-lm",))
 
 
-def compile_driver(compiler: Compiler, text: str, to: Path) -> Path:
-    """The program that calls a loop."""
-    return _compile(compiler, text, to, ("-O2", "-w"), ("-ldl", "-lm"))
+def compile_driver(
+    compiler: Compiler, text: str, to: Path, flags: Sequence[str] = ("-O2",), sources: Sequence[Path] = ()
+) -> Path:
+    """The program that calls a loop; `sources`: files of C beside its own."""
+    return _compile(compiler, text, to, ("-w", *flags), (*map(str, sources), "-ldl", "-lm"))
 
 
-def _compile(compiler: Compiler, text: str, to: Path, flags: Sequence[str], libraries: Sequence[str]) -> Path:
+def _compile(compiler: Compiler, text: str, to: Path, flags: Sequence[str], linked: Sequence[str]) -> Path:
     source = to.with_suffix(".c")
     source.write_text(text)
-    subprocess.run([compiler.path, *flags, source, "-o", to, *libraries], check=True, cwd=source.parent)
+    subprocess.run([compiler.path, *flags, source, "-o", to, *linked], check=True, cwd=source.parent)
     return to
 
 
-def _run(driver: Path, mode: str, rounds: int, libraries: Sequence[Path]) -> list[float]:
-    command = [driver, mode, str(SIZE), str(rounds), *libraries]
+def run_driver(
+    driver: Path, arguments: Sequence[str | int], libraries: Sequence[Path], may_exit: bool = False
+) -> list[float]:
+    """The numbers that a driver prints of libraries; UnfinishedDriver where it fails. `may_exit`: none where the loop
+    ends the program."""
+    command = [driver, *map(str, arguments), *libraries]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     if done.returncode:
-        print(done.stderr.strip() or f"ends with {done.returncode}", file=sys.stderr)
-        return []
+        raise UnfinishedDriver(f"{arguments[0]} {done.stderr.strip() or f'ends with {done.returncode}'}")
+    if not (done.stdout or may_exit):
+        raise UnfinishedDriver(f"{arguments[0]} ends before it prints anything")
     return [float(x) for x in done.stdout.split()]
+
+
+def one_of_each_kind() -> list[Compiler]:
+    """The newest compiler of each kind, gcc before clang."""
+    return [*{x.kind: x for x in find_compilers()[::-1]}.values()][::-1]
 
 
 def functions_with_vectors(library: Path) -> set[str]:

@@ -1,11 +1,5 @@
-/* Runs one loop out of several libraries: compares each with the first, or times all of them in turns. */
-#include <dlfcn.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <xmmintrin.h>
+/* Runs one loop out of several libraries: compares each with the first, or times all of them in turns.
+   Before it: turns.h. */
 
 enum { BUFFERS = 8 };
 
@@ -83,13 +77,12 @@ static void fill_all(struct call *c, size_t count)
     }
 }
 
-static void reset(struct call *c)
+static void reset(void *call)
 {
+    struct call *c = call;
     for (int i = 0; i < c->buffers; i++)
         memcpy(c->buffer[i].now, c->buffer[i].first, c->buffer[i].count * (size_t)c->buffer[i].size);
 }
-
-typedef void run(void *function, struct call *c, int times);
 
 /* The largest difference, relative to the largest element of an array; exact: of one bit, a value above all others. */
 static double compare(run *go, void *right, void *ours, struct call *c, int exact)
@@ -129,30 +122,16 @@ static double compare(run *go, void *right, void *ours, struct call *c, int exac
     return worst;
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* DRIVER check|exact|time SIZE ROUNDS LIBRARY...: a line for each library. */
 static int drive(int count, char **argument, const char *name, run *go, struct call c, int planes)
 {
     const int size = atoi(argument[2]), rounds = atoi(argument[3]), libraries = count - 4;
-    void *function[16];
-    for (int i = 0; i < libraries; i++) {
-        void *library = dlopen(argument[4 + i], RTLD_NOW | RTLD_LOCAL);
-        function[i] = library ? dlsym(library, name) : NULL;
-        if (!function[i]) {
-            fprintf(stderr, "%s: %s\n", argument[4 + i], dlerror());
-            return 1;
-        }
-    }
+    void *function[LIBRARIES];
+    if (!load_all(function, argument + 4, libraries, name)) return 1;
     const int timed = argument[1][0] == 't';
     static const int tried[] = { 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 100, 127, 129, 200, 515, 1001 };
     const int sizes = timed ? 1 : (int)(sizeof tried / sizeof *tried);
-    double worst[16] = { 0 };
+    double worst[LIBRARIES] = { 0 };
     for (int s = 0; s < sizes; s++) {
         c.n = timed ? size : tried[s];
         for (c.m = 0; (c.m + 1) * (c.m + 1) <= c.n; c.m++)
@@ -173,25 +152,6 @@ static int drive(int count, char **argument, const char *name, run *go, struct c
         for (int i = 1; i < libraries; i++) printf("%.3g\n", worst[i]);
         return 0;
     }
-    _mm_setcsr(_mm_getcsr() | 0x8040); /* no contestant meets denormal numbers */
-    int times = 1;
-    for (double took = 0; times < 64; times *= 2) {
-        reset(&c);
-        const double start = now();
-        go(function[0], &c, times);
-        took = now() - start;
-        if (took > 5e-5) break;
-    }
-    for (int i = 0; i < libraries; i++) worst[i] = 1e9;
-    for (int r = 0; r < rounds; r++)
-        for (int i = 0; i < libraries; i++) {
-            reset(&c);
-            go(function[i], &c, 1);
-            const double start = now();
-            go(function[i], &c, times);
-            const double took = (now() - start) / times;
-            if (took < worst[i]) worst[i] = took;
-        }
-    for (int i = 0; i < libraries; i++) printf("%.6g\n", worst[i]);
+    print_times(function, libraries, go, reset, &c, rounds, 64);
     return 0;
 }

@@ -48,17 +48,20 @@ from pathlib import Path
 from bench.races.loops import (
     OWN,
     PLAIN,
+    TURNS,
     PlainLoop,
     Raced,
+    compile_driver,
     compile_library,
     functions_with_vectors,
+    one_of_each_kind,
+    run_driver,
     summarise,
 )
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.options import Options
 from planish.pipeline import FileResult, build_file
-from planish.run.toolchains.toolchain import find_compilers
 
 DRIVER = Path(__file__).with_name("tsvc_driver.h")
 ROUNDS, TOLERANCE = 15, 2e-4
@@ -159,13 +162,14 @@ class Suite:
     def driver(self, loop: Cut) -> str:
         """The program that calls a loop: `PROGRAM check RANDOM|time ROUNDS LIBRARY…`."""
         names = [x.split()[-1].lstrip("*") for x in loop.parameters]
-        kept = "*result = (double)" if loop.result else ""
+        kept = "*(double *)result = (double)" if loop.result else ""
         return f"""{self.head}
+{TURNS.read_text()}
 {DRIVER.read_text()}
 static int *ip, n1 = 1, n3 = 1;
 static real_t s1, s2;
 typedef {"real_t" if loop.result else "void"} loop({", ".join(loop.parameters) or "void"});
-static void go(void *function, double *result, int times)
+static void go(void *function, void *result, int times)
 {{
     struct {{ void *arg_info; }} held = {{ {loop.argument} }}, *func_args = &held;
     {" ".join(loop.reads)}
@@ -196,9 +200,9 @@ def read_suite(folder: Path) -> Suite:
 
 
 def race_loop(suite: Suite, loop: Cut, options: Options, rounds: int, folder: Path) -> Raced | str:
-    """A loop, as written and as a drop-in, by each compiler; a text where it was not built or does not run."""
+    """A loop, as written and as a drop-in, by each compiler; a text where it was not built."""
     text, stem = suite.unit(loop), folder / loop.name
-    compilers = [*{x.name.partition("-")[0]: x for x in reversed(find_compilers())}.values()][::-1]
+    compilers = one_of_each_kind()
     reference = compile_library(compilers[0], text, ("-O1", "-ffp-contract=off", "-w"), Path(f"{stem}-right"))
     flags = (*PLAIN, *OWN[options.fp])
     libraries: dict[str, Path] = {}
@@ -214,21 +218,14 @@ def race_loop(suite: Suite, loop: Cut, options: Options, rounds: int, folder: Pa
         libraries[f"ours {x.name}"] = compile_library(x, built.text, flags, Path(f"{stem}-ours-{x.name}"))
     assert built is not None
     taken = any(x.replacements for x in built.functions)
-    driver = Path(f"{stem}-driver")
-    driver.with_suffix(".c").write_text(suite.driver(loop))
-    subprocess.run(
-        ["gcc", "-O1", "-w", "-rdynamic", f"{driver}.c", suite.folder / "common.c", "-o", driver, "-ldl", "-lm"],
-        check=True,
-    )
-    apart = _run(driver, "check", RANDOM, (reference, *libraries.values()))
+    flags, sources = ("-O1", "-rdynamic"), (suite.folder / "common.c",)
+    driver = compile_driver(compilers[0], suite.driver(loop), Path(f"{stem}-driver"), flags, sources)
+    checked = reference, *libraries.values()
+    apart = run_driver(driver, ("check", RANDOM), checked, may_exit=True)
     if not apart:  # random data end the program: `exit` in a loop
-        apart = _run(driver, "check", 0, (reference, *libraries.values()))
-    if isinstance(apart, str):
-        return f"{loop.name}: check {apart}"
+        apart = run_driver(driver, ("check", 0), checked)
     wrong = "; ".join(_wrong(dict(zip(libraries, apart, strict=True))))
-    times = _run(driver, "time", rounds, tuple(libraries.values()))
-    if isinstance(times, str):
-        return f"{loop.name}: time {times}"
+    times = run_driver(driver, ("time", rounds), tuple(libraries.values()))
     vectors = loop.name in functions_with_vectors(libraries[f"ours {compilers[0].name}"])
     plain = PlainLoop(loop.name, "real_t" if loop.result else "void", ())
     return Raced(plain, "tsvc", dict(zip(libraries, times, strict=True)), vectors, wrong, taken)
@@ -242,21 +239,13 @@ def _wrong(apart: Mapping[str, float]) -> Iterator[str]:
             yield f"{name}: {own:.2g} apart ({theirs:.2g})"
 
 
-def _run(driver: Path, mode: str, rounds: int, libraries: Sequence[Path]) -> list[float] | str:
-    command = [driver, mode, str(rounds), *libraries]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    if done.returncode:
-        return done.stderr.strip() or f"ends with {done.returncode}"
-    return [float(x) for x in done.stdout.split()]
-
-
 def race_all(
     folder: Path, only: Sequence[str], options: Options, rounds: int = ROUNDS, keep: Path | None = None
 ) -> Iterator[Raced | str]:
     """The loops that are named, or all."""
-    suite = read_suite(folder)
+    suite = read_suite(folder.resolve())
     with tempfile.TemporaryDirectory(prefix="planish-tsvc-") as scratch:
-        place = keep or Path(scratch)
+        place = (keep or Path(scratch)).resolve()
         place.mkdir(parents=True, exist_ok=True)
         for x in suite.loops:
             if not only or x.name in only:

@@ -1,12 +1,5 @@
 /* Runs one loop of TSVC out of several libraries: compares each with the first, or times all of them in turns.
-   Before it: the arrays, initialise_arrays(), `enum { REAL_ARRAYS }` and what the loop's caller has to be. */
-#include <dlfcn.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <xmmintrin.h>
+   Before it: the source's arrays and turns.h. */
 
 struct place { void *now; size_t bytes; unsigned char *first, *right; };
 
@@ -28,8 +21,9 @@ static void keep(void)
     }
 }
 
-static void reset(void)
+static void reset(void *data)
 {
+    (void)data;
     for (int i = 0; i < PLACES; i++) memcpy(places[i].now, places[i].first, places[i].bytes);
 }
 
@@ -50,16 +44,14 @@ static double distance(double right, double ours, double scale)
     return far == far ? far / scale : 1e9;
 }
 
-typedef void run(void *function, double *result, int times);
-
 /* The largest difference, relative to the largest finite element of its array. */
 static double compare(run *go, void *right, void *ours)
 {
     double expected = 0, result = 0, worst;
-    reset();
+    reset(NULL);
     go(right, &expected, 1);
     for (int i = 0; i < PLACES; i++) memcpy(places[i].right, places[i].now, places[i].bytes);
-    reset();
+    reset(NULL);
     go(ours, &result, 1);
     worst = distance(expected, result, expected > 1 ? expected : expected < -1 ? -expected : 1);
     for (int i = 0; i < REALS; i++) {
@@ -78,27 +70,13 @@ static double compare(run *go, void *right, void *ours)
     return memcmp(places[REALS].right, indx, sizeof indx) ? 1e9 : worst;
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* DRIVER check RANDOM|time ROUNDS LIBRARY...: a line for each library (check: for each but the first). */
 static int drive(int count, char **argument, const char *name, run *go, void (*begin)(void))
 {
     const int rounds = atoi(argument[2]), libraries = count - 3;
-    void *function[16];
-    double worst[16] = { 0 };
-    for (int i = 0; i < libraries; i++) {
-        void *library = dlopen(argument[3 + i], RTLD_NOW | RTLD_LOCAL);
-        function[i] = library ? dlsym(library, name) : NULL;
-        if (!function[i]) {
-            fprintf(stderr, "%s: %s\n", argument[3 + i], dlerror());
-            return 1;
-        }
-    }
+    void *function[LIBRARIES];
+    double worst[LIBRARIES] = { 0 };
+    if (!load_all(function, argument + 3, libraries, name)) return 1;
     if (argument[1][0] == 'c') {
         for (int data = 0; data <= rounds; data++) {
             begin();
@@ -112,28 +90,9 @@ static int drive(int count, char **argument, const char *name, run *go, void (*b
         for (int i = 1; i < libraries; i++) printf("%.3g\n", worst[i]);
         return 0;
     }
-    _mm_setcsr(_mm_getcsr() | 0x8040); /* no contestant meets denormal numbers */
+    double result;
     begin();
     keep();
-    double result;
-    int times = 1;
-    for (double took = 0; times < 1024; times *= 2) {
-        reset();
-        const double start = now();
-        go(function[0], &result, times);
-        took = now() - start;
-        if (took > 5e-5) break;
-    }
-    for (int i = 0; i < libraries; i++) worst[i] = 1e9;
-    for (int r = 0; r < rounds; r++)
-        for (int i = 0; i < libraries; i++) {
-            reset();
-            go(function[i], &result, 1);
-            const double start = now();
-            go(function[i], &result, times);
-            const double took = (now() - start) / times;
-            if (took < worst[i]) worst[i] = took;
-        }
-    for (int i = 0; i < libraries; i++) printf("%.6g\n", worst[i]);
+    print_times(function, libraries, go, reset, &result, rounds, 1024);
     return 0;
 }

@@ -31,6 +31,7 @@ from bench.races.loops import (
     choose,
     compile_driver,
     compile_library,
+    one_of_each_kind,
     read_loops,
     write_frame,
 )
@@ -39,7 +40,6 @@ from planish.core.span import Source
 from planish.library.gain import GAIN
 from planish.options import Options
 from planish.pipeline import FileResult, build_file
-from planish.run.toolchains.toolchain import find_compilers
 
 LOOPS, DRIVER = PROGRAMS / "untimed", Path(__file__).with_name("untimed_driver.h")
 ROUNDS = 15
@@ -99,7 +99,7 @@ def race_file(path: Path, only: Sequence[str], rounds: int) -> Iterator[Row | st
     text = path.read_text()
     with tempfile.TemporaryDirectory(prefix="planish-untimed-") as name:
         folder = Path(name)
-        compilers = [*{x.name.partition("-")[0]: x for x in reversed(find_compilers())}.values()]
+        compilers = one_of_each_kind()
         libraries, built = list[Path](), dict[str, FileResult]()
         for x in compilers:
             libraries.append(compile_library(x, text, _FLAGS, folder / f"{x.name}-before"))

@@ -1,14 +1,8 @@
-/* Runs one loop out of several libraries: compares each with the first at eight sizes, then times all in turns at three. */
-#define _GNU_SOURCE
-#include <dlfcn.h>
+/* Runs one loop out of several libraries: compares each with the first at eight sizes, then times all in turns at three.
+   Before it: turns.h. */
 #include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
-enum { BUFFERS = 8, LIBRARIES = 8, SIZES = 8, TIMED = 3 };
+enum { BUFFERS = 8, SIZES = 8, TIMED = 3 };
 
 /* Elements of so many bytes; real: floats. */
 struct kind {
@@ -21,8 +15,6 @@ struct call {
     unsigned char *buffer[BUFFERS];
     double result;
 };
-
-typedef void run(void *function, struct call *c, int times);
 
 static const int widths[SIZES] = { 8, 60, 400, 1, 7, 13, 33, 130 }, heights[SIZES] = { 8, 50, 250, 1, 5, 11, 9, 9 };
 
@@ -75,14 +67,7 @@ static int drive(int count, char **argument, const char *name, run *go, int buff
 {
     const int libraries = count - 2, rounds = atoi(argument[1]);
     void *function[LIBRARIES];
-    for (int i = 0; i < libraries; i++) {
-        void *library = dlopen(argument[2 + i], RTLD_NOW | RTLD_LOCAL);
-        function[i] = library ? dlsym(library, name) : NULL;
-        if (!function[i]) {
-            fprintf(stderr, "%s: %s\n", argument[2 + i], dlerror());
-            return 1;
-        }
-    }
+    if (!load_all(function, argument + 2, libraries, name)) return 1;
     int wrong = 0;
     double best[SIZES][LIBRARIES];
     for (int s = 0; s < SIZES; s++) {

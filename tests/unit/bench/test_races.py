@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bench.races import loops, untimed
-from bench.races.loops import choose, compile_driver, read_loops
+import pytest
+
+from bench.races import loops, tsvc, untimed
+from bench.races.loops import (
+    UnfinishedDriver,
+    choose,
+    compile_driver,
+    compile_library,
+    one_of_each_kind,
+    read_loops,
+    run_driver,
+)
 from planish.run.toolchains.toolchain import find_compilers
 
 FILE = """\
@@ -36,3 +46,58 @@ def test_drivers_take_elements_of_any_type(tmp_path: Path) -> None:
     assert "(c->n, 7, (void *)c->buffer[0], (void *)c->buffer[1])" in texts["clip"]
     assert "c->result = (double)((loop *)function)(c->n, (void *)c->buffer[0], 0.7)" in texts["total"]
     assert all(compile_driver(find_compilers()[0], x, tmp_path / name).exists() for name, x in texts.items())
+
+
+SUITE = """\
+#include "common.h"
+real_t a[8], b[8], c[8], d[8], e[8], x[8], aa[8], bb[8], cc[8], tt[8], flat_2d_array[8];
+int indx[8];
+real_t s000(struct args_t * func_args)
+{
+    initialise_arrays(__func__);
+    int k = *(int*)func_args->arg_info;
+    real_t sum;
+    for (int nl = 0; nl < 9; nl++) {
+        sum = 0;
+        for (int i = 0; i < 8; i++) {
+            a[i] += k;
+            if (a[i] < 1) exit (0);
+            sum += a[i];
+        }
+        dummy(a, sum);
+    }
+    return sum;
+}
+int main() { time_function(&s000, &n1); }
+"""
+COMMON = """\
+typedef float real_t;
+void init(int **ip, real_t *s1, real_t *s2);
+int initialise_arrays(char *name);
+"""
+
+
+def test_drivers_compare_and_time_libraries(tmp_path: Path) -> None:
+    (tmp_path / "tsvc.c").write_text(SUITE)
+    (tmp_path / "common.h").write_text(COMMON)
+    empty = "{}\nint initialise_arrays(char *name) { return 0; }\n"
+    (tmp_path / "common.c").write_text(COMMON + f"void init(int **ip, real_t *s1, real_t *s2) {empty}")
+    suite, compiler = tsvc.read_suite(tmp_path), one_of_each_kind()[0]
+    text = suite.unit(suite.loops[0])
+    texts = {"right": text, "wrong": text.replace("a[i] +=", "a[i] += 2 *"), "other": text.replace("s000", "s001")}
+    right, wrong, other = (compile_library(compiler, y, ("-w",), tmp_path / x) for x, y in texts.items())
+    driver = compile_driver(
+        compiler, suite.driver(suite.loops[0]), tmp_path / "driver", ("-rdynamic",), (tmp_path / "common.c",)
+    )
+    assert run_driver(driver, ("check", 0), (right, right, wrong)) == [0, 1]
+    assert min(run_driver(driver, ("time", 2), (right, wrong))) > 0
+    assert run_driver(driver, ("check", 1), (right, wrong), may_exit=True) == []
+    with pytest.raises(UnfinishedDriver, match="check ends"):
+        run_driver(driver, ("check", 1), (right, wrong))
+    with pytest.raises(UnfinishedDriver, match=r"time .*other.*s000"):
+        run_driver(driver, ("time", 1), (right, other))
+
+
+def test_compilers_are_the_newest_of_their_kinds() -> None:
+    kinds = [x.kind for x in find_compilers()]
+    assert one_of_each_kind() == [find_compilers()[kinds.index(x)] for x in dict.fromkeys(kinds)]
