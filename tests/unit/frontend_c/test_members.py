@@ -9,6 +9,7 @@ from planish.core.span import Source
 from planish.frontend.c.reader import read_c
 from planish.frontend.c.translation_unit import CFile, MemberCell, RecordParameter
 from planish.ir.semantics.interpreter import run_kernel
+from planish.ir.text.printer import print_kernel
 from planish.ir.types import F32
 
 TYPES = """
@@ -264,3 +265,38 @@ def test_a_member_that_goes_on_behind_its_structure_is_known() -> None:
     form = read_c(Source("f.c", text)).functions[0].parameters[0].form
     assert isinstance(form, RecordParameter)
     assert form.tail == MemberCell("twiddles", F32)
+
+
+ENDS = """
+struct row { int n; short tail[4]; };
+struct outer { int k; struct row in; };
+struct inner { struct row in; int k; };
+struct nameless { int k; struct { int n; short tail[4]; }; };
+struct table { int n; short tail[2][4]; };
+struct first { short tail[4]; int n; };
+struct row all;
+"""
+
+
+@pytest.mark.parametrize(
+    ("what", "value", "whole"),
+    [
+        ("const struct row *p", "p->tail[at[i]]", False),
+        ("const struct row p[1]", "p->tail[at[i]]", False),
+        ("const struct row *p", "at[i] > 0 ? p->tail[at[i]] : 0", False),
+        ("const struct outer *p", "p->in.tail[at[i]]", False),
+        ("const struct nameless *p", "p->tail[at[i]]", False),
+        ("const struct table *p", "p->tail[1][at[i]]", False),
+        ("const short p[4]", "at[i] > 0 ? p[at[i]] : 0", False),
+        ("short p[][4]", "at[i] > 0 ? p[1][at[i]] : 0", False),
+        ("const struct inner *p", "p->in.tail[at[i]]", True),
+        ("const struct first *p", "p->tail[at[i]]", True),
+        ("struct row p", "p.tail[at[i]]", True),
+        ("int p", "all.tail[at[i]]", True),
+        ("int p", "at[i] > 0 ? all.tail[at[i]] : 0", True),
+    ],
+)
+def test_data_choose_inside_arrays_that_cannot_be_longer_than_declared(what: str, value: str, whole: bool) -> None:
+    head = f"void f(int n, const int *at, {what}, int *restrict out)"
+    (function,) = read(f"{head} {{ for (int i = 0; i < n; i++) out[i] = {value}; }}", ENDS).functions
+    assert ["min(" in y or "u8(" in y for y in (print_kernel(x.kernel) for x in function.regions)] == [True] * whole

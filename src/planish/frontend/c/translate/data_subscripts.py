@@ -184,7 +184,7 @@ class _Narrowing:
         self.inexact.add(array)
         data = dict.fromkeys(x for m in polynomial(at) for x in m if isinstance(x, Cast) and _is_data(x))
         found = {x: _range(x.operand, ranges) for x in data}
-        if inside is not None and chosen and at in found:
+        if inside is not None and chosen and at in found and array in self.objects:
             found[at] = _within(found[at], inside)
         parts: dict[Expr, Expr] = {x: _narrowed(x, y) for x, y in found.items()}
         only = _sole_data(at, found) if inside is not None and array in self.objects else None

@@ -24,7 +24,7 @@ from planish.frontend.c.translate.asserted_facts import known_sizes, number_cond
 from planish.frontend.c.translate.constant_tables import constant_values
 from planish.frontend.c.translate.data_subscripts import LONG, long_rows, settle_subscripts
 from planish.frontend.c.translate.expressions import value_of
-from planish.frontend.c.translate.members import ancestors
+from planish.frontend.c.translate.members import ancestors, may_go_on
 from planish.frontend.c.translate.object_sizes import listed_elements
 from planish.frontend.c.translate.state import Address, Again, CTranslation, KnownInteger, LostValue, NotIndex, Refused
 from planish.frontend.c.translate.subscripts import index_of
@@ -116,7 +116,8 @@ def finish(
     arrays = _with_types_apart(arrays, stored, cx)
     # What is read as a choice between indices may still be read as data.
     untouched = frozenset() if cx.chosen else _untouched(arrays, stored)
-    objects = {s.key for s in behind if isinstance(s.ctype, CArray) and s.storage != "parameter" and s not in cx.flat}
+    whole = (s for s in behind if isinstance(s.ctype, CArray) and s.storage != "parameter" and s not in cx.flat)
+    objects = {s.key for s in whole if not may_go_on(s, cx)}
     body = settle_subscripts(body, arrays, cx.loose, untouched, objects)
     _ask_long_rows(body, touched, cx, nodes)
     facts = [x for x in known_sizes(cx.facts, known) if x not in (*cx.entered, *cx.assumptions)]

@@ -145,6 +145,22 @@ def ancestors(symbol: Symbol) -> Iterator[Symbol]:
         yield symbol
 
 
+def may_go_on(symbol: Symbol, cx: CTranslation) -> bool:
+    """Whether an array may have more elements than is declared: C programs allocate more than a structure is large, for
+    elements of its last member, and compilers grant that."""
+    while (root := symbol.whole) is not None:
+        name = next((x for x, y in root.members.items() if y is symbol), None)
+        inner = root.ctype.target if isinstance(root.ctype, CPointer) else root.ctype
+        inner = inner.element if isinstance(inner, CArray) else inner
+        record = inner.record if isinstance(inner, CUnknown) else None
+        if name is not None and record is not None and not cx.bound.file.records.is_last(record, name):
+            return False
+        if isinstance(root.ctype, CPointer):
+            return True
+        symbol = root
+    return False
+
+
 def _record_address(node: c_ast.StructRef, cx: CTranslation, address_of: ReadAddress) -> Address:
     """The place of the structure that a member is one of."""
     inner = node.name

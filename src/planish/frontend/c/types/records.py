@@ -108,6 +108,16 @@ class Records:
                 return found
         return None
 
+    def is_last(self, node: c_ast.Node, name: str) -> bool:
+        """Whether nothing lies behind a member of what a declaration is of, as far as is known."""
+        match self.members(node):
+            case [*_, c_ast.Decl(name=None) as last]:
+                return self.member(last, name) is not None and self.is_last(last, name)
+            case [*_, c_ast.Decl() as last]:
+                return bool(last.name == name)
+            case _:
+                return True
+
     def number(
         self, member: c_ast.Decl, types: Mapping[str, CType], constants: Mapping[str, int] | None = None
     ) -> CScalar | None:
