@@ -1,4 +1,4 @@
-// taken: permute amplify score tone
+// taken: permute amplify score tone patch shade
 /* Data choose elements of arrays whose lengths are numbers: by tables, cells, offsets and members. */
 #include <stddef.h>
 #include <stdint.h>
@@ -39,6 +39,22 @@ int tone(int n, const unsigned *k, const int *v)
     return s;
 }
 
+float patch(size_t n, const int *row, const signed char *column, float grid[][6], const struct model *m)
+{
+    float s = 0;
+    for (size_t i = 0; i < n; i++)
+        s += grid[row[i]][column[i]] * m->weight[column[i] + 1];
+    return s;
+}
+
+struct ramp { int n; short level[3][5]; };
+
+void shade(int n, const uint8_t *restrict level, const int *restrict at, const struct ramp *p, int *restrict out)
+{
+    for (int i = 0; i < n; i++)
+        out[i] = p->level[level[i]][at[i]] + p->level[2][at[i]];
+}
+
 #ifdef MAIN
 #include <stdio.h>
 int main(void)
@@ -61,6 +77,18 @@ int main(void)
     for (int i = 0; i < 200; i++) sum += y[i];
     for (int i = 0; i < 16; i++) sum += out[i][0] * i;
     printf("%.9g %.9g %d\n", sum, (double)score(&m, 200, id, f), tone(200, k, v));
+    static float grid[9][6];
+    static signed char column[200];
+    static uint8_t level[200];
+    static const struct ramp ramp = {3, {{1, 2, 3, 4, 5}, {6, 7, 8, 9, 10}, {11, 12, 13, 14, 15}}};
+    static int row[200], shades[200], at[200];
+    for (int i = 0; i < 54; i++) grid[i / 6][i % 6] = (float)(i % 7 - 2);
+    for (int i = 0; i < 200; i++) {
+        row[i] = i * 5 % 9; column[i] = (signed char)(i % 6); level[i] = (uint8_t)(i % 3); at[i] = i * 3 % 5;
+    }
+    shade(200, level, at, &ramp, shades);
+    for (int i = 0; i < 200; i++) sum += shades[i] * (i % 7);
+    printf("%.9g %.9g\n", (double)patch(200, row, column, grid, &m), sum);
     return 0;
 }
 #endif

@@ -279,24 +279,24 @@ struct row all;
 
 
 @pytest.mark.parametrize(
-    ("what", "value", "whole"),
+    ("what", "value", "clamped"),
     [
-        ("const struct row *p", "p->tail[at[i]]", False),
-        ("const struct row p[1]", "p->tail[at[i]]", False),
-        ("const struct row *p", "at[i] > 0 ? p->tail[at[i]] : 0", False),
-        ("const struct outer *p", "p->in.tail[at[i]]", False),
-        ("const struct nameless *p", "p->tail[at[i]]", False),
-        ("const struct table *p", "p->tail[1][at[i]]", False),
-        ("const short p[4]", "at[i] > 0 ? p[at[i]] : 0", False),
-        ("short p[][4]", "at[i] > 0 ? p[1][at[i]] : 0", False),
-        ("const struct inner *p", "p->in.tail[at[i]]", True),
-        ("const struct first *p", "p->tail[at[i]]", True),
-        ("struct row p", "p.tail[at[i]]", True),
-        ("int p", "all.tail[at[i]]", True),
-        ("int p", "at[i] > 0 ? all.tail[at[i]] : 0", True),
+        ("const struct row *p", "p->tail[at[i]]", [False]),
+        ("const struct row p[1]", "p->tail[at[i]]", [False]),
+        ("const struct row *p", "at[i] > 0 ? p->tail[at[i]] : 0", []),
+        ("const struct outer *p", "p->in.tail[at[i]]", [False]),
+        ("const struct nameless *p", "p->tail[at[i]]", [False]),
+        ("const struct table *p", "p->tail[1][at[i]]", [False]),
+        ("const short p[4]", "at[i] > 0 ? p[at[i]] : 0", []),
+        ("short p[][4]", "at[i] > 0 ? p[1][at[i]] : 0", []),
+        ("const struct inner *p", "p->in.tail[at[i]]", [True]),
+        ("const struct first *p", "p->tail[at[i]]", [True]),
+        ("struct row p", "p.tail[at[i]]", [True]),
+        ("int p", "all.tail[at[i]]", [True]),
+        ("int p", "at[i] > 0 ? all.tail[at[i]] : 0", [True]),
     ],
 )
-def test_data_choose_inside_arrays_that_cannot_be_longer_than_declared(what: str, value: str, whole: bool) -> None:
+def test_data_choose_inside_arrays_that_are_as_long_as_declared(what: str, value: str, clamped: list[bool]) -> None:
     head = f"void f(int n, const int *at, {what}, int *restrict out)"
     (function,) = read(f"{head} {{ for (int i = 0; i < n; i++) out[i] = {value}; }}", ENDS).functions
-    assert ["min(" in y or "u8(" in y for y in (print_kernel(x.kernel) for x in function.regions)] == [True] * whole
+    assert ["min(" in y or "u8(" in y for y in (print_kernel(x.kernel) for x in function.regions)] == clamped

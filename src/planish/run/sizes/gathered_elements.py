@@ -17,11 +17,11 @@ from math import prod
 from planish.frontend.c.translation_unit import CFunction, Region
 from planish.ir.expr import Binary, Cast, Compare, Const, Expr, Load, Var
 from planish.ir.index.evaluate import evaluate
+from planish.ir.index.interval import Interval
 from planish.ir.index.polynomial import Monomial, build, names, polynomial
 from planish.ir.nest import Assign, For, Kernel, Let, Reduce
 from planish.ir.semantics.arithmetic import limits
 from planish.ir.traverse import expressions, loads, walk
-from planish.ir.types import I64
 from planish.poly.scop.subscript_range import data_range
 
 FEWEST, MOST = 16, 4096
@@ -37,7 +37,7 @@ class Gathers:
     """How many elements arrays must have of which data choose elements, and the bounds of the integers that do."""
 
     elements: Mapping[str, int]
-    ranges: Mapping[str, tuple[int, int]]
+    ranges: Mapping[str, Interval]
 
     def renamed(self, names: Mapping[str, str]) -> Gathers:
         """The same of those arrays that have other names."""
@@ -49,7 +49,7 @@ def find_gathers(kernel: Kernel, sizes: Mapping[str, int]) -> Gathers:
     """The gathers of a kernel whose subscripts may be anything, by the names of its arrays."""
     among = min(MOST, max(FEWEST, *sizes.values())) if sizes else FEWEST
     elements: dict[str, int] = {}
-    ranges: dict[str, tuple[int, int]] = _inside_tables(kernel)
+    ranges = _inside_tables(kernel)
     for load in dict.fromkeys(x for stmt in walk(kernel.body) for e in expressions(stmt) for x in loads(e)):
         chosen = [(at, [x for m in polynomial(at) for x in m if _is_anything(x)]) for at in load.index]
         if not any(parts for _, parts in chosen):
@@ -61,27 +61,27 @@ def find_gathers(kernel: Kernel, sizes: Mapping[str, int]) -> Gathers:
             lowest = sum(-c * _reach(m, sizes, among) for m, c in polynomial(at).items() if c < 0)
             elements[load.array] = max(elements.get(load.array, 0), (highest + 1) * rows)
             for inner in (x for part in parts for x in loads(part)):
-                low = max(ranges.get(inner.array, (0, 0))[0], min(lowest, among - 1))
-                ranges[inner.array] = (low, among - 1)
+                low, high = ranges.get(inner.array, (0, limits(inner.type)[1]))
+                ranges[inner.array] = (max(low, min(lowest, high, among - 1)), min(high, among - 1))
     return Gathers(elements, ranges)
 
 
-def _inside_tables(kernel: Kernel) -> dict[str, tuple[int, int]]:
-    """The bounds of integers that are read to choose elements of arrays whose lengths are numbers."""
-    lengths = {
-        x.name: int(x.shape[0].value) for x in kernel.arrays if len(x.shape) == 1 and isinstance(x.shape[0], Const)
-    }  # fmt: skip
+def _inside_tables(kernel: Kernel) -> dict[str, Interval]:
+    """The bounds of integers that are read to choose elements of arrays, in each dimension whose extent is a number."""
+    extents = {x.name: x.shape for x in kernel.arrays}
     sets = _values_of(kernel)
-    ranges: dict[str, tuple[int, int]] = {}
-    for load in (x for stmt in walk(kernel.body) for e in expressions(stmt) for x in loads(e) if x.array in lengths):
-        terms = polynomial(load.index[0])
-        data = [m[0] for m in terms if len(m) == 1 and isinstance(m[0], Cast)]
-        source = _read_directly(data[0], sets) if len(data) == 1 and terms[(data[0],)] == 1 else None
-        if source is not None and all(m in ((), (data[0],)) for m in terms):
-            array, added = source
+    ranges: dict[str, Interval] = {}
+    for load in (x for stmt in walk(kernel.body) for e in expressions(stmt) for x in loads(e)):
+        for extent, at in zip(extents.get(load.array, ()), load.index, strict=False):
+            terms = polynomial(at)
+            data = [m[0] for m in terms if len(m) == 1 and isinstance(m[0], Cast)]
+            found = _read_directly(data[0], sets) if len(data) == 1 and terms[(data[0],)] == 1 else None
+            if found is None or not isinstance(extent, Const) or any(m not in ((), (data[0],)) for m in terms):
+                continue
+            source, added = found
             first = terms.get((), 0) + added
-            low, high = ranges.get(array, limits(I64))
-            ranges[array] = max(low, -first), min(high, lengths[load.array] - 1 - first)
+            low, high = ranges.get(source.array, limits(source.type))
+            ranges[source.array] = max(low, -first), min(high, int(extent.value) - 1 - first)
     return {x: (low, high) for x, (low, high) in ranges.items() if low <= high}
 
 
@@ -99,8 +99,8 @@ def _values_of(kernel: Kernel) -> dict[str, list[Expr | None]]:
     return sets
 
 
-def _read_directly(data: Expr | None, sets: Mapping[str, list[Expr | None]]) -> tuple[str, int] | None:
-    """The array that a number is read from, also by way of a cell, and what is added to it; None where it is computed
+def _read_directly(data: Expr | None, sets: Mapping[str, list[Expr | None]]) -> tuple[Load, int] | None:
+    """Where a number is read from an array, also by way of a cell, and what is added to it; None where it is computed
     in another way."""
     match data:
         case Cast(operand=inner) | Binary(op="min" | "max", left=inner, right=Const()):
@@ -112,8 +112,8 @@ def _read_directly(data: Expr | None, sets: Mapping[str, list[Expr | None]]) -> 
             values = sets.get(name, [])
             others = {x: y for x, y in sets.items() if x != name}
             return _read_directly(values[0], others) if len(values) == 1 else None
-        case Load(array=array):
-            return array, 0
+        case Load():
+            return data, 0
         case _:
             return None
 

@@ -87,12 +87,12 @@ def _is_step(node: c_ast.Node) -> bool:
 
 def settle_subscripts(
     body: Block, given: Iterable[Array], loose: Mapping[str, Refused], untouched: Set[str] = frozenset(),
-    objects: Set[str] = frozenset(),
+    objects: Set[str] = frozenset(), longer: Set[str] = frozenset(),
 ) -> Block:  # fmt: skip
     """A nest whose subscripts that data choose have types that hold no more than these may be; `given`: arrays that are
     declared outside of it. `loose`: what is said of each array with subscripts that are not affine; `untouched`: the
     arrays of which no store of the nest may change an element, wherever that lies; `objects`: those that have as many
-    elements as is declared: C has no meaning for what lies outside.
+    elements as is declared: C has no meaning for what lies outside. `longer`: those that may have more.
 
     Raises Refused where such an array is stored to as well, or may be and it is not known how far a subscript goes, or
     data decide whether an element is read of which it is not known whether it is one of the array."""
@@ -102,7 +102,7 @@ def settle_subscripts(
     tables = {f"{x.name}{_ANY}": _range_of_values(x) for x in given if x.values and x.type.is_int}
     narrowing = _Narrowing(
         _cell_ranges(body) | tables, shapes, frozenset(x.var for x in walk(body) if isinstance(x, For)), left, objects,
-        _set_to(body),
+        longer, _set_to(body),
     )
     body = narrowing.block(body, dict(narrowing.whole)) if loose else body
     lost = narrowing.unsure | (narrowing.lost - untouched)
@@ -138,6 +138,7 @@ class _Narrowing:
     moving: frozenset[str]
     left: frozenset[str]
     objects: Set[str]
+    longer: Set[str]
     sources: Mapping[str, Sequence[Expr]]
     carried: frozenset[str] = frozenset()
     inexact: set[str] = field(default_factory=set)
@@ -172,7 +173,8 @@ class _Narrowing:
         places = []
         for d, at in enumerate(expr.index):
             extent = extents[d] if d < len(extents) else None
-            inside = (0, int(extent.value) - 1) if isinstance(extent, Const) else None
+            ends = isinstance(extent, Const) and expr.array not in self.longer
+            inside = (0, int(extent.value) - 1) if isinstance(extent, Const) and ends else None
             known = chooses_affine(at, self.moving)
             places.append(at if known else self.subscript(expr.array, at, inside, ranges, chosen))
         return replace(expr, index=tuple(places))
@@ -245,7 +247,7 @@ def _clamped(data: Cast, found: Interval, inside: Interval) -> tuple[Interval, E
     """A number that chooses an element `inside` of its array, and what that may be: it is that number wherever C gives
     the element a meaning, so that the least that holds it there is taken: its type, or a minimum and a maximum."""
     left = _within(found, inside)
-    if left == found:
+    if left == found or not _has(found, left[0]):  # none of its values chooses an element
         return found, _narrowed(data, found)
     kind = narrowest(left)
     if kind is not None and _has(inside, limits(kind)[0]) and _has(inside, limits(kind)[1]):

@@ -116,9 +116,9 @@ def finish(
     arrays = _with_types_apart(arrays, stored, cx)
     # What is read as a choice between indices may still be read as data.
     untouched = frozenset() if cx.chosen else _untouched(arrays, stored)
-    whole = (s for s in behind if isinstance(s.ctype, CArray) and s.storage != "parameter" and s not in cx.flat)
-    objects = {s.key for s in whole if not may_go_on(s, cx)}
-    body = settle_subscripts(body, arrays, cx.loose, untouched, objects)
+    longer = {s.key for s in shapes if is_pointer(s) or s.storage == "parameter" or may_go_on(s, cx)}
+    objects = {s.key for s in shapes if isinstance(s.ctype, CArray) and s not in cx.flat} - longer
+    body = settle_subscripts(body, arrays, cx.loose, untouched, objects, longer)
     _ask_long_rows(body, touched, cx, nodes)
     facts = [x for x in known_sizes(cx.facts, known) if x not in (*cx.entered, *cx.assumptions)]
     types = {s.name: s.type for s in scalars}
