@@ -1,4 +1,4 @@
-"""What data choose in calls that check lies inside of the arrays that it chooses from, and of the type that holds it."""
+"""What data choose in calls that check lies inside of the arrays that it chooses from, and in its own type."""
 
 from __future__ import annotations
 
