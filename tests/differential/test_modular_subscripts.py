@@ -64,6 +64,21 @@ void square(int steps, int n, unsigned a[restrict n][n], unsigned b[restrict n][
             }
         }
 }
+void closed(int steps, int n, unsigned a[restrict n][n], unsigned b[restrict n][n])
+{
+    for (int t = 0; t < steps; t++) {
+        int last = n - 1, older = n > 1 ? n - 2 : 0, next = 0;
+        for (int i = 0; i < n; i++) {
+            b[0][i] += a[0][last] + 3 * a[0][i] + 5 * a[0][older];
+            older = last;
+            last = i;
+        }
+        for (int i = 0, j = n - 1; i < n; j = i++)
+            a[0][i] += b[0][j] > b[0][i] ? a[0][j] : 7;
+        for (int i = n - 1; i >= 0; next = i, i -= 2)
+            b[0][i] = 3 * b[0][next] + a[0][i];
+    }
+}
 static void around(int steps, size_t n, const unsigned *restrict a, unsigned *restrict b)
 {
     for (int t = 0; t < steps; t++)
@@ -79,7 +94,7 @@ void rows(int steps, int n, unsigned *a, unsigned *b)
     around(steps, (size_t)n, a, b);
 }
 """
-NAMES = ("heat", "inplace", "leapfrog", "square", "rows")
+NAMES = ("heat", "inplace", "leapfrog", "square", "closed", "rows")
 
 
 def compiled(text: str, place: Path, name: str) -> ctypes.CDLL:

@@ -48,6 +48,10 @@ def assumed(file: CFile) -> set[str]:
         (f"{LOOP} {{ int r = i == n - 1 ? 0 : i + 1; b[i] = a[r]; }}", ["0", "i + 1"], ""),
         (f"{LOOP} {{ int l = i - 1; if (l < 0) l += n; b[i] = a[l]; }}", ["i + n - 1", "i - 1"], ""),
         (f"{LOOP} {{ int l; if (i) l = i - 1; else l = n - 1; b[i] = a[l]; }}", ["i - 1", "n - 1"], ""),
+        (f"int l = n - 1; {LOOP} {{ b[i] = a[l]; l = i; }}", ["l", "i - 1"], ""),
+        ("for (int i = 0, l = m; i < n; l = i++) b[i] = a[l];", ["m", "i - 1"], ""),
+        (f"int l = 4, k = m; {LOOP} {{ b[i] = a[k]; k = l; l = 2 * i + 1; }}", ["k", "l", "2 * i - 3"], ""),
+        ("int l = 0; for (int i = n; i > 0; i -= 3) { b[i] = a[l]; l = i; }", ["l", "n - 3 * i + 3"], ""),
     ],
 )
 def test_is_cut_into_affine_parts(body: str, parts: list[str], assumption: str) -> None:
@@ -128,6 +132,14 @@ def test_offsets_of_fewer_bits_are_to_be_seen_not_to_wrap() -> None:
     assert "1 - m >= 0" in assumed(file)
 
 
-def test_what_the_previous_iteration_left_chooses_no_element() -> None:
-    assert not read(f"int k = n - 1; {LOOP} {{ b[i] = a[k]; k = i; }}").functions[0].regions
-    assert not read(f"int k = n - 1, l = 0; {LOOP} {{ b[i] = a[k] + a[l]; l = k; k = i; }}").functions[0].regions
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"int k = 0, l = 1; {LOOP} {{ b[i] = a[k]; int t = k; k = l; l = t; }}",
+        f"int k = 0; {LOOP} {{ b[i] = a[k]; if (b[i] > 0) k = i; }}",
+        f"int k = 0; {LOOP} {{ b[i] = a[k]; k = b[i]; }}",
+        f"int k = 0; {LOOP} {{ b[i] = a[k]; k = i; }} b[0] = a[k];",
+    ],
+)
+def test_what_no_earlier_iteration_tells_chooses_no_element(body: str) -> None:
+    assert not read(body).functions[0].regions

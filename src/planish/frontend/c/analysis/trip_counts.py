@@ -5,6 +5,8 @@ as the trip count of `while (p != end)`.
 >>> from planish.ir.expr import index
 >>> Quotient(Var("n", INDEX), Var("len", INDEX), whole=True).spell({"n": "n", "len": "len"})
 '((long long)len > 0 && ((long long)n) % ((long long)len) == 0 ? ((long long)n) / ((long long)len) : -1)'
+>>> show(trip_count("lt", neg(Var("n", INDEX)), 2) or index(0))
+'(n + 1)/2'
 """
 
 from __future__ import annotations
@@ -12,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from planish.ir.expr import Expr, Var, index
-from planish.ir.index.polynomial import add, constant, names, place, polynomial, show, sub
+from planish.ir.expr import CompareOp, Expr, Var, index
+from planish.ir.index.polynomial import add, constant, floordiv, names, neg, place, polynomial, show, sub
 from planish.ir.types import INDEX
 
 
@@ -76,3 +78,23 @@ def is_of_sizes(expr: Expr, around: set[str]) -> bool:
     used = names(expr)
     plain = all(isinstance(x, Var) for m in polynomial(expr) for x in m)
     return plain and not used & around and not any("@" in x for x in used)
+
+
+def trip_count(op: CompareOp, start: Expr, change: int) -> Expr | None:
+    """How often `start + change * k op 0` holds in a row from k = 0 (negative: never); None: not known or endless."""
+    match op:
+        case "lt":
+            pass
+        case "le":
+            start = sub(start, index(1))
+        case "gt":
+            start, change = neg(start), -change
+        case "ge":
+            start, change = sub(neg(start), index(1)), -change
+        case "ne":
+            return neg(start) if change == 1 else start if change == -1 else None
+        case "eq":
+            return None
+    if change <= 0:
+        return None
+    return floordiv(sub(index(change - 1), start), index(change))

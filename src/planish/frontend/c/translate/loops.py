@@ -3,26 +3,25 @@
 A loop's body is read once with unknowns in the place of what it changes; a variable that ends as its unknown plus an
 invariant amount holds `base + amount * k`. The condition then gives the number of iterations:
 
->>> from planish.ir.index.polynomial import show
->>> from planish.ir.expr import Var
->>> show(trip_count("lt", neg(Var("n", INDEX)), 2) or index(0))
-'(n + 1)/2'
+>>> Test("lt", index(-3)).op
+'lt'
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from pycparser import c_ast
 
 from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_integer, is_pointer, written
-from planish.frontend.c.analysis.trip_counts import Quotient, is_of_sizes
+from planish.frontend.c.analysis.trip_counts import Quotient, is_of_sizes, trip_count
 from planish.frontend.c.idioms.collapsed_loops import loops_of
 from planish.frontend.c.idioms.dwindling_loops import find_dwindling, run_dwindling
 from planish.frontend.c.idioms.early_continue import without_continue
-from planish.frontend.c.idioms.modular_subscripts import as_extrema
+from planish.frontend.c.idioms.modular_subscripts import as_extrema, may_choose
 from planish.frontend.c.idioms.named_extrema import with_values
+from planish.frontend.c.idioms.ring_buffers.wrap_around import Turn, WrapAround, names_in, value_before
 from planish.frontend.c.idioms.unrolled_loops import run_each
 from planish.frontend.c.translate.addresses import distance, is_address
 from planish.frontend.c.translate.arithmetic import common
@@ -48,7 +47,6 @@ from planish.ir.index.polynomial import (
     coefficient_of,
     constant,
     extremum,
-    floordiv,
     mul,
     names,
     neg,
@@ -58,6 +56,7 @@ from planish.ir.index.polynomial import (
     sub,
 )
 from planish.ir.nest import Block, For, Stmt
+from planish.ir.traverse import conditions
 from planish.ir.types import INDEX
 
 Execute = Callable[[c_ast.Node, CTranslation], None]
@@ -96,10 +95,12 @@ class LoopParts:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """What one reading of the body with unknowns told."""
+    """What one reading of the body with unknowns told; `wraps`: of those of the others that the body reads, by the
+    unknown that stood for them, and what they are."""
 
     advances: tuple[Advance, ...]
     others: tuple[Symbol, ...]
+    wraps: Mapping[str, tuple[Symbol, WrapAround]]
     tests: tuple[Test, ...]
 
 
@@ -217,22 +218,31 @@ def _walk(parts: LoopParts, cx: CTranslation, execute: Execute) -> Walk:
             cx.values[symbol] = LostValue("it holds what the previous iteration left")
         tests = () if parts.late else tests_of(parts.cond, cx)
         # Where only the step changes anything that is carried, the body need not be read twice.
-        if parts.late or any(_writes_openly(parts.body, s, cx.bound) for s in carried):
+        whole = parts.late or any(_writes_openly(parts.body, s, cx.bound) for s in carried)
+        if whole:
             _run_body(parts, cx, execute)
         tests = tests_of(parts.cond, cx) if parts.late else tests
         if parts.next is not None:
             execute(parts.next, cx)
         ends = {s: cx.values[s] for s in carried}
+        read = names_in(cx.out)
     own = frozenset(unknowns.values())
     advances = []
     others = list(reset)
+    wraps: dict[str, tuple[Symbol, WrapAround]] = {}
     for symbol in carried:
         amount = _amount(ends[symbol], entry[symbol], unknowns[symbol], own)
         if amount is None:
             others.append(symbol)
+            match entry[symbol], ends[symbol]:
+                case KnownInteger(expr=first), KnownInteger(expr=last) if is_integer(symbol) and not conditions(last):
+                    wraps[unknowns[symbol]] = symbol, WrapAround(first, last)
+                case _:
+                    pass
         else:
             advances.append(Advance(symbol, unknowns[symbol], _last(entry[symbol]), amount))
-    return Walk(tuple(advances), tuple(others), tests)
+    used = wraps if not whole or wraps.keys() & read else {}
+    return Walk(tuple(advances), tuple(others), used, tests)
 
 
 def _unknown(symbol: Symbol, entry: Value, name: str) -> Value:
@@ -295,26 +305,6 @@ def _tests_of(cond: c_ast.Node, cx: CTranslation) -> tuple[Test, ...]:
                 return (Test("ne", index_of(cond, cx).expr),)
             except NotIndex as reason:
                 raise Refused("scop-bound", f"the condition of the loop holds {reason.message}", cond) from None
-
-
-def trip_count(op: CompareOp, start: Expr, change: int) -> Expr | None:
-    """How often `start + change * k op 0` holds in a row from k = 0 (negative: never); None: not known or endless."""
-    match op:
-        case "lt":
-            pass
-        case "le":
-            start = sub(start, index(1))
-        case "gt":
-            start, change = neg(start), -change
-        case "ge":
-            start, change = sub(neg(start), index(1)), -change
-        case "ne":
-            return neg(start) if change == 1 else start if change == -1 else None
-        case "eq":
-            return None
-    if change <= 0:
-        return None
-    return floordiv(sub(index(change - 1), start), index(change))
 
 
 def _steps(op: CompareOp, start: Expr, change: Expr, stem: str, cx: CTranslation) -> Expr | None:
@@ -431,6 +421,8 @@ def _write_loop(node: c_ast.Node, parts: LoopParts, walk: Walk, cx: CTranslation
         cx.values[advance.symbol] = _at(entry[advance.symbol], here)
     for symbol in walk.others:
         cx.values[symbol] = LostValue("it holds what the previous iteration left")
+    for symbol, choice in _wrapped(walk, Turn(value, lower, step, _bases(walk, main, step)), cx):
+        cx.values[symbol] = KnownInteger(choice)
     with cx.inside() as body:
         if not parts.late:
             with cx.outside(len(loops)):
@@ -447,6 +439,22 @@ def _write_loop(node: c_ast.Node, parts: LoopParts, walk: Walk, cx: CTranslation
     cx.emit(nest[0])
     cx.advances = tuple((a.symbol, a.amount) for a in walk.advances if constant(a.amount) != 0)
     _leave(parts, walk, entry, trips, cx)
+
+
+def _bases(walk: Walk, main: Advance, step: int) -> dict[str, tuple[Expr, Expr]]:
+    """Of what advances, where it begins and what it gains while the counter gains one."""
+    gains = ((x, index(1) if x is main and step > 1 else x.amount) for x in walk.advances)
+    return {x.unknown: (x.base, gain) for x, gain in gains if x.base is not None}
+
+
+def _wrapped(walk: Walk, turn: Turn, cx: CTranslation) -> Iterator[tuple[Symbol, Expr]]:
+    """What variables hold that the iteration before has set, as choices."""
+    known = {name: x for name, (_, x) in walk.wraps.items()}
+    for unknown, (symbol, variable) in walk.wraps.items():
+        choice = value_before(unknown, known, turn)
+        if choice is not None and may_choose(choice, variable.entry, cx):
+            cx.chosen = True
+            yield symbol, choice
 
 
 def _step_quietly(next: c_ast.Node, cx: CTranslation, execute: Execute) -> None:

@@ -1,1 +1,1 @@
-"""Loops over ring buffers."""
+"""Loops over ring buffers, and subscripts that go around a ring."""
