@@ -30,6 +30,7 @@ from planish.poly.isl.op_budget import OverBudgetError, within
 from planish.run.calls.passing import signature_of, why_not
 from planish.run.calls.signature import CallCase, Signature
 from planish.run.oracle.interpreter_check import confirm_meaning
+from planish.run.processes.sandbox import expect_children
 from planish.run.sizes.branch_inputs import BranchFinder
 from planish.run.sizes.call_sizes import check_cases
 from planish.run.sizes.exit_inputs import exit_cases, with_far_exits
@@ -120,6 +121,8 @@ def build_functions(
     job = make_job(functions, file, options, target, bench, times)
     patience = options.patience
     bounds = BOUNDS if patience is None else replace(BOUNDS, wall=patience, until=time.monotonic() + patience)
+    if any(x.regions for x in functions):
+        expect_children()
     if len(functions) < 2 or job.options.measure or job.options.race:
         found = _run_apart(build_function, functions, job, tell, bounds)
         return tuple(_kept(f, x, bounds) for f, x in zip(functions, found, strict=True))

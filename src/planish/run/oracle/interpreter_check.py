@@ -58,7 +58,8 @@ def confirm_meaning(
     confirmed; "" where the small cases were compared."""
     small = tuple(c for c in cases if all(v <= LARGEST for v in c.values.values()))
     request = MeaningRequest(str(library), kernel, signature, small, emulator)
-    child = run_child("planish.run.oracle.interpreter_check:check_meaning", request, Limits(seconds=seconds))
+    limits = Limits(seconds=seconds)
+    child = run_child("planish.run.oracle.interpreter_check:check_meaning", request, limits, spoiled=True)
     if child.status == "timeout" and not is_counted(kernel):
         # It may be none that ends with all sizes.
         place = int(child.progress or 0) + 1

@@ -1,6 +1,7 @@
 """The program of a child process: reads a request, sets its limits, calls one function, writes the result.
 
-    python -P child.py FOLDER        # FOLDER/request in, FOLDER/progress and FOLDER/result out
+    python -P child.py FOLDER                    # FOLDER/request in, FOLDER/progress and FOLDER/result out
+    python -P child.py --fork-server SOCKET      # the same for many folders, in forks of one interpreter
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 
 Report = Callable[[str], None]
 
+FORK_SERVER = "--fork-server"
 MEMORY_EXIT = 86
 """The exit code that says: a Python allocation failed."""
 
@@ -27,10 +29,10 @@ def echo(request: object, report: Report) -> object:
     return request
 
 
-def serve(folder: Path) -> int:
-    """Runs the request in `folder` and returns the exit code."""
-    function, memory_bytes, parent, request = pickle.loads((folder / "request").read_bytes())
+def serve(folder: Path, parent: int) -> int:
+    """Runs the request in `folder`, for a parent with whom this process ends, and returns the exit code."""
     importlib.import_module("planish.core.forked_process").die_with(parent)
+    function, memory_bytes, request = pickle.loads((folder / "request").read_bytes())
     module, name = function.split(":")
     call = getattr(importlib.import_module(module), name)
     limit_memory(memory_bytes)
@@ -72,7 +74,10 @@ def enter_package(root: Path) -> None:
 
 if __name__ == "__main__":
     enter_package(Path(__file__).resolve().parents[2])
-    code = serve(Path(sys.argv[1]))
+    if sys.argv[1] == FORK_SERVER:
+        importlib.import_module("planish.run.processes.fork_server").keep_forking(int(sys.argv[2]))
+        sys.exit()
+    code = serve(Path(sys.argv[1]), int(sys.argv[2]))
     sys.stdout.flush()
     # The libraries under test are not trusted to run their destructors.
     os._exit(code)

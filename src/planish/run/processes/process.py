@@ -25,7 +25,8 @@ from planish.core.diagnostic import PlanishError
 from planish.core.files import tell_no_scratch
 from planish.core.forked_process import delayed_signals
 
-_OUTPUT = 65536  # characters kept of what a program printed
+Ending = Literal["ended", "timeout"]
+OUTPUT = 65536  # characters kept of what a program printed
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Finished:
     last 65536 characters are kept.
     """
 
-    status: Literal["ended", "timeout"]
+    status: Ending
     code: int
     stdout: str
     stderr: str
@@ -86,7 +87,7 @@ def run_process(
             if process is not None:
                 _kill(process)
             raise
-        status: Literal["ended", "timeout"] = "ended"
+        status: Ending = "ended"
         if ended is None:
             status = "timeout"
             ended = _kill(process)
@@ -161,5 +162,5 @@ def _peak_bytes(usage: resource.struct_rusage) -> int:
 
 def _tail(file: IO[bytes]) -> str:
     size = file.seek(0, os.SEEK_END)
-    file.seek(max(0, size - _OUTPUT))
+    file.seek(max(0, size - OUTPUT))
     return file.read().decode("utf-8", "replace")

@@ -12,15 +12,17 @@ import pickle
 import signal
 import sys
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.run.processes.child import MEMORY_EXIT
+from planish.run.processes.fork_client import PROGRAM, start_server
 from planish.run.processes.process import Finished, Limits, run_process
 
-__all__ = ["ChildResult", "Limits", "run_child"]
+__all__ = ["ChildResult", "Limits", "expect_children", "run_child"]
 
 Status = Literal["ok", "crashed", "timeout", "memory"]
 
@@ -54,26 +56,37 @@ class ChildResult:
 
 
 def run_child(function: str, request: object, limits: Limits, spoiled: bool = False) -> ChildResult:
-    """Calls `function` ("package.module:name") with `(request, report)` in a new interpreter and returns its result.
+    """Calls `function` ("package.module:name") with `(request, report)` in another process and returns its result.
 
     `request` travels by pickle, the result by JSON; `report` takes a line of text that says how far the function is.
     The memory limit counts on top of what the started interpreter has. A Python exception in the function is a bug:
-    RuntimeError with its traceback. `spoiled`: memory that it asks for holds no zeros, where the C library is glibc, so
-    that what is read before it is written shows. Raises PlanishError E0807 where no process can be started
-    or the temporary folder cannot be written.
+    RuntimeError with its traceback. The process is a new interpreter. `spoiled`: it is a fork of one that was started
+    once (on Linux), and memory that it asks for holds no zeros, where the C library is glibc, so that what is read
+    before it is written shows. Raises PlanishError E0807 where no process can be started or the temporary folder
+    cannot be written.
     """
     try:
         with tempfile.TemporaryDirectory(prefix="planish-child-") as name:
-            folder = Path(name)
-            (folder / "request").write_bytes(pickle.dumps((function, limits.memory_bytes, os.getpid(), request)))
-            # -P: the script's own folder is not searched for modules.
-            command = [sys.executable, "-P", str(Path(__file__).with_name("child.py")), str(folder)]
-            finished = run_process(command, limits, environment=_environment(spoiled))
+            folder, environment = Path(name), _environment(spoiled)
+            (folder / "request").write_bytes(pickle.dumps((function, limits.memory_bytes, request)))
+            finished = None
+            if spoiled and (server := start_server(environment)) is not None:
+                finished = server.run(folder, function.partition(":")[0], environment, limits.seconds)
+            if finished is None:
+                # -P: the script's own folder is not searched for modules.
+                command = [sys.executable, "-P", str(PROGRAM), str(folder), str(os.getpid())]
+                finished = run_process(command, limits, environment=environment)
             return _result(finished, folder, limits)
     except OSError as error:
         message = f"cannot run a child process: {error.strerror or error}"
         advice = "check the space in the temporary folder and the limits on processes"
         raise PlanishError(Diagnostic("E0807", message, help=advice)) from error
+
+
+def expect_children() -> None:
+    """Starts what spoiled children are forked from, for this process and those that will be forked from it."""
+    with suppress(OSError):  # it will be told where a child is needed
+        start_server(_environment(spoiled=True))
 
 
 def _environment(spoiled: bool) -> dict[str, str]:
