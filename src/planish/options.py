@@ -65,6 +65,11 @@ class Options:
         """What compilers are told of generated functions."""
         return settings_for(load_target(self.target), self.fp, self.variant)
 
+    @property
+    def macros(self) -> tuple[str, ...]:
+        """The macros that files are read with: the user's, and those by which the target's compilers say what it is."""
+        return (*self.defines, *load_target(self.target).predefined)
+
     def takes(self, function: str) -> bool:
         """Whether a function of that name is asked for.
 

@@ -26,15 +26,23 @@ from planish.run.toolchains.toolchain import find_compilers
 
 TEXT = """\
 #include <stddef.h>
+#ifdef __CHAR_UNSIGNED__
+#include "unsigned.h"
+#endif
 /* Not of the user: planish_able, planish_max, planish_promise. */
 
+#define SUM float sum = 0; for (int i = 0; i < n; i++) sum += a[i] * w[i]; return sum;
 float weigh(int n, const float *restrict a, const float *restrict w)
+#ifdef __CHAR_UNSIGNED__
+{ SUM }
+#else
 {
     float sum = 0;
     for (int i = 0; i < n; i++)
-        sum += a[i] * w[i];
+        sum += w[i] * a[i];
     return sum;
 }
+#endif
 
 int first_above(int n, const int *a, int limit)
 {
@@ -79,8 +87,10 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder with a drop-in for AVX2, AVX-512 where this processor has it, and Neon where it can be checked."""
     folder = tmp_path_factory.mktemp("several")
     (folder / "k.c").write_text(TEXT)
+    (folder / "unsigned.h").write_text("/* nothing */\n")
     names = ",".join(["avx2", *(["avx512"] if WIDE else []), *(["neon"] if ARM else [])])
     arguments = [str(folder / "k.c"), "--no-measure", "--target", f"{names}", "-o", str(folder / "out"), "--json"]
+    arguments += ["--depfile", str(folder / "k.d")]
     done = CliRunner().invoke(app, arguments if "," in names else [*arguments, "--target", f"{names},neon"])
     assert done.exit_code == 0, done.output
     (folder / "told.json").write_text(done.stdout)
@@ -139,9 +149,13 @@ def test_no_compiler_warns_of_it(built: Path) -> None:
 def test_what_is_told_names_the_target_of_each_entry(built: Path) -> None:
     (file,) = json.loads((built / "told.json").read_text())["files"]
     made = {(x["function"], x["target"]) for x in file["functions"] if x["state"] == "replaced"}
-    targets = ["x86-avx2", *(["x86-avx512"] if WIDE else [])]
+    targets = ["x86-avx2", *(["x86-avx512"] if WIDE else []), *(["aarch64-neon"] if ARM else [])]
     assert made >= {(x, y) for x in FUNCTIONS for y in targets}
     assert file["compile"].startswith(find_compilers()[0].name) and "-march" not in file["compile"].partition(";")[0]
+
+
+def test_headers_for_any_of_the_targets_are_dependences(built: Path) -> None:
+    assert [Path(x).name for x in (built / "k.d").read_text().split()] == ["k.c:", "k.c", *(["unsigned.h"] if ARM else [])]
 
 
 def test_targets_that_cannot_be_told_apart_are_refused(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Assembles a drop-in: the file with what was selected for each function, its banner, and its header.
 
 >>> FileResult.__slots__
-('source', 'text', 'header', 'functions', 'remarks', 'command', 'link', 'emulator')
+('file', 'text', 'header', 'functions', 'remarks', 'command', 'link', 'emulator')
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ from planish.version import VERSION
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FileResult:
-    """What became of one file: the drop-in's text, its header, and the account of each function; the `command` that
-    compiles it and the flags that `link` it; `emulator`: what ran the checks, where this processor did not."""
+    """What became of one file, as it was read: the drop-in's text, its header, and the account of each function; the
+    `command` that compiles it and the flags that `link` it; `emulator`: what ran the checks, where this processor did
+    not."""
 
-    source: Source
+    file: CFile
     text: str
     header: str
     functions: tuple[FunctionResult, ...]
@@ -34,6 +35,11 @@ class FileResult:
     command: str = ""
     link: str = ""
     emulator: str = ""
+
+    @property
+    def source(self) -> Source:
+        """The text that the user wrote."""
+        return self.file.given
 
 
 def assemble_file(file: CFile, options: Options, results: tuple[FunctionResult, ...], bench: Workbench) -> FileResult:
@@ -45,4 +51,4 @@ def assemble_file(file: CFile, options: Options, results: tuple[FunctionResult, 
     banner = emit_banner(VERSION, options.describe(), file.given.text, command, link)
     text, stem = compose(file.source, replacements, banner), Path(file.given.name).stem
     text, header = share_types(text, stem, file.interface), banner + emit_header(stem, file.interface)
-    return FileResult(file.given, text, header, results, file.remarks, command, link, bench.runner.emulator)
+    return FileResult(file, text, header, results, file.remarks, command, link, bench.runner.emulator)

@@ -82,7 +82,7 @@ def _check(
     ]
     verdicts = compare_each(requests, bench.limits)
     return {
-        x.name: Selection(x.version, verdict, None, None, (), library)
+        x.name: Selection(x.version, verdict, None, None, (), library, cases=x.cases)
         for x, verdict in zip(entrants, verdicts, strict=True)
         if verdict.status == "ok" and not missed(verdict.ran, len(x.version.nests), min(LEAST_CALLS, len(x.cases)))
     }

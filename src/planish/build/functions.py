@@ -54,8 +54,7 @@ RETRIED = 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FunctionResult:
-    """What became of one function; `timed` says with which arguments, `lost` is the code of what ended its analysis;
-    `cases` are the calls that checked it."""
+    """What became of one function; `timed` says with which arguments, `lost` is the code of what ended its analysis."""
 
     function: CFunction
     plans: tuple[RegionPlan, ...]
@@ -64,7 +63,6 @@ class FunctionResult:
     remarks: tuple[Remark, ...]
     timed: str = ""
     lost: str = ""
-    cases: tuple[CallCase, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,7 +97,7 @@ class Draft:
         used = selection.version.shipped if selection.version is not None else ()
         timed = selection.describe_times(self.signature)
         remarks = self.said(selection)
-        return FunctionResult(self.function, self.plans, selection, used, remarks, timed, cases=self.cases)
+        return FunctionResult(self.function, self.plans, selection, used, remarks, timed)
 
     def said(self, selection: Selection) -> tuple[Remark, ...]:
         """All remarks, each once, with those of what was selected."""

@@ -37,8 +37,7 @@ def read_file(source: Source, options: Options) -> CFile:
         file = emit_standalone(*kernels, origin=source, fp=options.fp)
     else:
         target = load_target(options.target)
-        defines = (*options.defines, *target.predefined)
-        file = read_c(source, defines=defines, include_dirs=options.include_dirs, fp=options.fp)
+        file = read_c(source, defines=options.macros, include_dirs=options.include_dirs, fp=options.fp)
         if target.long_bits == 32:
             check_data_model(file.preprocessed, SYSTEM, source, target.name)
     names = [f.name for f in file.functions]

@@ -48,6 +48,7 @@ class Selection:
     limited: bool = False
     refuted: bool = False
     raced: tuple[Timing, ...] = ()
+    cases: tuple[CallCase, ...] = ()
 
     def describe_times(self, signature: Signature) -> str:
         """The call that was timed, and the others with what the version gains in them."""
@@ -87,7 +88,7 @@ def select(
             )  # fmt: skip
         else:
             made = _select_first(seen, reference, signature, bench, span, probes)
-    return replace(made, refuted=seen.refuted)
+    return replace(made, refuted=seen.refuted, cases=made.cases or seen.cases)
 
 
 def _select_first(
@@ -235,7 +236,8 @@ def _probe(
     if first and again[0].after.median >= MARGIN * again[0].before.median:
         return refused
     found = replace(
-        chosen, version=limited, verdict=entered, library=outcome[1], others=tuple(again[first:]), limited=True
+        chosen, version=limited, verdict=entered, library=outcome[1], others=tuple(again[first:]), limited=True,
+        cases=(*cases, *([] if kept is None else [kept])),
     )  # fmt: skip
     return replace(found, before=again[0].before, after=again[0].after) if first else found
 

@@ -18,22 +18,21 @@ from pathlib import Path
 from planish.build.assemble import FileResult
 from planish.build.functions import FunctionResult
 from planish.build.job import make_workbench
-from planish.build.read import read_file
+from planish.build.joint_text import PatchPlace, Reading, join_readings
 from planish.build.verify import verify
 from planish.core.diagnostic import Diagnostic, PlanishError, Remark
 from planish.core.progress import Progress
 from planish.core.span import Source
 from planish.emit.c.compiler_attributes import without
-from planish.emit.dropin.header import emit_header, share_types
-from planish.emit.dropin.patched_file import emit_banner
+from planish.emit.dropin.header import common_interface, emit_header, share_types
+from planish.emit.dropin.patched_file import Patch, emit_banner
 from planish.emit.dropin.replacement import Replacement
 from planish.emit.dropin.target_versions import ARCHITECTURES, TargetVersions, compose_targets
-from planish.frontend.c.translation_unit import CFile
 from planish.options import Options
 from planish.run.calls.passing import signature_of
-from planish.run.oracle.nest_coverage import with_counters
+from planish.run.oracle.nest_coverage import missed, with_counters
 from planish.run.toolchains.cross import is_foreign
-from planish.run.workbench import DropIn, Reference, Workbench
+from planish.run.workbench import Reference, Workbench
 from planish.target.description import NATIVE, described_names, full_name
 from planish.target.load import load_target
 from planish.version import VERSION
@@ -127,8 +126,7 @@ def _architecture(options: Options) -> str:
 def join_targets(source: Source, options: Options, builds: Sequence[TargetBuild], tell: Progress) -> JoinedTargets:
     """The drop-in that has what was built for all targets. On each, every function is checked again as it stands there,
     with the versions for others left out; what computes something else is left out, and a remark says so."""
-    file = read_file(source, builds[0].options)
-    checked = _drop_overlaps(builds)
+    checked, text = _join_texts(builds)
     commands: dict[str, str] = {}
     with tempfile.TemporaryDirectory(prefix="planish-") as folder:
         for n, build in enumerate(checked):
@@ -136,34 +134,43 @@ def join_targets(source: Source, options: Options, builds: Sequence[TargetBuild]
             target = load_target(build.options.target)
             bench = make_workbench(build.options, target, Path(folder), source)
             commands.setdefault(target.architecture, f"{bench.compiler.name} {' '.join(bench.command_flags)}")
-            checked[n] = _check(build, checked, file, bench)
+            checked[n] = _check(build, checked, text, bench)
     command = "; ".join(f"{x} ({name})" if len(commands) > 1 else x for name, x in commands.items())
     link = " ".join(dict.fromkeys(x.result.link for x in checked if x.result.link))
-    banner = emit_banner(VERSION, options.describe(), file.given.text, command, link)
-    shipped = [_versions(x, [y for f in x.result.functions for y in f.replacements]) for x in checked]
-    stem = Path(file.given.name).stem
-    text = share_types(compose_targets(file.source, shipped, banner), stem, file.interface)
-    return JoinedTargets(text, banner + emit_header(stem, file.interface), command, link, tuple(checked))
+    given = builds[0].result.source
+    banner = emit_banner(VERSION, options.describe(), given.text, command, link)
+    shipped = [_versions(x, [y for f in x.result.functions for y in f.replacements], text) for x in checked]
+    stem, interface = Path(given.name).stem, common_interface([x.result.file.interface for x in builds])
+    made = share_types(compose_targets(text, shipped, banner), stem, interface)
+    return JoinedTargets(made, banner + emit_header(stem, interface), command, link, tuple(checked))
 
 
-def _versions(build: TargetBuild, replacements: Sequence[Replacement]) -> TargetVersions:
-    return TargetVersions(build.options.variant, _architecture(build.options), tuple(replacements))
+def _versions(build: TargetBuild, replacements: Sequence[Replacement], text: Source) -> TargetVersions:
+    """What stands for nests on a target, in the text of all targets."""
+    reading = Reading(build.result.file.source)
+    places = [reading.place(x.patch.start, x.patch.end).within(text) for x in replacements]
+    patches = [Patch(*place, x.patch.text) for x, place in zip(replacements, places, strict=True)]
+    placed = tuple(replace(x, patch=y) for x, y in zip(replacements, patches, strict=True))
+    return TargetVersions(build.options.variant, _architecture(build.options), placed)
 
 
-def _drop_overlaps(builds: Sequence[TargetBuild]) -> list[TargetBuild]:
-    """The builds without functions whose nests are others than those for a target before, but share some text."""
-    taken: set[tuple[int, int]] = set()
+def _join_texts(builds: Sequence[TargetBuild]) -> tuple[list[TargetBuild], Source]:
+    """The builds without functions whose nests are others than those for a target before, but share some text, or whose
+    text is rewritten otherwise for it; and the text of which all the others replace something."""
+    taken: list[PatchPlace] = []
     out = []
     for build in builds:
-        functions = []
+        reading = Reading(build.result.file.source)
+        before, functions = tuple(taken), []
         for x in build.result.functions:
-            own = {(y.patch.start, y.patch.end) for y in x.replacements}
-            if any(a < d and c < b and (a, b) != (c, d) for a, b in own for c, d in taken):
+            own = [reading.place(y.patch.start, y.patch.end) for y in x.replacements]
+            if any(y.clashes(z) for y in own for z in before):
                 x = _left_out(x, f"for {build.options.target} its nests are others than for the targets before")
-            taken |= {(y.patch.start, y.patch.end) for y in x.replacements}
+            else:
+                taken += own
             functions.append(x)
         out.append(replace(build, result=replace(build.result, functions=tuple(functions))))
-    return out
+    return out, join_readings(builds[0].result.file.source.written, taken)
 
 
 def _left_out(result: FunctionResult, why: str) -> FunctionResult:
@@ -171,36 +178,33 @@ def _left_out(result: FunctionResult, why: str) -> FunctionResult:
     return replace(result, replacements=(), remarks=(*result.remarks, remark))
 
 
-def _check(build: TargetBuild, builds: Sequence[TargetBuild], file: CFile, bench: Workbench) -> TargetBuild:
+def _check(build: TargetBuild, builds: Sequence[TargetBuild], text: Source, bench: Workbench) -> TargetBuild:
     """The build with those of its functions that compute the same where all targets' versions stand in one text."""
     others = (without(x.options.variant) for x in builds if x is not build)
     bench = replace(bench, defines=(*bench.defines, *others))
     found = [(x, signature_of(x.function)) for x in build.result.functions if x.replacements]
-    reference = Reference(file.source.written.text, bench, tuple(x for _, x in found if x is not None))
-    functions = tuple(_check_function(x, build, builds, file, reference) for x in build.result.functions)
+    reference = Reference(text.written.text, bench, tuple(x for _, x in found if x is not None))
+    functions = tuple(_check_function(x, build, builds, text, reference) for x in build.result.functions)
     return replace(build, result=replace(build.result, functions=functions))
 
 
 def _check_function(
-    result: FunctionResult, build: TargetBuild, builds: Sequence[TargetBuild], file: CFile, reference: Reference
+    result: FunctionResult, build: TargetBuild, builds: Sequence[TargetBuild], text: Source, reference: Reference
 ) -> FunctionResult:
-    signature, name = signature_of(result.function), result.function.name
-    if not result.replacements or signature is None:
+    signature, name, selection = signature_of(result.function), result.function.name, result.selection
+    if not result.replacements or signature is None or selection is None or selection.version is None:
         return result
-    made: dict[str, DropIn] = {}
-    for x in builds:
-        for y in x.result.functions:
-            if y.function.name == name and y.replacements and y.selection is not None and y.selection.version:
-                made[x.options.variant] = y.selection.version
-    own, text = made[build.options.variant], file.source
-    there = [x for x in builds if x.options.variant in made]
-    shipped = compose_targets(text, [_versions(x, made[x.options.variant].shipped) for x in there], "")
-    counted = compose_targets(text, [_versions(x, made[x.options.variant].patches) for x in there], "")
+    made = [
+        (x, y.selection.version) for x in builds for y in x.result.functions
+        if y.function.name == name and y.replacements and y.selection is not None and y.selection.version
+    ]  # fmt: skip
+    own = selection.version
+    shipped = compose_targets(text, [_versions(x, y.shipped, text) for x, y in made], "")
+    counted = compose_targets(text, [_versions(x, y.patches, text) for x, y in made], "")
     joined = replace(own, text=shipped, counted=with_counters(counted, (name,)))
-    outcome, _ = verify(joined, reference, signature, result.cases, reference.bench)
+    outcome, _ = verify(joined, reference, signature, selection.cases, reference.bench)
     if isinstance(outcome, Remark):
         return _left_out(result, f"beside the versions for other targets, {outcome.message}")
-    ran = outcome[0].ran
-    if not any(ran[: len(own.nests)]):
-        return _left_out(result, "beside the versions for other targets, no call runs it")
+    if missed(outcome[0].ran, len(own.nests), 1):
+        return _left_out(result, "beside the versions for other targets, no call runs all of it")
     return result

@@ -226,9 +226,9 @@ def build(
     for name in (x for x, given in asked.items() if given):
         where = f"for {target}, which is not tuned" if tune else "without --tune"
         raise PlanishError(Diagnostic("E0113", f"{name} is of no use {where}", help="leave it out"))
-    each = per_target(options) if len(targets) > 1 else (options,)
+    each = per_target(options)
     alone = {**texts, "--tune": tune, "--report": report, "--blas": blas, "--script": script, "--replay": replay,
-             "--point": point}  # fmt: skip
+             "--point": point, "--style compact": style is Style.compact}  # fmt: skip
     for name in (x for x, given in alone.items() if given and len(targets) > 1):
         raise PlanishError(Diagnostic("E0113", f"{name} is of no use for several targets", help="name one of them"))
     if depfile is not None and (untimed or print_changed or stop_after is not None):
@@ -268,20 +268,19 @@ def build(
             return shown
     done = _build(project, output, options, style, force, quiet, report, bool(dump), time_passes, known, as_json)
     if depfile is not None and done == OK:
-        rules = [_dependences(x, output, options, each, replay) for x in project]
+        rules = [_dependences(x, output, options, replay) for x in project]
         write_files(depfile.parent, {depfile.name: spell_dependences(rules)})
     return done
 
 
 def _dependences(
-    file: ProjectFile, output: Path, options: Options, targets: Sequence[Options], record: str | None
+    file: ProjectFile, output: Path, options: Options, record: str | None
 ) -> tuple[list[Path], list[str]]:
-    """A drop-in, and all that decides about it: the file, its headers, the schedule, instructions, descriptions of the
-    targets, the record of tuning."""
-    own, source = file.options(options), read_input(file.name).source
-    headers: tuple[str, ...] = ()
-    if not is_mlir(source):
-        headers = included_files(preprocess(source, own.defines, own.include_dirs).text, source.name)
+    """A drop-in, and all that decides about it: the file, its headers for each target, the schedule, instructions,
+    descriptions of the targets, the record of tuning."""
+    targets, source = per_target(file.options(options)), read_input(file.name).source
+    texts = [] if is_mlir(source) else [preprocess(source, x.macros, x.include_dirs).text for x in targets]
+    headers = dict.fromkeys(y for x in texts for y in included_files(x, source.name))
     schedule = [] if options.script is None else [options.script.name]
     described = [x.target for x in targets if x.target.endswith(".toml")]
     records = [] if record is None else [record]

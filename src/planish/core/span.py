@@ -14,7 +14,7 @@ A text may be made of the user's. Places in it are told where that stood in the 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from re import finditer
@@ -42,13 +42,14 @@ class Span:
 @dataclass(frozen=True, slots=True)
 class TextChange:
     """Characters `start` to `end` of a text that gave way to the characters `made_start` to `made_end` of another one.
-    `whole`: what all of it was changed for, which stands for what is new."""
+    `whole`: what all of it was changed for, which stands for what is new; `beside`: that stays beside the new text."""
 
     start: int
     end: int
     made_start: int
     made_end: int
     whole: tuple[int, int]
+    beside: bool = False
 
     @property
     def told(self) -> tuple[int, int]:
@@ -72,13 +73,15 @@ class Rewriting:
             return self.changes[n - 1].told
         return self.before(offset), self.before(offset) + 1
 
-    def rewritten(self) -> list[tuple[int, int]]:
-        """The extents of what changes were made for, in the made text."""
+    def wholes(self) -> list[TextChange]:
+        """What changes were made for, each as one change."""
         groups = [[*x] for _, x in groupby(self.changes, key=lambda x: x.whole)]
+        extents = [(x[0].made_start - x[0].start + x[0].whole[0], x[-1].made_end - x[-1].end + x[-1].whole[1])
+                   for x in groups]  # fmt: skip
         return [
-            (x[0].made_start - (x[0].start - x[0].whole[0]), x[-1].made_end + x[-1].whole[1] - x[-1].end)
-            for x in groups
-        ]  # fmt: skip
+            TextChange(*x[0].whole, *made, x[0].whole, any(y.beside for y in x))
+            for x, made in zip(groups, extents, strict=True)
+        ]
 
     def before(self, offset: int) -> int:
         """Where a place of the made text, at no changed character, was before the changes."""
@@ -126,6 +129,43 @@ class Source:
 def rewrite(source: Source, text: str, changes: Sequence[TextChange]) -> Source:
     """The text that changes, in their order, make of a source."""
     return Source(source.name, text, Rewriting(source, tuple(changes), lines_of(source.text), lines_of(text)))
+
+
+def wholes_of(source: Source) -> tuple[TextChange, ...]:
+    """What is written otherwise in a text than by the user, over all that it was made of on the way: each extent for
+    which something was changed, as one change.
+
+    >>> first = rewrite(Source("a.c", "f; x; g;"), "f; y + z; g;", [TextChange(3, 4, 3, 8, (3, 4))])
+    >>> changes = [TextChange(0, 1, 0, 3, (0, 1)), TextChange(5, 6, 7, 8, (3, 8), True)]
+    >>> second = rewrite(first, "(f); y - z; g;", changes)
+    >>> [(x.start, x.end, x.made_start, x.made_end, x.beside) for x in wholes_of(second)]
+    [(0, 1, 0, 3, False), (3, 4, 5, 10, True)]
+    """
+    if source.made is None:
+        return ()
+    earlier, later = wholes_of(source.made.source), source.made.wholes()
+    parts = [(x.made_start, x.made_end, x.beside) for x in earlier] + [(x.start, x.end, x.beside) for x in later]
+    joined: list[tuple[int, int, bool]] = []
+    for first, last, beside in sorted(parts):
+        if joined and first < joined[-1][1]:
+            joined[-1] = joined[-1][0], max(last, joined[-1][1]), beside or joined[-1][2]
+        else:
+            joined.append((first, last, beside))
+    out = []
+    for first, last, beside in joined:
+        whole = unmoved(first, earlier), unmoved(last, earlier)
+        out.append(TextChange(*whole, moved(first, later), moved(last, later), whole, beside))
+    return tuple(out)
+
+
+def moved(offset: int, changes: Iterable[TextChange]) -> int:
+    """Where a place of a text, at no changed character, is behind changes."""
+    return offset + sum(x.made_end - x.made_start - x.end + x.start for x in changes if x.end <= offset)
+
+
+def unmoved(offset: int, changes: Iterable[TextChange]) -> int:
+    """Where a place of the made text, at no changed character, was before the changes."""
+    return offset - sum(x.made_end - x.made_start - x.end + x.start for x in changes if x.made_end <= offset)
 
 
 def lines_of(text: str) -> tuple[int, ...]:

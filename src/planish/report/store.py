@@ -71,7 +71,7 @@ def build_address(source: Source, options: Options) -> str:
     if is_mlir(source):
         included = parser_version()
     else:
-        included = preprocess(source, options.defines, options.include_dirs).text
+        included = preprocess(source, options.macros, options.include_dirs).text
     wishes = [(f.name, getattr(options, f.name)) for f in fields(options) if f.name != "sizes"]
     sizes = sorted(options.sizes.items())
     compiler = compiler_for(target, options.compiler)

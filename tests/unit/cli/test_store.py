@@ -44,6 +44,15 @@ def test_text_and_headers_count(source: Source, tmp_path: Path) -> None:
     assert build_address(source, BASE) != before
 
 
+def test_headers_of_the_target_alone_count(source: Source, tmp_path: Path) -> None:
+    text = f'#ifdef __CHAR_UNSIGNED__\n#include "more.h"\n#endif\n{TEXT}'
+    both = [(replace(source, text=text), replace(BASE, target=x)) for x in ("x86-avx2", "aarch64-neon")]
+    (tmp_path / "more.h").write_text("#define M 32\n")
+    before = [build_address(*x) for x in both]
+    (tmp_path / "more.h").write_text("int M;\n")
+    assert [build_address(*x) == y for x, y in zip(both, before, strict=True)] == [True, False]
+
+
 def test_what_is_remembered_is_what_was_built(source: Source, tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache")
     assert recall(source, BASE, cache) is None

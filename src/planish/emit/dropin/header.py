@@ -18,6 +18,7 @@ typedef struct
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from planish.frontend.c.translation_unit import HeaderInterface, Prototype, TypeText
 
@@ -50,6 +51,28 @@ def emit_header(stem: str, interface: HeaderInterface) -> str:
     parts.append("#ifdef __cplusplus\n}\n#endif\n")
     parts.append(f"{f'#undef {word}' + chr(10) if renamed != text else ''}#endif /* {guard} */\n")
     return "\n".join(parts)
+
+
+def common_interface(read: Sequence[HeaderInterface]) -> HeaderInterface:
+    """What a header says for all of several targets, for each of which the file was read: what it is for one alone is
+    not declared.
+
+    >>> one, other = Prototype("f", "void f(void)", None), Prototype("g", "int g(void)", None)
+    >>> found = common_interface([HeaderInterface((one, other)), HeaderInterface((one,))])
+    >>> [x.name for x in found.prototypes], found.left_out
+    (['f'], (('g', 'it is not the same for all targets'),))
+    """
+    first = read[0]
+    known = {x.name: x for x in first.prototypes}
+    names = dict.fromkeys(y.name for x in read for y in x.prototypes)
+    types = all((x.types, x.includes) == (first.types, first.includes) for x in read)
+    same = [x for x in names if types and all(known.get(x) in y.prototypes for y in read)]
+    told = {x: "it is not the same for all targets" for x in names if x not in same}
+    told = dict([*(y for x in read for y in x.left_out), *told.items()])
+    kept = tuple(known[x] for x in same)
+    if not types:
+        return HeaderInterface((), (), (), tuple(told.items()))
+    return HeaderInterface(kept, first.types, first.includes, tuple(told.items()))
 
 
 def share_types(text: str, stem: str, interface: HeaderInterface) -> str:

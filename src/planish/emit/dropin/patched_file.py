@@ -63,7 +63,7 @@ def _of_origin(patches: Sequence[Patch], source: Source, made: Rewriting) -> tup
     """Patches of a text that was made of another one as those of the other one: what was written otherwise for the sake
     of no patch is as it was, and a statement that others took the place of stays beside them."""
     parts: list[tuple[int, int, list[Patch]]] = [(x.start, x.end, [x]) for x in patches]
-    parts += ((x, y, []) for x, y in made.rewritten())
+    parts += ((x.made_start, x.made_end, []) for x in made.wholes())
     joined: list[tuple[int, int, list[Patch]]] = []
     for first, last, own in sorted(parts, key=lambda x: x[:2]):
         if joined and first < joined[-1][1]:
@@ -74,7 +74,7 @@ def _of_origin(patches: Sequence[Patch], source: Source, made: Rewriting) -> tup
     for first, last, own in (x for x in joined if x[2]):
         start, end = made.before(first), made.before(last)
         text, written = _patched(source.text, first, last, _in_order(own, first, last)), made.source.text
-        if any(start <= x.start and x.end <= end and x.whole != (x.start, x.end) for x in made.changes):
+        if any(start <= x.start and x.end <= end and x.beside for x in made.changes):
             indent = indentation(written, start)
             text = f"\n#ifdef PLANISH_ORIGINAL\n{indent}{written[start:end]}\n#else\n{indent}{text}\n#endif"
         out.append(Patch(start, end, text))

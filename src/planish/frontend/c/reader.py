@@ -150,7 +150,10 @@ def _rewritten(
 ) -> tuple[Source, list[tuple[int, int]]]:  # fmt: skip
     """The source with parts of it written otherwise, each for the sake of some extent, and where these are then."""
     text, extents = write_out(source.text, [x for x, _ in changes])
-    told = [TextChange(x.start, x.end, *place, whole) for (x, whole), place in zip(changes, extents, strict=True)]
+    told = [
+        TextChange(x.start, x.end, *place, whole, whole != (x.start, x.end))
+        for (x, whole), place in zip(changes, extents, strict=True)
+    ]
     return rewrite(source, text, told), extents
 
 
