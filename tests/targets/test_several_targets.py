@@ -14,14 +14,18 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from planish.build.several_targets import per_target, split_targets
+from planish.build import several_targets
+from planish.build.several_targets import TargetBuild, per_target, split_targets
 from planish.cli.build import app
 from planish.core.diagnostic import PlanishError
+from planish.core.span import Source
 from planish.emit.c.compiler_attributes import CompilerSettings
 from planish.emit.dropin.patched_file import Patch
 from planish.emit.dropin.replacement import Replacement
 from planish.emit.dropin.target_versions import TargetVersions, compose_targets
 from planish.options import Options
+from planish.pipeline import build_file
+from planish.run.oracle.comparison import Verdict
 from planish.run.toolchains.toolchain import find_compilers
 
 TEXT = """\
@@ -73,6 +77,14 @@ int main(void)
     printf("%g %d %d %g\\n", weigh(499, a, w), first_above(500, k, 300), first_above(500, k, 400), sum);
 }
 """
+TWO_NESTS = Source("two.c", """\
+void two(int n, const int *go, int *restrict a, float *restrict b)
+{
+    for (int i = 0; i < n; i++) a[i] *= 3;
+    if (*go != 5)
+        for (int i = 0; i < n; i++) b[i] += 2;
+}
+""")
 FUNCTIONS = ("weigh", "first_above", "blend")
 CROSS, ARM_EMULATOR, X86_EMULATOR = "aarch64-linux-gnu-gcc", shutil.which("qemu-aarch64"), shutil.which("qemu-x86_64")
 ARM = shutil.which(CROSS) is not None and ARM_EMULATOR is not None
@@ -155,7 +167,28 @@ def test_what_is_told_names_the_target_of_each_entry(built: Path) -> None:
 
 
 def test_headers_for_any_of_the_targets_are_dependences(built: Path) -> None:
-    assert [Path(x).name for x in (built / "k.d").read_text().split()] == ["k.c:", "k.c", *(["unsigned.h"] if ARM else [])]
+    names = [Path(x).name for x in (built / "k.d").read_text().split()]
+    assert names == ["k.c:", "k.c", *(["unsigned.h"] if ARM else [])]
+
+
+@needs_x86
+@pytest.mark.parametrize(("ran", "kept"), [((3, 2), 2), ((3, 0), 0)])
+def test_what_is_not_seen_to_run_beside_other_targets_is_left_out(
+    ran: tuple[int, ...], kept: int, two_nests: TargetBuild, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = Verdict("ok", 9, 0.0, 0.0, None, "", ran=ran)
+    monkeypatch.setattr(several_targets, "verify", lambda *given: ((seen, Path()), ()))
+    (build,) = several_targets.join_targets(TWO_NESTS, two_nests.options, [two_nests], lambda what: None).builds
+    (result,) = build.result.functions
+    assert len(result.replacements) == kept
+    assert any("no call runs all of it" in x.message for x in result.remarks) == (not kept)
+
+
+@pytest.fixture(scope="module")
+def two_nests() -> TargetBuild:
+    """What becomes of a function with two nests on one of several targets."""
+    options = Options(target="x86-avx2", variant="avx2", measure=False)
+    return TargetBuild(options, build_file(TWO_NESTS, options))
 
 
 def test_targets_that_cannot_be_told_apart_are_refused(tmp_path: Path) -> None:

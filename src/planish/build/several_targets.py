@@ -18,13 +18,13 @@ from pathlib import Path
 from planish.build.assemble import FileResult
 from planish.build.functions import FunctionResult
 from planish.build.job import make_workbench
-from planish.build.joint_text import PatchPlace, Reading, join_readings
 from planish.build.verify import verify
 from planish.core.diagnostic import Diagnostic, PlanishError, Remark
 from planish.core.progress import Progress
 from planish.core.span import Source
 from planish.emit.c.compiler_attributes import without
 from planish.emit.dropin.header import common_interface, emit_header, share_types
+from planish.emit.dropin.joint_text import PatchPlace, Reading, join_readings
 from planish.emit.dropin.patched_file import Patch, emit_banner
 from planish.emit.dropin.replacement import Replacement
 from planish.emit.dropin.target_versions import ARCHITECTURES, TargetVersions, compose_targets

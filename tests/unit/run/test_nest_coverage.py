@@ -99,6 +99,7 @@ def test_calls_are_found_that_enter_every_nest(text: str) -> None:
     selection = result.selection
     assert selection is not None and selection.verdict is not None and selection.version is not None
     assert min(selection.verdict.ran[: len(result.replacements)]) >= 2
+    assert len(selection.cases) == selection.verdict.cases_run
 
 
 def test_what_no_call_enters_is_not_used_and_the_rest_is() -> None:

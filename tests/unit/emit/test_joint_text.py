@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from planish.build.joint_text import PatchPlace, Reading, join_readings
 from planish.core.span import Source, TextChange, rewrite
+from planish.emit.dropin.joint_text import PatchPlace, Reading, join_readings
 from planish.emit.dropin.patched_file import Patch, assemble
 from planish.frontend.c.reader import read_c
 from planish.frontend.c.translation_unit import CFile
