@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from planish.build.time import MARGIN, RERUNS, Race, build_rival, choose_alike, choose_fastest, race, race_others
-from planish.build.verify import Find, Verified, compare_calls, compile_shipped, enter, verify, verify_all
+from planish.build.verify import Find, Verified, compare_calls, compile_shipped, enter, refute, verify, verify_all
 from planish.core.diagnostic import Remark
 from planish.core.passes import PassTimes
 from planish.core.span import Span
@@ -255,8 +255,7 @@ def check_timed(
     found = compare_calls(version, reference, library, signature, (clock,), bench)
     if found.status in ("ok", "weak", "not comparable"):
         return None
-    message = f"{version.label}: the call that was timed: {found.status}: {found.message}"
-    return Remark("verify-result", "refused", message)
+    return refute(f"{version.label}: the call that was timed", found, bench)
 
 
 def confirm(

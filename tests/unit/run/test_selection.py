@@ -13,6 +13,7 @@ from planish.build import selection, verify
 from planish.build.selection import Probes, Selection, select
 from planish.build.time import choose_fastest
 from planish.core.diagnostic import Remark
+from planish.core.reasons import help_for
 from planish.core.span import Source
 from planish.ir.types import F64, I32, Floats
 from planish.run.calls.signature import CallCase, Parameter, Signature
@@ -48,6 +49,9 @@ def test_the_first_that_is_right_is_taken_when_nothing_is_timed(tmp_path: Path) 
         ("verify-result", "wrong"), ("verify-compile", "broken"),
     ]  # fmt: skip
     assert chosen.library is not None and chosen.library.exists()
+    (order,) = pick(tmp_path, [WRONG], floats="reassociate").remarks
+    assert order.id == "verify-order" and "--fp strict" in help_for(order.id)
+    assert "--fp strict" not in help_for("verify-result")
 
 
 def test_without_a_right_one_the_original_stays(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ from dataclasses import dataclass, field, replace
 
 from planish.emit.c.context import EmitContext, adds_in
 from planish.emit.c.expression import c_type, emit_expr
-from planish.emit.c.pragmas import LoopBounds
+from planish.emit.c.pragmas import WRITTEN_OUT, LoopBounds, in_lanes, reads_under_conditions
 from planish.emit.idioms.lane_sums import (
     Accumulators,
     LaneSum,
@@ -252,7 +252,7 @@ class Strips:
         last = strip - step + 1
         yield f"{indent}for (; {self.first} <= {self.bounds.upper} - {last}; {self.first} += {strip}) {{"
         # A compiler would write out as few as a register has before it looks for lanes.
-        yield f"{indent}  {'planish_lanes' if count > self.own[0].few else 'planish_strip'}"
+        yield f"{indent}  {in_lanes(self.loop, count) if count > self.own[0].few else 'planish_strip'}"
         yield f"{indent}  for (int {self.lane} = 0; {self.lane} < {count}; {self.lane}++) {{"
         yield from (f"{indent}    {x}" for x in self._place())
         yield StripBody(len(indent) // 2 + 2, names, self.low)
@@ -294,8 +294,10 @@ def reduced(
 
     `cells`: C's names of the sums, `var` of the iterator.
     """
-    lanes = count_lanes(sums, by, *_loaded(loop))
-    return _call_of(loop, bounds, sums, cells, var, lanes), lanes
+    many, few = count_lanes(sums, by, *_loaded(loop))
+    if len(sums) == 1 and reads_under_conditions(loop):
+        many = max(many, 2 * WRITTEN_OUT)
+    return _call_of(loop, bounds, sums, cells, var, (many, few)), (many, few)
 
 
 def _call_of(
@@ -305,6 +307,7 @@ def _call_of(
     plain = all(isinstance(x, Let | Reduce) for x in loop.body.body) and not any(map(is_conditional, updates))
     (many, few), x = lanes, sums[0]
     alike = all((y.op, y.type) == (x.op, x.type) for y in sums) and has_macro(x)
+    plain = plain and (many == few or in_lanes(loop, many) == "planish_lanes")
     each = {y.array for y in updates} == {y.name for y in sums} and len(updates) == len(sums)
     if loop.step != 1 or not plain or not alike or not each or not isinstance(loop.body.body[-1], Reduce):
         return None

@@ -14,10 +14,11 @@ from math import prod
 
 from planish.emit.idioms.lane_sums import LaneSum
 from planish.emit.idioms.update_statements import clause, is_conditional
+from planish.ir.conditional_accesses import read_always
 from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Var, type_of
 from planish.ir.index.polynomial import coefficient_of, constant, sub
-from planish.ir.nest import Alloc, Array, Assign, For, Let, Reduce
-from planish.ir.passes.vector_loops import has_own_array, runs_in_lanes
+from planish.ir.nest import Alloc, Array, Assign, For, If, Let, Reduce
+from planish.ir.passes.vector_loops import has_own_array, length_of, runs_in_lanes
 from planish.ir.traverse import expressions, loads, walk, walk_expr
 from planish.isa.instruction import Catalogue
 
@@ -25,6 +26,8 @@ _THREADS = 16
 """So many iterations may be one for each thread."""
 _TABLE = 256
 """The elements of a table of which each thread has a copy."""
+WRITTEN_OUT = 16
+"""gcc writes out a loop of so many iterations before it looks for lanes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +71,33 @@ def directives(
         words = " ".join(x for x in (threads, "simd" if lanes else "") if x)
         return (f"#pragma omp {words}{reductions}",)
     if lanes:
-        return ("planish_lanes",)
+        return (in_lanes(loop, length_of(loop)),)
     return (f"#pragma GCC unroll {loop.facts.unroll}",) if loop.facts.unroll > 0 else ()
+
+
+def in_lanes(loop: For, length: int | None) -> str:
+    """The directive of a loop in lanes, of so many iterations where this is known.
+
+    One that gcc would write out stays a loop where it reads under conditions: of masked loads side by side, in more
+    than one register, gcc 12 gives all of them the first one's mask.
+
+    >>> from planish.ir.text.parser import parse_kernel
+    >>> text = "kernel k(n; m: u8[n], x: f32[n], y: f32[n]) {{ for i in 0 .. n simd {{ y[i] = {} }} }}"
+    >>> texts = ("x[i]", "select(m[i] != 0:u8, x[i], 0.0:f32)")
+    >>> [in_lanes(parse_kernel(text.format(x)).body.body[0], 16) for x in texts]
+    ['planish_lanes', 'planish_strip']
+    """
+    written_out = length is not None and length <= WRITTEN_OUT
+    return "planish_strip" if written_out and reads_under_conditions(loop) else "planish_lanes"
+
+
+def reads_under_conditions(loop: For) -> bool:
+    """Whether an iteration reads what others may not read."""
+    statements = list(walk(loop.body))
+    chosen = [y for x in statements if isinstance(x, If) for z in (x.then, x.otherwise) for y in walk(z)]
+    if any(any(map(loads, expressions(x))) for x in chosen):
+        return True
+    return any({*loads(y)} - {*read_always(y)} for x in statements for y in expressions(x))
 
 
 def on_threads(loop: For, catalogue: Catalogue) -> str:
@@ -110,15 +138,16 @@ def has_partial_sums(loop: For, sums: Sequence[LaneSum], values: Mapping[str, Ex
         return False
     if not sums or not runs_in_lanes(loop, values):
         return False
-    return not _only_count(loop, sums) and not _are_of_narrow_terms(loop, sums, values)
+    return not _only_chosen(loop, sums) and not _are_of_narrow_terms(loop, sums, values)
 
 
-def _only_count(loop: For, sums: Sequence[LaneSum]) -> bool:
-    """Whether an iteration counts or not, by values no narrower than the sums: compilers make the best lanes."""
+def _only_chosen(loop: For, sums: Sequence[LaneSum]) -> bool:
+    """Whether an iteration counts or not, by values no narrower than the sums, or adds what it reads for that: the best
+    lanes are those of compilers."""
     updates = [x for x in walk(loop.body) if isinstance(x, Reduce)]
     parts = (y for s in walk(loop.body) for x in expressions(s) for y in loads(x))
     narrowest, widest = min((x.type.size for x in parts), default=0), max(x.type.size for x in sums)
-    return narrowest >= widest and all(is_conditional(x) for x in updates)
+    return all(map(is_conditional, updates)) and (narrowest >= widest or reads_under_conditions(loop))
 
 
 def _are_of_narrow_terms(loop: For, sums: Sequence[LaneSum], values: Mapping[str, Expr]) -> bool:
