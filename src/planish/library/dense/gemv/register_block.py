@@ -39,6 +39,11 @@ FEWEST = 4
 """So many of those that are left over: with less, sums wait for each other."""
 
 
+def most_rows(found: Dots, vectors: Vectors, rows: int, accumulators: int) -> int:
+    """Of so many rows those whose sums have registers, besides a row and what it is multiplied by."""
+    return max(min(rows, (vectors.registers - 2) // (len(found.sums) * accumulators)), 1)
+
+
 class Tiles:
     """The rows of a matrix on their way to several at a time, at most `rows`, each of which has so many `accumulators`
     for its sum; names that are made are `taken` then."""
@@ -49,8 +54,7 @@ class Tiles:
         self.found, self.vectors, self.taken = found, vectors, taken
         self.registers = RegisterRows(vectors, taken)
         self.first, self.place, self.whole = (take_name(x, taken) for x in ("first", "place", "whole"))
-        # Besides the sums, there are a row and what it is multiplied by.
-        self.most = max(min(rows, (vectors.registers - 2) // (len(found.sums) * accumulators)), 1)
+        self.most = most_rows(found, vectors, rows, accumulators)
         self.accumulators = accumulators
         self.wide = take_name("wide", taken) if accumulators > 1 else self.whole
 

@@ -32,8 +32,7 @@ from planish.ir.traverse import map_expr, substitute, variables, with_stmts
 from planish.ir.types import INDEX, Type
 from planish.isa.select.lane_values import NoCover
 from planish.library.loops.vector_strips.accumulated_loops import AccumulatedCell, AccumulatedLoop, as_type, used_lets
-from planish.library.loops.vector_strips.masked_tails import MaskedTails
-from planish.library.loops.vector_strips.padded_tails import Left, TailPadding, steps_of
+from planish.library.loops.vector_strips.padded_tails import Left, Tails, steps_of
 from planish.library.loops.vector_strips.strip_nest import copies
 
 _NARROW = 32
@@ -126,7 +125,7 @@ def range_of(type: Type) -> tuple[int, int]:
 
 def reduce_strips(
     found: AccumulatedLoop, lanes: int, updates: Sequence[Accumulator], storing: str = "", counted: bool = False,
-    tails: TailPadding | MaskedTails | None = None,
+    tails: Tails | None = None,
 ) -> tuple[Stmt, ...]:  # fmt: skip
     """The statements that stand for `found.around`; strips have so many lanes. `storing`: the instruction that does
     what a strip stores beside; `counted`: loops alone, without conditions, where `few_enough` holds; `tails`: what
@@ -148,7 +147,7 @@ class _Reduction:
     updates: Sequence[Accumulator]
     storing: str = ""
     counted: bool = False
-    tails: TailPadding | MaskedTails | None = None
+    tails: Tails | None = None
 
     @property
     def bound(self) -> int:

@@ -21,20 +21,17 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from planish.core.cache import key
-from planish.core.names import take_name
 from planish.ir.conditional_accesses import read_always
 from planish.ir.expr import Binary, Compare, Const, Expr, Load, Select, Var, index
 from planish.ir.index.polynomial import add, mul, polynomial
 from planish.ir.index.simplify import simplify
-from planish.ir.nest import Array, Assign, Block, For, Let, LoopFacts, Reduce, Stmt
+from planish.ir.nest import Array, Assign, Block, For, Kernel, Let, LoopFacts, Reduce, Stmt
 from planish.ir.text.printer import print_kernel
 from planish.ir.traverse import expressions, loads, map_block, map_expr, map_exprs, substitute_block, walk
 from planish.ir.types import INDEX
 from planish.isa.instruction import Instruction, make_instruction
 from planish.isa.select.lane_values import NoCover
-from planish.library.loops.vector_strips.padded_tails import Left, PaddedTail
-from planish.poly.match.matcher import MismatchError
-from planish.schedule.match_instruction import match_instruction
+from planish.library.loops.vector_strips.padded_tails import Left, PaddedTail, require_match, strip_from
 from planish.select.c_text import DIALECTS, Store, write_statements
 from planish.select.instruction import SelectedProgram, VectorExtension
 from planish.select.strip import Strip, read_strip
@@ -55,13 +52,8 @@ def tail_of(strip: Strip, stores: Sequence[Store], registers: VectorExtension) -
     (loop,) = strip.kernel.body.body
     assert isinstance(loop, For) and isinstance(loop.upper, Const)
     ends = {x.name: (x.type.bits, _end(x, loop)) for x in strip.kernel.arrays}
-    operands = [*(x.name for x in strip.kernel.arrays), *(x.name for x in strip.kernel.scalars)]
-    names = {x: f"{{{x}}}" for x in operands}
-    lines = write_statements(stores, DIALECTS[registers.isa], names, strip.body.scalars, ends)
-    text = "\n".join(["{", *(f"  {x}" for x in lines), "}"])
     some = replace(strip.kernel, sizes=(_COUNT,), body=Block((replace(loop, upper=Var(_COUNT, INDEX)),)))
-    name = f"select_{key(print_kernel(some), text)[:8]}"
-    return make_instruction(name, replace(some, name=name), text, header=registers.header)
+    return _masked(strip, stores, registers, ends, some)
 
 
 def sum_tail_of(
@@ -93,17 +85,25 @@ def sum_tail_of(
             return x
         return Select(Compare("lt", x.index[0], Var(behind[x.array], INDEX)), x, Const(0, x.type))
 
+    body = map_block(partial(map_exprs, partial(map_expr, there)), Block((loop,)))
+    some = replace(strip.kernel, sizes=tuple(sizes.values()), body=body)
+    counts = {name: end for end, name in sizes.items()}
+    (own,) = map_block(partial(_placed, strip), substitute_block(body, {**strip.scalars, **counts})).body
+    assert isinstance(own, For)
+    return _masked(strip, stores, registers, ends, some), own
+
+
+def _masked(
+    strip: Strip, stores: Sequence[Store], registers: VectorExtension, ends: Mapping[str, tuple[int, str]], some: Kernel
+) -> Instruction:
+    """The instruction that does what `some` says of a strip, by the strip's program under masks: in C, the bits of an
+    element of a row and how many of them there are."""
     operands = [*(x.name for x in strip.kernel.arrays), *(x.name for x in strip.kernel.scalars)]
     names = {x: f"{{{x}}}" for x in operands}
     lines = write_statements(stores, DIALECTS[registers.isa], names, strip.body.scalars, ends)
     text = "\n".join(["{", *(f"  {x}" for x in lines), "}"])
-    body = map_block(partial(map_exprs, partial(map_expr, there)), Block((loop,)))
-    some = replace(strip.kernel, sizes=tuple(sizes.values()), body=body)
     name = f"select_{key(print_kernel(some), text)[:8]}"
-    counts = {name: end for end, name in sizes.items()}
-    (own,) = map_block(partial(_placed, strip), substitute_block(body, {**strip.scalars, **counts})).body
-    assert isinstance(own, For)
-    return make_instruction(name, replace(some, name=name), text, header=registers.header), own
+    return make_instruction(name, replace(some, name=name), text, header=registers.header)
 
 
 def _placed(strip: Strip, x: Stmt) -> Stmt:
@@ -160,9 +160,7 @@ class MaskedTails:
     def pad(self, strip: Callable[[Expr], For], begin: Expr, left: Left, kept: Sequence[Array] = ()) -> PaddedTail:
         """The tail of what is a strip from a place on: of one that updates accumulators, which are `kept`, a strip that
         reads 0 behind the row. NoCover as of `tail_of`, and where it is another strip."""
-        # Under a name, the place is written alike everywhere.
-        name = take_name("begin", self.taken)
-        loop = strip(Var(name, INDEX))
+        begins, loop = strip_from(strip, begin, self.taken)
         arrays = {**self.arrays, **{x.name: x for x in kept}}
         whole = self.find(loop.facts.instruction)
         own = read_strip(replace(loop, facts=LoopFacts()), arrays, self.conditional, covered=not kept)
@@ -174,9 +172,6 @@ class MaskedTails:
             made = tail_of(own, whole.stores, self.registers)
             few = replace(loop, upper=simplify(Binary("min", left.count, index(left.iterations))))
         few = replace(few, facts=LoopFacts(instruction=made.name))
-        try:
-            match_instruction(made, few, arrays, {})
-        except MismatchError as error:
-            raise NoCover(error.reason) from error
+        require_match(made, few, arrays)
         self.give([made])
-        return PaddedTail((Let(name, begin),), few, (), ())
+        return PaddedTail((begins,), few, (), ())

@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from typing import Protocol
 
 from planish.core.names import take_name
 from planish.ir.expr import Binary, Compare, Const, Expr, Load, Select, Var, index
@@ -196,6 +197,31 @@ def store_name(type: Type) -> str:
     return f"masked_store_{_letter(type)}"
 
 
+class Tails(Protocol):
+    """What makes the tails of a kernel's strips, under names that are not `taken`."""
+
+    @property
+    def taken(self) -> set[str]: ...
+
+    def pad(self, strip: Callable[[Expr], For], begin: Expr, left: Left, kept: Sequence[Array] = ()) -> PaddedTail:
+        """The tail of what is a strip from a place on, of which some iterations are left; `kept` are accumulators.
+        NoCover where there is none."""
+
+
+def strip_from(strip: Callable[[Expr], For], begin: Expr, taken: set[str]) -> tuple[Let, For]:
+    """The name of the place where a tail begins, which is then written alike everywhere, and the strip from there."""
+    name = take_name("begin", taken)
+    return Let(name, begin), strip(Var(name, INDEX))
+
+
+def require_match(instruction: Instruction, loop: For, arrays: Mapping[str, Array]) -> None:
+    """Raises NoCover where a loop is not what an instruction does."""
+    try:
+        match_instruction(instruction, loop, arrays, {})
+    except MismatchError as error:
+        raise NoCover(error.reason) from error
+
+
 @dataclass(frozen=True, slots=True)
 class TailPadding:
     """Makes tails for a kernel's nests: `arrays` that they touch, names that are `taken`, the header of intrinsics,
@@ -210,19 +236,12 @@ class TailPadding:
     def pad(self, strip: Callable[[Expr], For], begin: Expr, left: Left, kept: Sequence[Array] = ()) -> PaddedTail:
         """The tail of what is a strip from a place on, as of `pad_tail`; NoCover as of that, and where the copies are
         no operands of the strip's instruction."""
-        # Under a name, the place is written alike everywhere.
-        name = take_name("begin", self.taken)
-        loop = strip(Var(name, INDEX))
+        begins, loop = strip_from(strip, begin, self.taken)
         arrays = {**self.arrays, **{x.name: x for x in kept}}
         made = pad_tail(loop, arrays, left, {x.name for x in kept}, self.taken)
-        try:
-            match_instruction(
-                self.find(loop.facts.instruction), made.strip, {**arrays, **{x.name: x for x in made.pads}}, {}
-            )  # fmt: skip
-        except MismatchError as error:
-            raise NoCover(error.reason) from error
+        require_match(self.find(loop.facts.instruction), made.strip, {**arrays, **{x.name: x for x in made.pads}})
         self.give(y for x in {x.type for x in made.pads} for y in masked_copies(x, self.header))
-        return replace(made, before=(Let(name, begin), *made.before))
+        return replace(made, before=(begins, *made.before))
 
 
 @cache

@@ -12,7 +12,7 @@ from planish.schedule.arguments import MODEL, Point, TuningArgument
 
 CHAINS = 4
 """How many registers of accumulators are on their way at once: latencies of sums, times units."""
-ROWS = TuningArgument("rows", (1, 2, 4, 8, 16), 1, "rows at a time, where neighbouring ones share what they read")
+ROWS = TuningArgument("rows", (MODEL, 1, 2, 4, 8, 16), MODEL, "rows at a time, of those that share what they read")
 UNROLL = TuningArgument("unroll", (MODEL, 1, 2, 4, 8), MODEL, "iterations of an inner loop at a time; the cheapest")
 ACCUMULATORS = TuningArgument("accumulators", (1, 2, 4, 8, 16), CHAINS, "registers that a sum is made in, about")
 
@@ -29,8 +29,7 @@ class StripShape:
     @classmethod
     def at(cls, point: Point) -> StripShape:
         """The shape at a point."""
-        rows = ROWS.number(point) if point.get(ROWS.name) is not None else None
-        return cls(rows, UNROLL.chosen(point), ACCUMULATORS.number(point))
+        return cls(ROWS.chosen(point), UNROLL.chosen(point), ACCUMULATORS.number(point))
 
 
 MODELLED = StripShape()

@@ -48,8 +48,7 @@ from planish.ir.traverse import (
 )
 from planish.ir.types import INDEX
 from planish.isa.select.lane_values import NoCover
-from planish.library.loops.vector_strips.masked_tails import MaskedTails
-from planish.library.loops.vector_strips.padded_tails import Left, TailPadding, steps_of
+from planish.library.loops.vector_strips.padded_tails import Left, Tails, steps_of
 from planish.library.loops.vector_strips.straight_line import NotStraight, straight_line
 
 Part = Callable[[int, int], For]
@@ -218,7 +217,7 @@ def _follow(place: Expr, names: Sequence[str], columns: Expr) -> bool:
 
 
 def strip_nest(
-    nest: StripNest, lanes: int, rows: int, give: Give, tails: TailPadding | MaskedTails | None = None
+    nest: StripNest, lanes: int, rows: int, give: Give, tails: Tails | None = None
 ) -> tuple[Stmt, ...]:  # fmt: skip
     """The nest in strips of so many lanes and rows; what `give` raises where a strip has no instruction. `tails`: what
     fills no strip, and may not be done twice, is a strip as well where that can be."""
@@ -336,7 +335,7 @@ def _loop(name: str, upper: Expr, body: Sequence[Stmt], instruction: str = "") -
 
 
 def _strips(
-    nest: StripNest, rows: Sequence[Expr], lanes: int, give: Give, tails: TailPadding | MaskedTails | None = None
+    nest: StripNest, rows: Sequence[Expr], lanes: int, give: Give, tails: Tails | None = None
 ) -> list[Stmt]:  # fmt: skip
     """The strips of some rows, and what is left of these."""
     loop = nest.loop
@@ -369,7 +368,7 @@ def _strips(
 
 
 def _padded(
-    nest: StripNest, strip: Callable[[Expr], For], begin: Expr, lanes: int, tails: TailPadding | MaskedTails,
+    nest: StripNest, strip: Callable[[Expr], For], begin: Expr, lanes: int, tails: Tails,
     rest: tuple[Stmt, ...],
 ) -> tuple[Stmt, ...]:  # fmt: skip
     """What is left of a row as a strip on copies, or under masks; as it was written where that cannot be."""

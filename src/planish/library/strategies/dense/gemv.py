@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from planish.ir.nest import For, Kernel, Reduce, Stmt
 from planish.ir.traverse import walk
-from planish.library.dense.gemv.register_block import ROWS
+from planish.library.dense.gemv.register_block import ROWS, most_rows
 from planish.library.dense.gemv.row_loops import find_dots
 from planish.library.dense.gemv.unroll_and_jam import dot_versions, find_row_sums
 from planish.library.kernels.vectors import choose_vectors
@@ -50,15 +50,14 @@ def _arguments(cx: Context, found: tuple[Stmt, ...], version: str) -> TuningArgu
     """That of fewer rows is there for builds without tuning: it is one of the points of the other."""
     if version != GEMV.name:
         return NO_ARGUMENTS
-    dots = find_dots(found[0], frozenset(cx.as_written.sizes))
-    assert dots is not None, "it was found among them"
-    registers = choose_vectors(cx.target, dots.type).registers
+    dots = [y for x in found if (y := find_dots(x, frozenset(cx.as_written.sizes))) is not None]
+    vectors = choose_vectors(cx.target, dots[0].type)
 
     def fits(values: Mapping[str, Value]) -> bool:
         rows, each = (int(values.get(x.name, x.default)) for x in (ROWS_AT_A_TIME, ACCUMULATORS))
-        return each == 1 or rows * each + 2 <= registers
+        return each == 1 or any(most_rows(x, vectors, rows, each) == rows for x in dots)
 
-    note = f"sums, a row and a vector fit in {registers} registers"
+    note = f"sums, a row and a vector fit in {vectors.registers} registers"
     both = (ROWS_AT_A_TIME.name, ACCUMULATORS.name)
     return TuningArguments((ROWS_AT_A_TIME, ACCUMULATORS), (TuningConstraint(both, fits, note),))
 

@@ -113,6 +113,10 @@ def _apply(cx: Context, found: SharedTiles) -> Made:
 
 
 def _arguments(cx: Context, found: SharedTiles, version: str) -> TuningArguments:
+    return TuningArguments(_tuned(found))
+
+
+def _tuned(found: SharedTiles) -> tuple[TuningArgument, ...]:
     """The sizes around those of the model; of diamonds the rows say how many repetitions they have."""
     sizes, tiles = found.sizes, found.tiles
     out = [_around("rows", sizes.rows, 4, "rows of a tile")]
@@ -120,7 +124,7 @@ def _arguments(cx: Context, found: SharedTiles, version: str) -> TuningArguments
         out.append(_around("repetitions", sizes.repetitions, 1, "repetitions of a tile"))
     if tiles.strips and sizes.columns:
         out.append(_around("columns", sizes.columns, LEAST_COLUMNS, "columns of a strip of a tile"))
-    return TuningArguments(tuple(out))
+    return tuple(out)
 
 
 def _around(name: str, modelled: int, least: int, note: str) -> TuningArgument:
@@ -131,16 +135,10 @@ def _around(name: str, modelled: int, least: int, note: str) -> TuningArgument:
 
 def _sizes_at(found: SharedTiles, point: Point) -> TileSizes:
     """The sizes as a point has them."""
-    rows, repetitions, columns = (
-        default if (given := point.get(name)) is None else int(given)
-        for name, default in zip(
-            ("rows", "repetitions", "columns"),
-            (found.sizes.rows, found.sizes.repetitions, found.sizes.columns), strict=True,
-        )
-    )  # fmt: skip
-    if found.tiles.starts_at_once and rows != found.sizes.rows:
-        repetitions = max(1, rows // sum(found.tiles.slopes))
-    return replace(found.sizes, rows=rows, repetitions=repetitions, columns=columns)
+    sizes = replace(found.sizes, **{x.name: x.number(point) for x in _tuned(found)})
+    if found.tiles.starts_at_once and sizes.rows != found.sizes.rows:
+        return replace(sizes, repetitions=max(1, sizes.rows // sum(found.tiles.slopes)))
+    return sizes
 
 
 def _cost(cx: Context, found: SharedTiles) -> float:
