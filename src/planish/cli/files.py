@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -46,15 +45,18 @@ def check_outputs(inputs: Sequence[str], folder: Path, force: bool) -> None:
 
 
 def spell_dependences(rules: Sequence[tuple[Sequence[Path], Sequence[str]]]) -> str:
-    r"""Outputs and the files that they are made of, as `make` and CMake read them.
+    r"""Outputs and the files that they are made of, as `make`, Ninja and CMake read them: spelt as they were given, and
+    with an empty rule for each header, so that one that is gone is no error.
 
-    >>> spell_dependences([([Path("/o/a.c")], ["/in/my a.c", "/in/a.h"])])
-    '/o/a.c: /in/my\\ a.c /in/a.h\n'
+    >>> spell_dependences([([Path("o/a.c")], ["in/my a.c", "in/a.h"])])
+    'o/a.c: in/my\\ a.c in/a.h\nin/a.h:\n'
     """
     def spell(path: Path | str) -> str:
-        return re.sub(r"([ #])", r"\\\1", os.path.abspath(path)).replace("$", "$$")
+        return re.sub(r"([ #])", r"\\\1", str(path)).replace("$", "$$")
 
-    return "".join(f"{' '.join(map(spell, made))}: {' '.join(map(spell, of))}\n" for made, of in rules)
+    lines = [f"{' '.join(map(spell, made))}: {' '.join(map(spell, of))}" for made, of in rules]
+    lines += [f"{x}:" for x in dict.fromkeys(spell(x) for _, (_, *headers) in rules for x in headers)]
+    return "".join(f"{x}\n" for x in lines)
 
 
 def check_writable(folder: Path) -> None:
