@@ -43,7 +43,7 @@ from planish.vliw.text import machine_of, parse_program
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 _FENCE = re.compile(r"^```(\w*)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_PLAIN = {"text", "sh"}
+_PLAIN = {"text", "sh", "make", "meson", "bazel", "rust", "fortran"}
 
 
 @dataclass(frozen=True, slots=True)

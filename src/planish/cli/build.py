@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -20,6 +20,7 @@ import typer
 
 from planish.build.dump import STAGES, Stage, only_changed, print_stages
 from planish.build.project import MADE_BY, NOTHING, OUTPUT, ProjectFile, list_files
+from planish.build.read import read_file
 from planish.build.several_targets import per_target, split_targets
 from planish.cli.exits import OK, USER_ERROR, guarded, tell, tell_crashes, tell_interrupted
 from planish.cli.files import check_outputs, spell_dependences, write_files
@@ -53,6 +54,8 @@ from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.files import Input, check_ours, read_input
 from planish.core.passes import PassTimes, spell_times
 from planish.core.reasons import LOSSES
+from planish.core.span import Source
+from planish.emit.dropin.foreign_interfaces import InterfaceFiles, Language, interface_files, read_languages
 from planish.emit.dropin.shared_header import share_prologue
 from planish.frontend.c.text.preprocess import included_files, preprocess
 from planish.frontend.mlir.reader import is_mlir
@@ -184,6 +187,11 @@ def build(
         typer.Option("--depfile", metavar="FILE", help="Write what the drop-ins are made of, for make and CMake.",
                      show_default=False),
     ] = None,
+    interface: Annotated[
+        str | None,
+        typer.Option("--interface", metavar="fortran,rust", help="Declare the functions in FILE.f90, FILE.rs, too.",
+                     show_default=False),
+    ] = None,
     quiet: Quiet = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON in place of the table.")] = False,
 ) -> int:
@@ -231,9 +239,11 @@ def build(
              "--point": point, "--style compact": style is Style.compact}  # fmt: skip
     for name in (x for x, given in alone.items() if given and len(targets) > 1):
         raise PlanishError(Diagnostic("E0113", f"{name} is of no use for several targets", help="name one of them"))
-    if depfile is not None and (untimed or print_changed or stop_after is not None):
-        where = f"for {target}" if untimed else "where no file is written"
-        raise PlanishError(Diagnostic("E0113", f"--depfile is of no use {where}", help="leave it out"))
+    for name in (x for x, given in {"--depfile": depfile, "--interface": interface}.items() if given is not None):
+        if untimed or print_changed or stop_after is not None:
+            where = f"for {target}" if untimed else "where no file is written"
+            raise PlanishError(Diagnostic("E0113", f"{name} is of no use {where}", help="leave it out"))
+    languages = () if interface is None else read_languages(interface)
     project = list_files(files, output)
     names = [x.name for x in project]
     if point is not None:
@@ -266,7 +276,9 @@ def build(
         shown = _show(project, options, tuple(dump), known)
         if shown != OK:
             return shown
-    done = _build(project, output, options, style, force, quiet, report, bool(dump), time_passes, known, as_json)
+    done = _build(
+        project, output, options, style, force, quiet, report, bool(dump), time_passes, known, as_json, languages
+    )
     if depfile is not None and done == OK:
         rules = [_dependences(x, output, options, replay) for x in project]
         write_files(depfile.parent, {depfile.name: spell_dependences(rules)})
@@ -325,11 +337,13 @@ def _show_changed(project: Sequence[ProjectFile], options: Options, trials: Tria
 def _build(
     project: Sequence[ProjectFile], folder: Path, options: Options, style: Style, force: bool, quiet: bool,
     report: bool, to_stderr: bool, time_passes: bool, trials: TrialStore | None, as_json: bool,
+    languages: Sequence[Language],
 ) -> int:  # fmt: skip
     cache, times = Cache(), PassTimes()
     done: list[tuple[FileAccount, bool]] = []
     written: list[Path] = []
     summaries: list[dict[str, Any]] = []
+    warnings: list[str] = []
     empty: list[str] = []
     failed = False
     with show_progress(len(project), quiet) as progress:
@@ -337,11 +351,13 @@ def _build(
             progress.start(file.name)
             try:
                 given = read_input(file.name)
+                interfaces = _interfaces(given.source, file.options(options), languages)
+                interfaces.check(folder / file.folder, force)
                 account, cached = build_cached(
                     given.source, file.options(options), cache, force=force, tell=progress.tell, times=times,
                     trials=trials,
                 )  # fmt: skip
-                own = _write(given, account, folder / file.folder, style, force)
+                own = _write(given, account, folder / file.folder, style, force, interfaces.texts)
             except PlanishError as error:
                 if file.found and error.diagnostic.code in NOTHING:
                     empty.append(file.name)
@@ -353,8 +369,11 @@ def _build(
             else:
                 done.append((account, cached))
                 written += own
+                warnings += interfaces.warnings
                 summaries.append(summarise_file(account, cached, [str(x) for x in own]))
             progress.finish()
+    for warning in warnings:
+        print(warning, file=sys.stderr)
     _report(done, written, quiet or as_json, to_stderr, options.measure)
     if as_json:
         print(json.dumps({"format": FORMAT, "files": summaries, "empty": empty}, indent=1))
@@ -372,9 +391,17 @@ def _build(
     return USER_ERROR if failed else OK
 
 
-def _write(given: Input, account: FileAccount, folder: Path, style: Style, force: bool) -> tuple[Path, ...]:
+def _interfaces(source: Source, options: Options, languages: Sequence[Language]) -> InterfaceFiles:
+    if not languages:
+        return InterfaceFiles({}, ())
+    return interface_files(read_file(source, per_target(options)[0]), languages)
+
+
+def _write(
+    given: Input, account: FileAccount, folder: Path, style: Style, force: bool, more: Mapping[str, str]
+) -> tuple[Path, ...]:
     stem = Path(given.source.name).stem
-    files = drop_in_files(given.source.name, account.text, account.header)
+    files = {**drop_in_files(given.source.name, account.text, account.header), **more}
     if style is Style.compact:
         parted = share_prologue(account.text)
         files[f"{stem}.c"] = parted.text

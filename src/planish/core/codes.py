@@ -63,6 +63,7 @@ CODES = {
     "E0132": Code("the explorer refuses a request", "open the address that `planish explore` prints"),
     "E0133": Code("a text is too large for the explorer", "build it by `planish build`"),
     "E0134": Code("the explorer has too much to do", "try again in a while, or give it more `--workers`"),
+    "E0135": Code("there is no interface for another language", "name fortran or rust; structures have none"),
     "E0201": Code("a syntax error in C", "correct the line; a type that is not known needs its header: -I DIR"),
     "E0202": Code("the preprocessor stopped", "give the folders of headers with -I DIR, and macros with -D NAME=VALUE"),
     "E0203": Code("the file defines no function", "give a file with a function that holds a loop nest"),

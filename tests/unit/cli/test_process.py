@@ -58,6 +58,20 @@ def test_interrupt_keeps_finished_files(number: signal.Signals, tmp_path: Path) 
     assert sorted(p.name for p in (tmp_path / "planish-out").iterdir()) == ["quick.c", "quick.h"]
 
 
+def test_two_builds_write_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process with other hashes, another folder, nothing in the cache: not a byte differs."""
+    made: list[dict[str, bytes]] = []
+    for folder in (tmp_path / "a", tmp_path / "b" / "inner"):
+        folder.mkdir(parents=True)
+        (folder / "two.c").write_text(QUICK + SLOW.partition("\n}")[0] + "\n}\n")
+        monkeypatch.setenv("PYTHONHASHSEED", str(len(made)))
+        process = start(["build", "two.c", "--no-measure", "-q", "--interface", "rust,fortran"], folder)
+        assert process.communicate(timeout=60) and process.returncode == 0
+        made.append({x.name: x.read_bytes() for x in (folder / "planish-out").iterdir()})
+    assert made[0] == made[1] and made[0].keys() == {"two.c", "two.h", "two.rs", "two.f90"}
+    assert b"planish_f0_1(" in made[0]["two.c"] and b"pub fn zero(n: i32, a: *mut f32) -> f32;" in made[0]["two.rs"]
+
+
 def test_full_disk_leaves_what_was_there(tmp_path: Path) -> None:
     (tmp_path / "quick.c").write_text(QUICK)
     assert start(["build", "quick.c", "--no-measure", "-q"], tmp_path).wait(60) == 0
