@@ -30,8 +30,8 @@ from planish.run.toolchains.toolchain import find_compilers
 
 TEXT = """\
 #include <stddef.h>
-#ifdef __CHAR_UNSIGNED__
-#include "unsigned.h"
+#ifdef __aarch64__
+#include "arm.h"
 #endif
 /* Not of the user: planish_able, planish_max, planish_promise. */
 
@@ -62,6 +62,10 @@ void blend(size_t rows, size_t columns, double t, const double *restrict a, doub
         for (size_t j = 0; j < columns; j++)
             b[i * columns + j] += t * (a[i * columns + j] - b[i * columns + j]);
 }
+"""
+ARM_HEADER = """\
+#include <arm_neon.h>
+static inline float lane(float32x4_t x) { return vgetq_lane_f32(x, 0); }
 """
 MAIN = """
 #include <stdio.h>
@@ -99,7 +103,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder with a drop-in for AVX2, AVX-512 where this processor has it, and Neon where it can be checked."""
     folder = tmp_path_factory.mktemp("several")
     (folder / "k.c").write_text(TEXT)
-    (folder / "unsigned.h").write_text("/* nothing */\n")
+    (folder / "arm.h").write_text(ARM_HEADER)
     names = ",".join(["avx2", *(["avx512"] if WIDE else []), *(["neon"] if ARM else [])])
     arguments = [str(folder / "k.c"), "--no-measure", "--target", f"{names}", "-o", str(folder / "out"), "--json"]
     arguments += ["--depfile", str(folder / "k.d")]
@@ -168,7 +172,7 @@ def test_what_is_told_names_the_target_of_each_entry(built: Path) -> None:
 
 def test_headers_for_any_of_the_targets_are_dependences(built: Path) -> None:
     names = [Path(x).name for x in (built / "k.d").read_text().split()]
-    assert names == ["k.c:", "k.c", *(["unsigned.h"] if ARM else [])]
+    assert names == ["k.c:", "k.c", *(["arm.h"] if ARM else [])]
 
 
 @needs_x86

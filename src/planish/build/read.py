@@ -16,10 +16,11 @@ from planish.emit.dropin.standalone import emit_standalone
 from planish.frontend.c.analysis.data_model import check_data_model
 from planish.frontend.c.reader import read_c
 from planish.frontend.c.text.lexer import tokenize
-from planish.frontend.c.text.preprocess import SYSTEM
+from planish.frontend.c.text.preprocess import SYSTEM, preprocess
 from planish.frontend.c.translation_unit import CFile, CFunction
 from planish.frontend.mlir.reader import is_mlir, read_mlir
 from planish.options import Options
+from planish.run.toolchains.cross import preprocessor_for
 from planish.target.load import load_target
 
 
@@ -37,7 +38,10 @@ def read_file(source: Source, options: Options) -> CFile:
         file = emit_standalone(*kernels, origin=source, fp=options.fp)
     else:
         target = load_target(options.target)
-        file = read_c(source, defines=options.macros, include_dirs=options.include_dirs, fp=options.fp)
+        file = read_c(
+            source, defines=options.macros, include_dirs=options.include_dirs, fp=options.fp,
+            compiler=preprocessor_for(target, options.compiler),
+        )  # fmt: skip
         if target.long_bits == 32:
             check_data_model(file.preprocessed, SYSTEM, source, target.name)
     names = [f.name for f in file.functions]
@@ -58,6 +62,12 @@ def read_file(source: Source, options: Options) -> CFile:
         what = " and ".join(f"`{x}`" for x in options.functions) or "the file"
         raise PlanishError(Diagnostic("E0105", f"there is no loop in {what}", functions[0].span), source)
     return file
+
+
+def preprocess_for(source: Source, options: Options) -> str:
+    """The text of a C file as it is read, with all that it includes. Raises PlanishError E0202."""
+    compiler = preprocessor_for(load_target(options.target), options.compiler)
+    return preprocess(source, options.macros, options.include_dirs, compiler).text
 
 
 def _has_loop(function: CFunction, source: Source) -> bool:

@@ -20,7 +20,7 @@ import typer
 
 from planish.build.dump import STAGES, Stage, only_changed, print_stages
 from planish.build.project import MADE_BY, NOTHING, OUTPUT, ProjectFile, list_files
-from planish.build.read import read_file
+from planish.build.read import preprocess_for, read_file
 from planish.build.several_targets import per_target, split_targets
 from planish.cli.exits import OK, USER_ERROR, guarded, tell, tell_crashes, tell_interrupted
 from planish.cli.files import check_outputs, spell_dependences, write_files
@@ -57,7 +57,7 @@ from planish.core.reasons import LOSSES
 from planish.core.span import Source
 from planish.emit.dropin.foreign_interfaces import InterfaceFiles, Language, interface_files, read_languages
 from planish.emit.dropin.shared_header import share_prologue
-from planish.frontend.c.text.preprocess import included_files, preprocess
+from planish.frontend.c.text.preprocess import included_files
 from planish.frontend.mlir.reader import is_mlir
 from planish.isa.instruction import Catalogue
 from planish.isa.instruction_file import read_instructions
@@ -291,7 +291,7 @@ def _dependences(
     """A drop-in, and all that decides about it: the file, its headers for each target, the schedule, instructions,
     descriptions of the targets, the record of tuning."""
     targets, source = per_target(file.options(options)), read_input(file.name).source
-    texts = [] if is_mlir(source) else [preprocess(source, x.macros, x.include_dirs).text for x in targets]
+    texts = [] if is_mlir(source) else [preprocess_for(source, x) for x in targets]
     headers = dict.fromkeys(y for x in texts for y in included_files(x, source.name))
     schedule = [] if options.script is None else [options.script.name]
     described = [x.target for x in targets if x.target.endswith(".toml")]

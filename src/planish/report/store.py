@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 
+from planish.build.read import preprocess_for
 from planish.build.several_targets import per_target
 from planish.core.cache import Cache, key
 from planish.core.fingerprint import stamp_program
 from planish.core.passes import PassTimes
 from planish.core.progress import Progress, keep_quiet
 from planish.core.span import Source
-from planish.frontend.c.text.preprocess import preprocess
 from planish.frontend.mlir.reader import is_mlir, parser_version
 from planish.options import Options
 from planish.pipeline import build_file, build_for_targets
@@ -71,7 +71,7 @@ def build_address(source: Source, options: Options) -> str:
     if is_mlir(source):
         included = parser_version()
     else:
-        included = preprocess(source, options.macros, options.include_dirs).text
+        included = preprocess_for(source, options)
     wishes = [(f.name, getattr(options, f.name)) for f in fields(options) if f.name != "sizes"]
     sizes = sorted(options.sizes.items())
     compiler = compiler_for(target, options.compiler)

@@ -63,15 +63,17 @@ _UNSIGNED = re.compile(r"__CHAR_UNSIGNED__(=|$)")
 
 
 def read_c(
-    source: Source, *, defines: Sequence[str] = (), include_dirs: Sequence[Path] = (), fp: str = "reassociate"
-) -> CFile:
-    """Read a C file. `fp` is what the user allows of floating-point sums: strict, contract or reassociate. A plain
-    `char` has a sign, unless the macro `__CHAR_UNSIGNED__` is defined, by which compilers say that it has none.
+    source: Source, *, defines: Sequence[str] = (), include_dirs: Sequence[Path] = (), fp: str = "reassociate",
+    compiler: Sequence[str] = (),
+) -> CFile:  # fmt: skip
+    """Read a C file, as the preprocessor of a `compiler` with flags makes it, or as that of this machine does. `fp` is
+    what the user allows of floating-point sums: strict, contract or reassociate. A plain `char` has a sign, unless the
+    macro `__CHAR_UNSIGNED__` is defined, by which compilers say that it has none.
 
     Raises PlanishError: E0201 syntax error, E0202 preprocessor error, E0203 no function in the file.
     """
     with deep():
-        read = partial(_read, defines=defines, include_dirs=include_dirs, fp=fp)
+        read = partial(_read, defines=defines, include_dirs=include_dirs, fp=fp, compiler=compiler)
         return _with_loops_cut(_with_macros_written_out(read(source), read), read)
 
 
@@ -180,11 +182,13 @@ def _without_spaces(file: CFile) -> str:
     return "".join("".join(x.split()) for x in file.preprocessed.split("\n") if not x.startswith("#"))
 
 
-def _read(source: Source, defines: Sequence[str], include_dirs: Sequence[Path], fp: str) -> CFile:
-    ready = preprocess(source, defines, include_dirs)
+def _read(
+    source: Source, defines: Sequence[str], include_dirs: Sequence[Path], fp: str, compiler: Sequence[str]
+) -> CFile:
+    ready = preprocess(source, defines, include_dirs, compiler)
     places = (Path(source.name).resolve().parent, *include_dirs)
     flags = [*(f"-I{x}" for x in places), *(f"-D{x}" for x in defines)]
-    tree = parse_c(ready.text, source, flags, complete=not ready.missing)
+    tree = parse_c(ready.text, source, flags, complete=not ready.missing, compiler=compiler)
     mark_attributes(tree.ast, source)
     declare_parameters(tree.ast)
     tokens = tokenize(source.text)
@@ -202,7 +206,7 @@ def _read(source: Source, defines: Sequence[str], include_dirs: Sequence[Path], 
     forms = Forms(scope.records, scope.typedefs, scope.constants)
     variables = Variables(tree.ast, scope, forms, SYSTEM)
     completion, calls = variables.completion(), calls_in(tree.ast, scope.constants)
-    expansion = partial(_expand, source, tokens, active, defines, include_dirs)
+    expansion = partial(_expand, source, tokens, active, defines, include_dirs, compiler)
     kept = active_tokens(tokens, active)
     reading = _Reading(scope, source, tokens, at, kept, fp, remarks, forms, variables, MacroExpansion(expansion))
     functions = []
@@ -243,12 +247,13 @@ class _Reading:
 
 
 def _expand(
-    source: Source, tokens: Tokens, active: frozenset[int], defines: Sequence[str], include_dirs: Sequence[Path]
-) -> tuple[MarkedText, Tokens]:
+    source: Source, tokens: Tokens, active: frozenset[int], defines: Sequence[str], include_dirs: Sequence[Path],
+    compiler: Sequence[str],
+) -> tuple[MarkedText, Tokens]:  # fmt: skip
     """The text with marks, and what the preprocessor makes of it. Raises UnreadableText."""
     marked = mark_names(tokens, active)
     try:
-        made = preprocess(Source(source.name, marked.text), defines, include_dirs).text
+        made = preprocess(Source(source.name, marked.text), defines, include_dirs, compiler).text
     except PlanishError:
         raise UnreadableText("the preprocessor does not take it in parts") from None
     return marked, lines_of(main_lines(made, source.name))

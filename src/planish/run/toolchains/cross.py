@@ -69,6 +69,18 @@ def compiler_for(target: Target, preferred: str | None) -> Compiler:
     return found
 
 
+def preprocessor_for(target: Target, preferred: str | None) -> tuple[str, ...]:
+    """The compiler, with flags, whose macros and headers say what a file is for a target on another processor; () where
+    this machine's do, or there is none. (Files for processors with a narrower `long` are read with a wide one.)"""
+    if not is_foreign(target) or target.long_bits != 64:
+        return ()
+    try:
+        compiler = compiler_for(target, preferred)
+    except PlanishError:
+        return ()
+    return (str(compiler.path), *target.flags_for(compiler.kind))
+
+
 def takes(compiler: Compiler, target: Target) -> bool:
     """Whether a compiler makes and links code for a target."""
     flags = target.flags_for(compiler.kind)

@@ -29,8 +29,9 @@ from planish.frontend.c.text.lexer import tokenize
 STUBS = Path(__file__).parent / "stubs"
 """Standard headers reduced to what the parser must know: types and constants."""
 
-SYSTEM = tuple(str(x) for x in (STUBS, "/usr/include", "/usr/local/include"))
-"""Where the headers of the C library and of the system begin."""
+_CROSS = tuple(f"/usr/{x}-linux-gnu/include" for x in ("aarch64", "x86_64"))
+SYSTEM = tuple(str(x) for x in (STUBS, "/usr/include", "/usr/local/include", *_CROSS))
+"""Where the headers of the C library and of the system begin, also those for other processors."""
 
 DIALECT = (
     "__attribute__(x)=", "__declspec(x)=", "__extension__=", "__restrict=restrict", "__restrict__=restrict",
@@ -73,17 +74,26 @@ class Preprocessed:
     missing: tuple[MissingHeader, ...] = ()
 
 
-def preprocess(source: Source, defines: Sequence[str] = (), include_dirs: Sequence[Path] = ()) -> Preprocessed:
-    """Run the preprocessor over `source`; `#include "x.h"` is looked for beside the file and in `include_dirs`.
+def preprocess(
+    source: Source, defines: Sequence[str] = (), include_dirs: Sequence[Path] = (), compiler: Sequence[str] = ()
+) -> Preprocessed:
+    """Run the preprocessor over `source`; `#include "x.h"` is looked for beside the file and in `include_dirs`. The
+    `compiler`, with flags, is the one for this machine if none is given.
 
     Raises PlanishError E0202 for an error of the preprocessor. A header that is not found is no error.
     """
     beside = Path(source.name).resolve().parent
     places = tuple(d for d in (beside, *include_dirs) if d.is_dir())
-    compiler = next((path for name in _COMPILERS if (path := shutil.which(name))), None)
-    if compiler is None:
+    command = compiler_command(compiler)
+    if not command:
         return _without_compiler(source, defines, places)
-    return _with_compiler(compiler, source, defines, places)
+    return _with_compiler(command, source, defines, places)
+
+
+def compiler_command(given: Sequence[str]) -> tuple[str, ...]:
+    """A compiler that is given with its flags, or the one for this machine; () where there is none."""
+    usual = next((path for name in _COMPILERS if (path := shutil.which(name))), None)
+    return (*given,) or (() if usual is None else (usual,))
 
 
 def included_files(text: str, name: str) -> tuple[str, ...]:
@@ -96,12 +106,14 @@ def included_files(text: str, name: str) -> tuple[str, ...]:
     return tuple(x for x in found if x != name and not x.startswith(("<", *SYSTEM)))
 
 
-def _with_compiler(compiler: str, source: Source, defines: Sequence[str], places: Sequence[Path]) -> Preprocessed:
+def _with_compiler(
+    compiler: tuple[str, ...], source: Source, defines: Sequence[str], places: Sequence[Path]
+) -> Preprocessed:
     name = source.name.replace("\\", "\\\\").replace('"', '\\"')
     text = f'# 1 "{name}"\n{_without_places(source.text)}'
     missing: list[MissingHeader] = []
     with tempfile.TemporaryDirectory(prefix="planish-") as empty:
-        command = [compiler, "-E", "-x", "c", "-nostdinc", "-Wno-all"]
+        command = [*compiler, "-E", "-x", "c", "-nostdinc", "-Wno-all"]
         for place in places:
             command += ["-I", str(place)]
         command += ["-isystem", str(STUBS)]
@@ -130,10 +142,11 @@ def _with_compiler(compiler: str, source: Source, defines: Sequence[str], places
 
 
 @cache
-def _system_folders(compiler: str) -> tuple[str, ...]:
+def _system_folders(compiler: tuple[str, ...]) -> tuple[str, ...]:
     """Where a compiler looks for headers of the system, but for those of its own dialect."""
-    asked = subprocess.run([compiler, "-E", "-v", "-x", "c", os.devnull], capture_output=True, text=True, check=False)
-    return tuple(x.strip() for x in asked.stderr.splitlines() if x.startswith(" /") and x.strip().startswith(SYSTEM))
+    asked = subprocess.run([*compiler, "-E", "-v", "-x", "c", os.devnull], capture_output=True, text=True, check=False)
+    folders = [os.path.normpath(x.strip()) for x in asked.stderr.splitlines() if x.startswith(" /")]
+    return tuple(x for x in folders if x.startswith(SYSTEM))
 
 
 def _without_places(text: str) -> str:

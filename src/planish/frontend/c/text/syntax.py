@@ -9,7 +9,6 @@ they stand in alone.
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +22,7 @@ from planish.core.recursion_limit import MOST_NESTED, deep
 from planish.core.span import Source, Span
 from planish.frontend.c.text.external import Part, needed_parts, split_text
 from planish.frontend.c.text.gnu_syntax import TYPE_OF, as_plain_c, unread_body, without_words
-from planish.frontend.c.text.preprocess import STUBS
+from planish.frontend.c.text.preprocess import STUBS, compiler_command
 from planish.frontend.c.text.type_guesses import likely_types, type_candidates
 from planish.frontend.c.types.declarations import OWN_TYPES
 
@@ -205,10 +204,12 @@ class _Unit:
             self.types -= {x.name for x in nodes if isinstance(x, c_ast.Decl) and x.name in self.unknown}
 
 
-def parse_c(text: str, source: Source, flags: Sequence[str] = (), *, complete: bool = True) -> Tree:
-    """Parse preprocessed text. What a compiler takes (with these `flags`) and the parser does not is left out: what
-    functions do, or whole declarations; so is all that is not parsed where the text is not `complete`, as headers are
-    missing. Raises PlanishError E0201 with the place of a syntax error."""
+def parse_c(
+    text: str, source: Source, flags: Sequence[str] = (), *, complete: bool = True, compiler: Sequence[str] = ()
+) -> Tree:
+    """Parse preprocessed text. What a compiler takes (`compiler` as of `preprocess`, with these `flags`) and the parser
+    does not is left out: what functions do, or whole declarations; so is all that is not parsed where the text is not
+    `complete`, as headers are missing. Raises PlanishError E0201 with the place of a syntax error."""
     if not text.startswith("#"):
         text = f'# 1 "{source.name}"\n{text}'
     unit = _Unit(text, source)
@@ -219,8 +220,8 @@ def parse_c(text: str, source: Source, flags: Sequence[str] = (), *, complete: b
         unit.read(part)
     taken, functions = False, sum(_is_own(x, source) for x in unit.nodes)
     if unit.failures or unit.stripped or not functions:  # what a header begins may have taken all functions with it
-        taken = _is_taken(source, flags)
-        wrong = None if taken or not complete else _ask_compiler(text, [*unit.unknown])
+        taken = _is_taken(source, flags, compiler)
+        wrong = None if taken or not complete else _ask_compiler(text, [*unit.unknown], compiler)
         if wrong is not None:
             raise PlanishError(wrong, _text_of(wrong, source))
     if unit.failures and functions <= unit.emptied:
@@ -335,12 +336,11 @@ def main_lines(text: str, name: str) -> list[tuple[int, str]]:
     return [(line, content) for (file, line), content in lines if file == name and not content.startswith("#")]
 
 
-def _is_taken(source: Source, flags: Sequence[str]) -> bool:
+def _is_taken(source: Source, flags: Sequence[str], compiler: Sequence[str]) -> bool:
     """Whether a compiler takes the file as the user wrote it."""
-    compiler = next((path for name in ("cc", "gcc", "clang") if (path := shutil.which(name))), None)
-    if compiler is None:
+    if not (found := compiler_command(compiler)):
         return False
-    command = [compiler, "-fsyntax-only", "-w", *flags, "-x", "c", "-"]
+    command = [*found, "-fsyntax-only", "-w", *flags, "-x", "c", "-"]
     done = subprocess.run(command, input=source.text, capture_output=True, text=True, errors="replace", check=False)
     return done.returncode == 0
 
@@ -356,14 +356,13 @@ def _text_of(problem: Diagnostic, source: Source) -> Source:
         return source  # it has no place of its own, as what is read from a stream
 
 
-def _ask_compiler(text: str, unknown: list[str]) -> Diagnostic | None:
+def _ask_compiler(text: str, unknown: list[str], compiler: Sequence[str]) -> Diagnostic | None:
     """A syntax error that a compiler finds as well is the user's; what only our parser rejects is not."""
-    compiler = next((path for name in ("cc", "gcc", "clang") if (path := shutil.which(name))), None)
-    if compiler is None:
+    if not (asked := compiler_command(compiler)):
         return None
     prelude = "".join(f"typedef int {name}; " for name in unknown)
     own = [f"-D{name}=float" for name in OWN_TYPES]
-    command = [compiler, "-fsyntax-only", "-w", *own, "-x", "c", "-"]
+    command = [*asked, "-fsyntax-only", "-w", *own, "-x", "c", "-"]
     done = subprocess.run(
         command, input=f"{prelude}\n{text}", capture_output=True, text=True, errors="replace", check=False
     )
