@@ -72,8 +72,9 @@ def are_equal(a: Node, b: Node, width: int) -> bool:
         if split is None:
             return False
         base, limit = split
-        low, high = known.bounds(base)
-        cases += [{**facts, base: (low, limit)}, {**facts, base: (limit + 1, high)}]
+        low, high = known.implied(base)
+        parts = (low, min(limit, high)), (max(limit + 1, low), high)
+        cases += [{**facts, base: x} for x in parts if x[0] <= x[1]]
     return True
 
 
@@ -92,6 +93,15 @@ class _Case:
             if known is not None:
                 ends = sorted(line.sign * y + line.constant for y in known)
                 low, high = max(low, ends[0]), min(high, ends[1])
+        return low, high
+
+    def implied(self, base: Node) -> tuple[int, int]:
+        """Between what a sum lies by what is known of it, and by what is known of two that it is made of."""
+        low, high = self.bounds(base)
+        for known, (least, most) in self.facts.items():
+            for rest, a, b in ((build.subtract(base, known), least, most), (build.add(base, known), -most, -least)):
+                first, last = self.bounds(rest)
+                low, high = max(low, first + a), min(high, last + b)
         return low, high
 
     def reduced(self, x: Node) -> Node:
@@ -190,6 +200,9 @@ class _Case:
                 yield x.args[0], -1
             case "select" if x.args[0].op not in ("lt", "le", "eq"):
                 yield x.args[0], 0
+            case "and":
+                # What is one of two numbers is a mask, or none.
+                yield from ((y, low) for y in x.args for low, high in (self.bounds(y),) if high == low + 1)
             case "wrap":
                 width = int(x.attr[0])
                 least = -(1 << (width - 1)) if x.attr[1] else 0

@@ -25,9 +25,10 @@ from planish.isa.semantics import build
 from planish.isa.semantics.node import Node, walk
 from planish.select.body import LaneBody
 from planish.select.demand import computed, needed_width, widest_read
+from planish.select.forms.difference_masks import masks_by_difference
 from planish.select.forms.wide_halves import halves_of
 from planish.select.lane_table import LaneRow, LaneTable
-from planish.select.rules import alternatives, canonical, is_condition, is_mask
+from planish.select.rules import COMPARED, alternatives, canonical, is_condition, is_mask
 from planish.select.sharing import count_uses
 from planish.select.unify import Binding, unify
 
@@ -149,7 +150,8 @@ class LaneCover:
         self.asked += 1
         best = _NOTHING
         ways: list[Way] = []
-        for term in (whole, *alternatives(whole, width)):
+        others = () if self._compares(width) else masks_by_difference(whole, width)
+        for term in (whole, *alternatives(whole, width), *others):
             for lanes in self._classes(term, width):
                 if lanes.cost >= best * _SLACK:
                     continue
@@ -160,6 +162,11 @@ class LaneCover:
                         best = min(best, cost)
         ways = sorted((x for x in ways if x.cost <= best * _SLACK), key=lambda x: x.cost)[:_KEPT]
         return LaneAnswer(best, tuple(ways))
+
+    def _compares(self, width: int) -> bool:
+        """Whether there are instructions that compare lanes of a width."""
+        known = classes_of(self.table, tuple(self.registers), width)
+        return "select" in known or any(x in known for x in COMPARED)
 
     def _cost(
         self, lanes: LaneClass, term: Node, width: int, binding: Binding, limit: float, widens: bool

@@ -24,9 +24,9 @@ from planish.select.unify import fits
 _ONES = const(-1)
 _NARROWED = ("bits", "mul", "shr", "shl", "select")
 """What may be cut to the bits of a lane before it is packed; sums are made in narrow lanes."""
-_COMPARED = ("lt", "le", "eq")
+COMPARED = ("lt", "le", "eq")
 _LANES = (8, 16, 32, 64)
-_TRUTHS = (*_COMPARED, "not", "and", "or", "xor")
+_TRUTHS = (*COMPARED, "not", "and", "or", "xor")
 
 
 def mask_of(condition: Node) -> Node:
@@ -99,7 +99,7 @@ def _conditions(x: Node, width: int) -> Iterator[Node]:
         yield node("not", (node("eq", tested),))
     if x.op == "le" and x.args[1].op == "const":
         yield node("lt", (x.args[0], const(x.args[1].low + 1)))
-    if x.op == "not" and x.args[0].op in _COMPARED:
+    if x.op == "not" and x.args[0].op in COMPARED:
         inner = opposite(x.args[0])
         if inner is not x:
             yield inner
@@ -123,9 +123,9 @@ def _choices(x: Node, width: int) -> Iterator[Node]:
     if is_mask(x):
         yield from _masks(condition, width)
         return
-    if condition.op in _COMPARED or condition.op == "not":
+    if condition.op in COMPARED or condition.op == "not":
         turned = opposite(condition)
-        if turned.op in _COMPARED:
+        if turned.op in COMPARED:
             yield node("select", (turned, otherwise, then))
     mask = mask_of(condition)
     if otherwise is ZERO:
@@ -158,7 +158,7 @@ def _masks(condition: Node, width: int) -> Iterator[Node]:
             yield node("invert", (mask_of(args[0]),))
             yield node("select", (args[0], ZERO, _ONES))
             turned = opposite(args[0])
-            if turned.op in _COMPARED:
+            if turned.op in COMPARED:
                 yield mask_of(turned)
         case "le":
             a, b = args
@@ -179,7 +179,7 @@ def _masks(condition: Node, width: int) -> Iterator[Node]:
             if a.op == "const":
                 yield mask_of(node("eq", (node("max", (b, const(a.low + 1))), b)))
             yield node("invert", (mask_of(node("eq", (node("max", (a, b)), a))),))
-        case op if op not in _COMPARED:
+        case op if op not in COMPARED:
             tested = _tested(condition)
             if tested is not None and tested[0].op == "and":
                 yield mask_of(node("eq", (tested[0], tested[0].args[1])))

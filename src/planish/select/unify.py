@@ -449,6 +449,10 @@ def _partings(parts: tuple[Node, ...], by: int) -> tuple[tuple[Node, tuple[Node,
     """The ways to part a sum: what goes together, divided by a factor, what is left, and the number in that. They are
     the same for every function whose addends have the factor."""
     found = []
+    if len(parts) == 1 and _is_negative(parts[0]):
+        # What is negated is subtracted from 0.
+        whole = _divide(parts[0], by) if by < 0 else None
+        found += [(build.ZERO, parts, 0)] if by > 0 else [(whole, (), 0)] if whole is not None else []
     for group in _groups(parts):
         divided = _divide(build.add(*(parts[at] for at in group)), by)
         if divided is None or _is_negative(divided):

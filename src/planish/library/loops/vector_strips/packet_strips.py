@@ -49,12 +49,13 @@ MOST_SUMMED = 2
 @dataclass(frozen=True, slots=True)
 class StripProgram:
     """A kernel whose loops over lanes are named after programs, the stores of each of these, and what has to hold of
-    its sizes (`needs`)."""
+    its sizes (`needs`). `sparing`: it takes fewer registers of addresses and numbers than others, and is not quicker."""
 
     kernel: Kernel
     programs: Mapping[str, tuple[Store, ...]]
     needs: tuple[Expr, ...]
     described: str
+    sparing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +68,19 @@ class _PacketNest:
 
 
 def packet_strips(kernel: Kernel, target: Target, cache: Cache | None = None) -> Iterator[StripProgram | Remark]:
-    """A kernel in strips, with fewer and fewer rows at a time; a remark where no instructions are found."""
+    """A kernel in strips, with fewer and fewer rows at a time, last with no loop unrolled; a remark where no
+    instructions are found."""
     registers = extension_of(target)
     nests = _nests(kernel, registers, target.vector_registers)
     known: dict[str, SelectedProgram] = {}
     refused: dict[str, None] = {}
     most = max((x.rows for x in nests), default=0)
-    for limit in dict.fromkeys(min(most, x) for x in (16, 8, 4, 1)):
+    forms = [(limit, False) for limit in dict.fromkeys(min(most, x) for x in (16, 8, 4, 1))]
+    forms += [(1, True)] if any(isinstance(x.nest, ReductionNest) for x in nests) else []
+    for limit, sparing in forms:
         try:
             if nests:
-                yield _strips(kernel, nests, StripSelection(kernel, registers, known, cache), limit)
+                yield _strips(kernel, nests, StripSelection(kernel, registers, known, cache), limit, sparing)
         except NoCover as error:
             refused[str(error)] = None
     for reason in refused:
@@ -94,7 +98,9 @@ def _nests(kernel: Kernel, registers: VectorExtension, count: int) -> list[_Pack
     return made + [_PacketNest(z, lanes_of_terms(z, kernel, registers), 1) for z in found]
 
 
-def _strips(kernel: Kernel, nests: Sequence[_PacketNest], strips: StripSelection, limit: int) -> StripProgram:
+def _strips(
+    kernel: Kernel, nests: Sequence[_PacketNest], strips: StripSelection, limit: int, sparing: bool
+) -> StripProgram:  # fmt: skip
     """The kernel with strips of no more than so many rows; NoCover where a nest has none."""
     body = kernel.body
     needs: list[Expr] = []
@@ -110,7 +116,7 @@ def _strips(kernel: Kernel, nests: Sequence[_PacketNest], strips: StripSelection
                 body = with_stmts(body, stmt, counted_strips(nest, x.lanes, rows, strips.give))
                 needs.append(enough(nest, x.lanes, rows))
             case ReductionNest() as nest:
-                body = with_stmts(body, stmt, counted_reduction(nest, x.lanes, rows, strips.choose))
+                body = with_stmts(body, stmt, counted_reduction(nest, x.lanes, rows, strips.choose, sparing))
                 needs.append(whole_blocks(nest, x.lanes, rows))
             case AccumulatedLoop() as nest:
                 body = accumulated(nest, strips, body, counted=True)
@@ -123,7 +129,7 @@ def _strips(kernel: Kernel, nests: Sequence[_PacketNest], strips: StripSelection
     lanes, most = min(x.lanes for x in taken), max(x.rows for x in taken)
     jammed = f", {most} rows at a time," if most > 1 else ""
     described = f"strips of {lanes} lanes{jammed} in instructions selected for {strips.registers.isa}"
-    return StripProgram(replace(kernel, body=body), programs, tuple(dict.fromkeys(needs)), described)
+    return StripProgram(replace(kernel, body=body), programs, tuple(dict.fromkeys(needs)), described, sparing)
 
 
 def _without_unused(body: Block, nests: Sequence[_PacketNest]) -> Block:
