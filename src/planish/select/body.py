@@ -54,7 +54,8 @@ class NoBody(Exception):
 class LaneBody:
     """A strip of `lanes` iterations. `definition` is all of it; `scalars`: operands that are no memory; `extents`: the
     bits of rows; `elements`: the bits of what they consist of; `read_where`: rows of which an iteration reads its own
-    element where a condition holds, and nothing elsewhere."""
+    element where a condition holds, and nothing elsewhere; `cells`: rows that are the nest's own, in registers where
+    there are enough."""
 
     definition: Definition
     lanes: int
@@ -64,6 +65,7 @@ class LaneBody:
     extents: Mapping[str, int]
     elements: Mapping[str, int]
     read_where: Mapping[str, Node] = field(default_factory=dict)
+    cells: frozenset[str] = frozenset()
     _known: dict[Node, LaneAddress | None] = field(default_factory=dict)
     _fixed: dict[Node, bool] = field(default_factory=dict)
     _whole: dict[Node, Node] = field(default_factory=dict)

@@ -150,9 +150,15 @@ class Cover:
         # Lanes that do not matter may lie where nothing is to be read.
         if place is None or place[1] < 0 or place[1] + demand.bits > self.body.extents[place[0]]:
             return None
+        if self._is_between(place):
+            return None
         if place[0] in self.body.read_where:
             return self._masked_load(demand, *place)
         return self._leaf("load", demand.bits, place, LOAD)
+
+    def _is_between(self, place: tuple[str, int]) -> bool:
+        """Whether a place lies between the registers of a row that has some of its own."""
+        return self.pairs > 0 and place[0] in self.body.cells and place[1] % self.registers[0] != 0
 
     def _masked_load(self, demand: Demand, row: str, offset: int) -> Solution | None:
         """A load of the lanes of which something is read."""

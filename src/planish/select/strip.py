@@ -69,7 +69,8 @@ def read_strip(
     values = {name: text for text, name in reader.names.items()}
     guarded = frozenset(name for name, kind in reader.kinds.items() if kind.name in conditional)
     called = {row: kind.name for row, kind in reader.kinds.items()} if covered else {}
-    body = _body_of(kernel, plain, guarded, called)
+    cells = frozenset(row for row, kind in reader.kinds.items() if kind.memory == "stack")
+    body = replace(_body_of(kernel, plain, guarded, called), cells=cells)
     return Strip(kernel, body, rows, values, reader.places, reader.given)
 
 
