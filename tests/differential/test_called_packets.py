@@ -99,14 +99,29 @@ int distance(int n, const unsigned char *restrict x, const unsigned char *restri
 }
 """,
     "tallest": """
-void tallest(int n, int m, const unsigned char *restrict x, unsigned char *restrict y)
+void tallest(int w, int n, int k, int wide, int step, const short *restrict x, const short *restrict z, short *restrict y)
 {
-    for (int c = 0; c < n; c++) {
-        unsigned char most = 5;
-        for (int r = 0; r < m; r++)
-            if (x[r * n + c] > most) most = x[r * n + c];
-        y[c] = most;
-    }
+    for (int i = 0; i < w; i++)
+        for (int c = 0; c < n; c++) {
+            short most = -5;
+            for (int r = 0; r < k; r++)
+                for (int j = 0; j < k; j++)
+                    if (x[((r * wide) + i * step + j) * n + c] > most) most = x[((r * wide) + i * step + j) * n + c];
+            y[i * n + c] = most + z[i * n + c];
+        }
+}
+""",
+    "means": """
+void means(int w, int n, int k, unsigned short scale, unsigned char low, unsigned char high,
+           const unsigned char *restrict x, unsigned char *restrict y)
+{
+    for (int i = 0; i < w; i++)
+        for (int c = 0; c < n; c++) {
+            unsigned short s = 0;
+            for (int j = 0; j < k; j++) s += x[(2 * i + j) * n + c];
+            int v = (int)(((unsigned)s * scale + 32768) >> 16);
+            y[i * n + c] = v < low ? low : v > high ? high : v;
+        }
 }
 """,
     "columns": """
@@ -121,7 +136,7 @@ void columns(int n, int m, const unsigned char *restrict x, unsigned short *rest
 """,
 }
 
-IN_STRIPS = ("bytes", "smooth", "filter", "distance", "tallest", "columns")
+IN_STRIPS = ("bytes", "smooth", "filter", "distance", "tallest", "means", "columns")
 IN_VECTORS = ("dot", "saxpy", "seven", "fir", "window", "clamp", *IN_STRIPS)
 
 

@@ -7,6 +7,7 @@ import pytest
 from planish.isa.semantics import build
 from planish.isa.semantics.node import const, node
 from planish.select import cases, exhaustive, proof
+from planish.select.forms.difference_masks import masks_by_difference
 from planish.select.rules import alternatives, mask_of, opposite
 
 
@@ -29,6 +30,9 @@ def terms(x, y):
             yield build.select(found, x, build.ZERO)
             yield build.select(found, const(9), const(4))
             yield build.add(x, found)
+    for most in (100, 20):
+        yield build.select(build.less(x, y), y, build.minimum(x, const(most)))
+        yield build.select(build.less(build.maximum(x, const(30)), y), y, build.minimum(x, const(most)))
     both = build.conjoin(build.less(x, y), build.less(const(3), x))
     yield mask_of(both)
     yield build.select(both, y, x)
@@ -42,7 +46,7 @@ def test_each_way_to_write_a_term_is_that_term(signed):
     x, y = (read(name, kind) for name, kind in zip("xy", signed, strict=True))
     seen = 0
     for term in terms(x, y):
-        for other in alternatives(term, 8):
+        for other in (*alternatives(term, 8), *masks_by_difference(term, 8)):
             assert exhaustive.are_equal(term, other, 8), (term, other)
             seen += 1
     assert seen > 60
@@ -52,8 +56,11 @@ def test_each_way_to_write_a_term_is_that_term(signed):
 def test_what_rules_say_is_shown_by_cases_in_wider_numbers(width):
     x, y = read("x", width=width), read("y", width=width)
     shown = [build.absolute(build.subtract(x, y)), build.select(build.less(x, y), x, y), mask_of(build.less(x, y))]
-    for term in (*shown, build.shift_right(build.add(x, y), const(1))):
-        for other in alternatives(term, width):
+    clamped = build.select(build.less(x, y), y, build.minimum(x, read("z", width=width)))
+    for term in (*shown, clamped, mask_of(build.equal(x, y)), build.shift_right(build.add(x, y), const(1))):
+        for other in (*alternatives(term, width), *masks_by_difference(term, width)):
+            if term is clamped and other.op not in ("max", "select"):
+                continue  # bits that are chosen one by one
             assert cases.are_equal(term, other, width), (term, other)
 
 

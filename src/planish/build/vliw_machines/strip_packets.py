@@ -65,8 +65,6 @@ def plan_strips(kernel: Kernel, machine: VliwMachine, contract: bool = True) -> 
     remarks = [x for x in found if isinstance(x, Remark)]
     best = StripPlan(None, {}, kernel)
     for strips in (x for x in found if isinstance(x, StripProgram)):
-        if strips.sparing and best.planned is not None:
-            break
         needed = replace(prepared, assumptions=(*prepared.assumptions, *strips.needs))
         sizes = next(affordable_sizes(needed, (TYPICAL,)), {})
         form = _StripForm(strips, machine, contract, sizes)

@@ -49,13 +49,12 @@ MOST_SUMMED = 2
 @dataclass(frozen=True, slots=True)
 class StripProgram:
     """A kernel whose loops over lanes are named after programs, the stores of each of these, and what has to hold of
-    its sizes (`needs`). `sparing`: it takes fewer registers of addresses and numbers than others, and is not quicker."""
+    its sizes (`needs`)."""
 
     kernel: Kernel
     programs: Mapping[str, tuple[Store, ...]]
     needs: tuple[Expr, ...]
     described: str
-    sparing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +67,19 @@ class _PacketNest:
 
 
 def packet_strips(kernel: Kernel, target: Target, cache: Cache | None = None) -> Iterator[StripProgram | Remark]:
-    """A kernel in strips, with fewer and fewer rows at a time, last with no loop unrolled; a remark where no
-    instructions are found."""
+    """A kernel in strips, with fewer and fewer rows at a time, last with no loop unrolled, which takes
+    fewer registers; a remark where no instructions are found."""
     registers = extension_of(target)
     nests = _nests(kernel, registers, target.vector_registers)
     known: dict[str, SelectedProgram] = {}
     refused: dict[str, None] = {}
     most = max((x.rows for x in nests), default=0)
-    forms = [(limit, False) for limit in dict.fromkeys(min(most, x) for x in (16, 8, 4, 1))]
-    forms += [(1, True)] if any(isinstance(x.nest, ReductionNest) for x in nests) else []
-    for limit, sparing in forms:
+    forms: list[tuple[int, int | None]] = [(limit, None) for limit in dict.fromkeys(min(most, x) for x in (16, 8, 4, 1))]
+    forms += [(1, 1)] if any(isinstance(x.nest, ReductionNest) for x in nests) else []
+    for limit, unroll in forms:
         try:
             if nests:
-                yield _strips(kernel, nests, StripSelection(kernel, registers, known, cache), limit, sparing)
+                yield _strips(kernel, nests, StripSelection(kernel, registers, known, cache), limit, unroll)
         except NoCover as error:
             refused[str(error)] = None
     for reason in refused:
@@ -99,7 +98,7 @@ def _nests(kernel: Kernel, registers: VectorExtension, count: int) -> list[_Pack
 
 
 def _strips(
-    kernel: Kernel, nests: Sequence[_PacketNest], strips: StripSelection, limit: int, sparing: bool
+    kernel: Kernel, nests: Sequence[_PacketNest], strips: StripSelection, limit: int, unroll: int | None
 ) -> StripProgram:  # fmt: skip
     """The kernel with strips of no more than so many rows; NoCover where a nest has none."""
     body = kernel.body
@@ -116,7 +115,7 @@ def _strips(
                 body = with_stmts(body, stmt, counted_strips(nest, x.lanes, rows, strips.give))
                 needs.append(enough(nest, x.lanes, rows))
             case ReductionNest() as nest:
-                body = with_stmts(body, stmt, counted_reduction(nest, x.lanes, rows, strips.choose, sparing))
+                body = with_stmts(body, stmt, counted_reduction(nest, x.lanes, rows, strips.choose, unroll))
                 needs.append(whole_blocks(nest, x.lanes, rows))
             case AccumulatedLoop() as nest:
                 body = accumulated(nest, strips, body, counted=True)
@@ -129,7 +128,7 @@ def _strips(
     lanes, most = min(x.lanes for x in taken), max(x.rows for x in taken)
     jammed = f", {most} rows at a time," if most > 1 else ""
     described = f"strips of {lanes} lanes{jammed} in instructions selected for {strips.registers.isa}"
-    return StripProgram(replace(kernel, body=body), programs, tuple(dict.fromkeys(needs)), described, sparing)
+    return StripProgram(replace(kernel, body=body), programs, tuple(dict.fromkeys(needs)), described)
 
 
 def _without_unused(body: Block, nests: Sequence[_PacketNest]) -> Block:

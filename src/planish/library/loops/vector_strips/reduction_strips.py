@@ -115,18 +115,18 @@ def _blocks(
 
 
 def counted_reduction(
-    nest: ReductionNest, lanes: int, rows: int, choose: Choose, sparing: bool = False
+    nest: ReductionNest, lanes: int, rows: int, choose: Choose, unroll: int | None = None
 ) -> tuple[Stmt, ...]:  # fmt: skip
     """The nest in blocks of so many lanes and rows, the last ones of which overlap those before: loops without
-    conditions, which are right where there are as many iterations as a block has (`whole_blocks`). `sparing`: no loop
-    is unrolled. NoCover where a piece has no instruction, or none may be done twice."""
+    conditions, which are right where there are as many iterations as a block has (`whole_blocks`). `unroll`: as
+    for `strip_reduction`. NoCover where a piece has no instruction, or none may be done twice."""
     if not nest.again:
         raise NoCover("it stores to what it reads")
     left: dict[str, None] = {}
     column, x = clamped(nest.fresh, nest.loop, lanes)
     row, y = (None, None) if nest.rows is None else clamped(nest.fresh, nest.rows, rows)
     places = [] if y is None else [add(Var(y.var, INDEX), index(r)) for r in range(rows)]
-    pieces = _Pieces(nest, places, Var(x.var, INDEX), lanes, choose, left, 1 if sparing else None).written()
+    pieces = _Pieces(nest, places, Var(x.var, INDEX), lanes, choose, left, unroll).written()
     if left:
         raise NoCover(next(iter(left)))
     inner = replace(column, body=Block((x, *pieces)))
