@@ -99,7 +99,8 @@ int distance(int n, const unsigned char *restrict x, const unsigned char *restri
 }
 """,
     "tallest": """
-void tallest(int w, int n, int k, int wide, int step, const short *restrict x, const short *restrict z, short *restrict y)
+void tallest(int w, int n, int k, int wide, int step, const short *restrict x, const short *restrict z,
+             short *restrict y)
 {
     for (int i = 0; i < w; i++)
         for (int c = 0; c < n; c++) {

@@ -74,7 +74,8 @@ def packet_strips(kernel: Kernel, target: Target, cache: Cache | None = None) ->
     known: dict[str, SelectedProgram] = {}
     refused: dict[str, None] = {}
     most = max((x.rows for x in nests), default=0)
-    forms: list[tuple[int, int | None]] = [(limit, None) for limit in dict.fromkeys(min(most, x) for x in (16, 8, 4, 1))]
+    limits = dict.fromkeys(min(most, x) for x in (16, 8, 4, 1))
+    forms: list[tuple[int, int | None]] = [(x, None) for x in limits]
     forms += [(1, 1)] if any(isinstance(x.nest, ReductionNest) for x in nests) else []
     for limit, unroll in forms:
         try:

@@ -452,7 +452,8 @@ class StripSelection:
         guarded = tuple(x.row for x in strip.body.outputs if x.guard is not None)
         cells = tuple(sorted(strip.body.cells)) if self.registers.pairs else ()
         return self.kept(
-            (print_kernel(strip.kernel), rival, guarded, cells), SelectedProgram, lambda: self.jammed(strip, read, rows, rival)
+            (print_kernel(strip.kernel), rival, guarded, cells), SelectedProgram,
+            lambda: self.jammed(strip, read, rows, rival),
         )  # fmt: skip
 
     def kept(self, parts: tuple[object, ...], kind: type[_Found], make: Callable[[], _Found]) -> _Found:
