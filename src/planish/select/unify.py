@@ -448,7 +448,7 @@ def _divided_sum(parts: tuple[Node, ...], by: int) -> Node | None:
 def _partings(parts: tuple[Node, ...], by: int) -> tuple[tuple[Node, tuple[Node, ...], int], ...]:
     """The ways to part a sum: what goes together, divided by a factor, what is left, and the number in that. They are
     the same for every function whose addends have the factor."""
-    found = []
+    found: list[tuple[Node, tuple[Node, ...], int]] = []
     if len(parts) == 1 and _is_negative(parts[0]):
         # What is negated is subtracted from 0.
         whole = _divide(parts[0], by) if by < 0 else None
