@@ -265,6 +265,9 @@ def _binary(expr: Binary, context: EmitContext) -> tuple[str, int]:
     op, left, right = expr.op, expr.left, expr.right
     type = type_of(expr)
     refuse_bf16(type)
+    if op == "add" and type.is_int:
+        # The least number has no opposite in C, though it may be subtracted.
+        op, left, right = _subtracted(left, right)
     if op == "min" or op == "max":
         text = f"planish_{op}{helper_suffix(type)}({emit_expr(left, context)}, {emit_expr(right, context)})"
         return text, POSTFIX
@@ -299,6 +302,17 @@ def _binary(expr: Binary, context: EmitContext) -> tuple[str, int]:
         return f"planish_rounded({text})", POSTFIX
     exact = op in ("and", "or", "xor", "shr", "rem")
     return (text, own) if exact else _narrowed(text, own, type)
+
+
+def _subtracted(left: Expr, right: Expr) -> tuple[BinaryOp, Expr, Expr]:
+    """A sum of integers, as a difference where one of both is an opposite."""
+    match left, right:
+        case _, Unary(op="neg", operand=taken):
+            return "sub", left, taken
+        case Unary(op="neg", operand=taken), _:
+            return "sub", right, taken
+        case _:
+            return "add", left, right
 
 
 def _call(call: Call, context: EmitContext) -> tuple[str, int]:

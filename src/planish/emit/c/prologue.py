@@ -311,7 +311,7 @@ def _helpers() -> dict[str, str]:
                 out[name] = _function(name, type, f"a {sign} b ? a : b")
     # Sums in another order may overflow on the way where the original's did not; unsigned arithmetic wraps around.
     for type in (I32, I64):
-        for op, sign in (("add", "+"), ("mul", "*")):
+        for op, sign in (("add", "+"), ("sub", "-"), ("mul", "*")):
             name = f"planish_wrap_{op}_{type}"
             out[name] = _function(name, type, f"({c_type(type)})((u{c_type(type)})a {sign} (u{c_type(type)})b)")
     return {**out, **HALVING, **SUMS}

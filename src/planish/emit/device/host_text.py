@@ -281,7 +281,7 @@ MACROS: Mapping[str, str] = {
     "planish_floordiv": f"((a) / (b) - {_BELOW})",
     "planish_mod": f"((a) % (b) + ({_BELOW} ? (b) : 0))",
     **{f"planish_wrap_{op}_{x}": f"(({signed})(({unsigned})(a) {sign} ({unsigned})(b)))"
-       for x, (signed, unsigned) in _WIDTHS.items() for op, sign in (("add", "+"), ("mul", "*"))},
+       for x, (signed, unsigned) in _WIDTHS.items() for op, sign in (("add", "+"), ("sub", "-"), ("mul", "*"))},
 }  # fmt: skip
 """What expressions call, in a form that all languages of devices take, for indices of 32 bits and values of any."""
 

@@ -33,7 +33,6 @@ from planish.emit.c.expression import c_type, emit_expr, emit_place, literal
 from planish.emit.c.function_head import write_head
 from planish.emit.device.copies import LAND, copies_in, emit_copy, emit_row_copy
 from planish.emit.device.dialect import DeviceDialect
-from planish.emit.device.wrapping import has_data, wrapped
 from planish.emit.idioms.update_statements import update
 from planish.ir.expr import Cast, Compare, Const, Expr, Load, Var, type_of
 from planish.ir.nest import (
@@ -65,6 +64,7 @@ from planish.ir.traverse import (
     with_children,
 )
 from planish.ir.types import BF16, BOOL, F16, INDEX, Type
+from planish.ir.wrapping import has_data, wrapped
 
 MOST_UNROLLED = 64
 """A loop over registers with more iterations is left to the compiler."""

@@ -22,15 +22,16 @@ from planish.emit.c.expression import (
     helper_suffix,
     refuse_bf16,
 )
-from planish.ir.expr import Const, Select, type_of
+from planish.ir.expr import Binary, Cast, Const, Expr, Select, Unary, type_of
 from planish.ir.nest import Reduce, ReduceOp
-from planish.ir.types import BOOL, F16, I32, I64, Type
+from planish.ir.types import BOOL, F16, I32, I64, U32, U64, Type
 
 _SIGNS: dict[ReduceOp, str] = {"add": "+", "mul": "*", "and": "&", "or": "|", "xor": "^", "min": "min", "max": "max"}
 
 
 _NOTHING: dict[ReduceOp, int] = {"add": 0, "or": 0, "xor": 0, "mul": 1, "and": -1}
 """What changes no integer."""
+_UNSIGNED = {I32: U32, I64: U64}
 
 
 def clause(op: ReduceOp, type: Type) -> str:
@@ -53,6 +54,32 @@ def update_variable(stmt: Reduce, context: EmitContext) -> str:
     return f"if ({emit_expr(stmt.value.condition, context)}) {{ {update(then, context)}; }}"
 
 
+def _wrapping(value: Expr) -> Expr:
+    """A term in which sums of other sums, and opposites, wrap around: what the user's program adds one after another
+    may overflow where it is added up first, and the least number has no opposite."""
+    unsigned = _UNSIGNED[type_of(value)]
+    match value:
+        case Select(then=then, otherwise=otherwise):
+            return replace(value, then=_wrapping(then), otherwise=_wrapping(otherwise))
+        case Binary(op="add" | "sub" as op, left=left, right=right):
+            return Cast(Binary(op, _unsigned(left), _unsigned(right)), type_of(value))
+        case Unary(op="neg", operand=operand):
+            return Cast(Binary("sub", Const(0, unsigned), _unsigned(operand)), type_of(value))
+        case _:
+            return value
+
+
+def _unsigned(value: Expr) -> Expr:
+    made, unsigned = _wrapping(value), _UNSIGNED[type_of(value)]
+    match made:
+        case Const(value=number):
+            return Const(int(number) % (1 << unsigned.bits), unsigned)
+        case Cast(operand=operand) if type_of(operand) == unsigned:
+            return operand
+        case _:
+            return Cast(made, unsigned)
+
+
 def is_conditional(stmt: Reduce) -> bool:
     """Whether an update of an integer changes nothing unless a condition holds."""
     match stmt.value:
@@ -71,7 +98,10 @@ def update(stmt: Reduce, context: EmitContext) -> str:
     if stmt.op in ("min", "max"):
         return f"{place} = planish_{stmt.op}{helper_suffix(type)}({emit_expr(stmt.value, context)}, {place})"
     if type in (I32, I64) and stmt.op in ("add", "mul"):
-        return f"{place} = planish_wrap_{stmt.op}_{type}({place}, {emit_expr(stmt.value, context)})"
+        op, value = stmt.op, stmt.value
+        if op == "add" and isinstance(value, Unary) and value.op == "neg":
+            return f"{place} = planish_wrap_sub_{type}({place}, {emit_expr(_wrapping(value.operand), context)})"
+        return f"{place} = planish_wrap_{op}_{type}({place}, {emit_expr(_wrapping(value), context)})"
     sign = _SIGNS[stmt.op]
     if type == BOOL and stmt.op != "xor":
         return f"{place} = {place} {sign}{sign} {emit_expr(stmt.value, context, SHIFT)}"

@@ -14,16 +14,17 @@ Nothing is read or stored where the user's program does not do so.
 for i in 0 .. n {
   count_sum[] += select(a[i] > 9:i32, a[i], 0:i32)
 }
-count[0] = select(count_sum[] != 0:i32, count[0] + count_sum[], count[0])
+count[0] = select(count_sum[] != 0:i32, i32(u32(count[0]) + u32(count_sum[])), count[0])
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from planish.ir.expr import Binary, Compare, Const, Expr, Load, Select, type_of
+from planish.ir.expr import Binary, Cast, Compare, Const, Expr, Load, Select, Unary, type_of
 from planish.ir.nest import Alloc, Array, Assign, Block, For, Reduce, Stmt
 from planish.ir.traverse import arrays_in, expressions, loads, map_block, walk
+from planish.ir.types import I32, I64, U32, U64, Type
 
 
 def sum_apart(body: Block, arrays: Iterable[str], fresh: Callable[[str], str]) -> Block:
@@ -57,7 +58,7 @@ def _with_cell(body: Block, array: str, fresh: Callable[[str], str]) -> Block:
 
     loops = map_block(summed, Block(body.body[touching[0] : touching[-1] + 1]))
     own, total = Load(array, place, type), Load(cell, (), type)
-    value = Select(Compare("ne", total, Const(0, type)), Binary("add", own, total), own)
+    value = Select(Compare("ne", total, Const(0, type)), _wrapping_sum(own, total, type), own)
     first = stmts[0].span
     begun = (Alloc(Array(cell, type, (), True, "register"), first), Assign(cell, (), Const(0, type), first))
     behind = Assign(array, place, value, first)
@@ -72,6 +73,14 @@ def _added(x: Stmt, array: str) -> Expr | None:
             value=Select(condition=test, then=Binary(op="add" | "sub" as op, left=own, right=term), otherwise=same),
         ) if name == array and type_of(term).is_int and own == same == Load(name, place, type_of(term)):  # fmt: skip
             nothing = Const(0, type_of(term))
-            return Select(test, term if op == "add" else Binary("sub", nothing, term), nothing)
+            return Select(test, term if op == "add" else Unary("neg", term), nothing)
         case _:
             return None
+
+
+def _wrapping_sum(a: Expr, b: Expr, type: Type) -> Expr:
+    """A sum that the user's program does not compute: on the way there, what is added may have wrapped around."""
+    unsigned = {I32: U32, I64: U64}.get(type)
+    if unsigned is None:
+        return Binary("add", a, b)
+    return Cast(Binary("add", Cast(a, unsigned), Cast(b, unsigned)), type)

@@ -19,6 +19,7 @@ from planish.ir.index.simplify import simplify_block
 from planish.ir.nest import Block, For, Kernel, LoopFacts, Stmt
 from planish.ir.traverse import map_block, used_names, walk
 from planish.ir.types import F32, Type
+from planish.ir.wrapping import with_wrapping
 from planish.isa.instruction import Catalogue
 from planish.isa.shipped import extension
 from planish.library.kernels.vectors import choose_vectors
@@ -93,7 +94,7 @@ def scan_versions(
     except PlanishError:
         return ()
     catalogue = Catalogue().with_instructions(program.found)
-    made = replace(program.kernel, body=_with_facts(program.kernel.body, facts))
+    made = replace(program.kernel, body=with_wrapping(_with_facts(program.kernel.body, facts)))
     name = NAME if threads == 1 else f"{NAME}, parallel-scan"
     return (Version(name, prepared.scop.schedule, made, tuple(remarks), 0.0, catalogue),)
 
