@@ -173,6 +173,10 @@ CODES = {
     "E0711": Code("lanes of a register are touched without an instruction", _INSTRUCTIONS),
     "E0712": Code("an immediate operand is no constant", "unroll the loop, or give the size"),
     "E0713": Code("memory is taken inside of a loop", "take it outside: LiftAlloc"),
+    "E0714": Code(
+        "an element is read, or stored to, without the condition on data that it is under",
+        "leave out steps that keep such elements elsewhere for a while, or give them other places in the order",
+    ),
     "E0715": Code("a store that must not be made in any case is", "leave out steps that stream or use instructions"),
     "E0716": Code("kernels of a device do not compute with a type", "convert to float, and back"),
     "E0717": Code("a loop that goes on as it is written is no call of a kernel", "it stays as it is written"),

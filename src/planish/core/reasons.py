@@ -146,6 +146,11 @@ REASONS = (
         "rename the parameter or the local variable that hides it",
     ),
     Reason(
+        "scop-pragma",
+        "a pragma in front of the loop asks for it as it is written",
+        "leave out the pragma: a nest in lanes needs none, and `--threads N` makes threads",
+    ),
+    Reason(
         "scop-pointer",
         "an address is used in a way that hides which array it is in, or where",
         "write elements with subscripts of the arrays that are passed: a[i*n + j]",

@@ -26,9 +26,9 @@ COPY = "void copy(int n, const double *x, double *y) { for (int i = 0; i < n; i+
 
 
 def replaced(text: str) -> tuple[Replacement, str]:
-    """The first region's replacement, and the whole new text."""
+    """The replacement of the last function's first region, and the whole new text."""
     file = read_c(Source("r.c", text))
-    region = file.functions[0].regions[0]
+    region = file.functions[-1].regions[0]
     prepared = prepare(region.kernel)
     kernel = plan(prepared, load_target("generic"), reassociate=False)[0].kernel
     made = replace_region(
@@ -168,3 +168,58 @@ def test_an_instruction_that_stores_in_any_case_does_not_store_changes_only() ->
     assert store_changes(kernel, ()) is kernel
     with pytest.raises(PlanishError, match="E0715"):
         store_changes(kernel, ("a",))
+
+
+def test_a_read_without_its_condition_has_a_reason_of_its_own() -> None:
+    kernel = parse_kernel("kernel k(n; a: f32[n] distinct) { for i in 0 .. n { a[i] = a[i] + 2.0:f32 } }")
+    with pytest.raises(PlanishError, match="E0714.*is read in any case"):
+        store_changes(kernel, ("a",), ("a",))
+
+
+LOOP = "for (int i = 0; i < n; i++) y[i] = x[i] * 3;"
+PRAGMAS = {
+    "threads": ("#pragma omp parallel for", LOOP, True),
+    "lanes": ("# pragma omp simd \\\n  safelen(8)", LOOP, False),
+    "hint": ("#pragma GCC unroll 4", LOOP, False),
+    "told_twice": ('_Pragma("GCC ivdep") _Pragma("GCC unroll 2")', LOOP, False),
+    "device": ("#pragma acc parallel loop", LOOP, True),
+    "hidden": ("THREADS", LOOP, True),
+    "hidden_with_the_loop": ("", "EACH(i, n) y[i] = x[i] * 3;", True),
+    "team": ("#pragma omp parallel\n#pragma omp for", LOOP, True),
+    "shared_out_inside": ("", "for (int k = 0; k < 3; k++)\n#pragma omp parallel for\n" + LOOP, True),
+    "called": ("", "for (int i = 0; i < n; i++) add(&y[0], x[i]);", True),
+    "branch": ("if (n > 3)\n#pragma omp simd", LOOP + " else y[0] = 0;", False),
+}
+
+
+@pytest.mark.parametrize("name", PRAGMAS)
+def test_what_stands_for_a_loop_does_not_stand_behind_its_pragmas(name: str, tmp_path: Path) -> None:
+    pragma, loop, threaded = PRAGMAS[name]
+    text = (
+        '#define THREADS _Pragma("omp parallel for")\n'
+        '#define EACH(i, n) _Pragma("omp parallel for") for (int i = 0; i < n; i++)\n'
+        "static inline void add(int *s, int k) {\n#pragma omp atomic\n*s += k; }\n"
+        f"void f(int n, int *restrict y, const int *restrict x) {{\n{pragma}\n{loop}\n(void)add; }}\n"
+    )
+    made, whole = replaced(text)
+    assert ("(planish_undirected)" in made.guards) == threaded
+    (tmp_path / "r.c").write_text(whole)
+    for flags in ("-fopenmp", "-fopenacc", "-O1"):
+        subprocess.run(["gcc", "-w", flags, "-fsyntax-only", "r.c"], cwd=tmp_path, check=True)
+
+
+def test_a_loop_that_goes_on_keeps_its_hints_and_is_no_loop_of_threads() -> None:
+    body = "for (int i = 0; i < n; i++) if (x[i] == 3) return i;"
+    text = f"int f(int n, const int *x) {{\n#pragma PRAGMA\n{body} return n; }}"
+    (region,) = read_c(Source("r.c", text.replace("PRAGMA", "GCC unroll 2"))).functions[0].regions
+    assert region.exits is not None and region.exits.loop.opening.startswith("\n#pragma GCC unroll 2\nfor (;")
+    file = read_c(Source("r.c", text.replace("PRAGMA", "omp parallel for")))
+    assert file.functions[0].regions == () and [x.id for x in file.remarks] == ["scop-pragma"]
+
+
+def test_a_loop_over_a_ring_is_not_cut_behind_a_pragma() -> None:
+    loop = "for (int i = 0; i < n; i++) x[i] = line[at++ % m];"
+    text = f"void f(int n, int m, int at, int *x, int *line) {{\n#pragma omp simd\n{loop} }}"
+    file = read_c(Source("r.c", text))
+    assert file.functions[0].regions == () and [x.message for x in file.remarks if x.id == "scop-pragma"]
+    assert read_c(Source("r.c", text.replace("#pragma omp simd", ""))).functions[0].regions

@@ -62,3 +62,16 @@ def test_loops_beside_a_call_are_regions_where_those_around_it_are_none() -> Non
     frames = file.functions[-1]
     assert [x.span.line for x in frames.regions if x.span is not None]== [12]
     assert any(is_about(x, frames) for x in file.remarks)
+
+
+def test_what_takes_structures_has_its_own_name_in_remarks() -> None:
+    text = (
+        "typedef struct { float x, y; } pair; float g(float);"
+        "static float length(pair a) { float s = 0; for (int k = 0; k < 3; k++) s += g(a.x) * a.y; return s; }"
+        "static float late(pair a) { goto end; end: return a.y; }"
+        "void f(int n, const pair *v, float *y) { for (int i = 0; i < n; i++) y[i] = length(v[i]); }"
+        "void h(int n, const pair *v, float *y) { for (int i = 0; i < n; i++) { y[i] = late(v[i]); } }"
+    )
+    told = [x.message for x in read(text).remarks]
+    assert any("(in length, which is called in line 1)" in x for x in told)
+    assert any("a call of late, which" in x for x in told) and not any("by members" in x for x in told)

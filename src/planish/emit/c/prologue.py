@@ -44,6 +44,14 @@ static inline void *planish_allocate(size_t bytes)
 _RELEASE = """\
 static inline void planish_release(void *aligned) { free(aligned == NULL ? NULL : ((void **)aligned)[-1]); }"""
 
+_UNDIRECTED = """\
+/* Whether loops run as they are written, whatever directives tell of threads and devices. */
+#if defined(_OPENMP) || defined(_OPENACC)
+#define planish_undirected 0
+#else
+#define planish_undirected 1
+#endif"""
+
 _BORROW = """\
 #ifdef __linux__
 #include <sys/mman.h>
@@ -295,6 +303,7 @@ def _helpers() -> dict[str, str]:
         "planish_fits": _FITS,
         "planish_fits_wide": _FITS_WIDE,
         "planish_disjoint": _DISJOINT,
+        "planish_undirected": _UNDIRECTED,
         "planish_until_line": _UNTIL_LINE,
         "planish_lanes": LANES,
         "planish_strip": STRIP,

@@ -189,7 +189,8 @@ def in_braces(original: str, indent: str) -> str:
     >>> in_braces("for (;;) f(); g();", ""), in_braces("for (;;) f();", "  ")
     ('{ for (;;) f(); g();\\n}', '{\\n  for (;;) f();\\n  }')
     """
-    return f"{{\n{indent}{original}\n{indent}}}" if indent else f"{{ {original}\n}}"
+    first = f"\n{indent}" if indent or original.startswith("#") else " "
+    return f"{{{first}{original}\n{indent}}}"
 
 
 def bracketed(tests: Sequence[str]) -> list[str]:

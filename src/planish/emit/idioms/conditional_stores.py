@@ -34,7 +34,8 @@ from planish.ir.traverse import bindings, blocks_of, map_block, used_names, walk
 def store_changes(kernel: Kernel, arrays: Collection[str], guarded: Collection[str] = ()) -> Kernel:
     """The kernel where nothing is stored to some arrays but where another value than an element's own is chosen, or,
     where that is no choice, but changes; of those that are `guarded` nothing is read elsewhere either. PlanishError
-    E0715 where an instruction that asks for no condition stores to one of them, or it is not known what is chosen."""
+    E0715 where an instruction that asks for no condition stores to one of them, E0714 where that is read, or it is not
+    known what is chosen."""
     if not arrays:
         return kernel
     _refuse_unguarded(kernel, guarded)
@@ -78,16 +79,16 @@ def _choice(stmt: Assign | Reduce) -> ConditionalStore | None:
 
 
 def _refuse_unguarded(kernel: Kernel, guarded: Collection[str]) -> None:
-    """Raises PlanishError E0715 where what must not be read, or stored, in any case is so outside of instructions that
+    """Raises PlanishError E0714 where what must not be read, or stored, in any case is so outside of instructions that
     ask for conditions."""
     if not guarded:
         return
     plain = map_block(lambda x: () if isinstance(x, For) and x.facts.masked else x, kernel.body)
     for read in (x for x in read_in_any_case(plain.body) if x.array in guarded):
-        raise PlanishError(Diagnostic("E0715", f"`{read.array}` is read in any case", kernel.span))
+        raise PlanishError(Diagnostic("E0714", f"`{read.array}` is read in any case", kernel.span))
     for stmt in (x for x in walk(plain) if isinstance(x, Assign | Reduce) and x.array in guarded):
         if _choice(stmt) is None:
-            raise PlanishError(Diagnostic("E0715", f"`{stmt.array}` is stored to in any case", stmt.span))
+            raise PlanishError(Diagnostic("E0714", f"`{stmt.array}` is stored to in any case", stmt.span))
 
 
 def _changes(op: str, term: Expr) -> Expr:

@@ -42,6 +42,7 @@ from planish.frontend.c.text.extent import (
     scan_kept,
 )
 from planish.frontend.c.text.lexer import CToken, Tokens, tokenize
+from planish.frontend.c.text.loop_pragmas import pragmas_before, pragmas_in, with_pragmas
 from planish.frontend.c.text.old_definitions import declare_parameters, is_promoted
 from planish.frontend.c.text.preprocess import SYSTEM, preprocess
 from planish.frontend.c.text.syntax import main_lines, parse_c
@@ -129,6 +130,7 @@ def _with_loops_cut(found: CFile, read: Callable[[Source], CFile]) -> CFile:
         x for x in sorted(found.ring_loops, key=lambda x: x.start)
         if not any(x.start < region.end and region.start < x.end for region in known)
     ]  # fmt: skip
+    found, cut = _without_pragmas(found, cut)
     while cut:
         rewritten, extents = _rewritten(found.source, [(y, (x.start, x.end)) for x in cut for y in x.changes])
         try:
@@ -145,6 +147,18 @@ def _with_loops_cut(found: CFile, read: Callable[[Source], CFile]) -> CFile:
             return replace(made, remarks=(*(Remark("c-ring", "note", told, x) for x in places), *made.remarks))
         cut = [x for x, held in zip(cut, holds, strict=True) if held]
     return found
+
+
+def _without_pragmas(found: CFile, cut: Sequence[CutLoop]) -> tuple[CFile, list[CutLoop]]:
+    """The loops to be cut that no pragma asks for, and the file with what is said of the others."""
+    tokens = tokenize(found.source.text)
+    asked = {id(x): y[-1] for x in cut if (y := pragmas_before(tokens, x.start))}
+    told = "the loop is not cut where its subscripts go round: `#pragma {}` asks for it as it is written"
+    remarks = [
+        Remark("scop-pragma", "refused", told.format(asked[id(x)].words), found.source.point(*tokens.place(x.start)))
+        for x in cut if id(x) in asked
+    ]  # fmt: skip
+    return replace(found, remarks=(*found.remarks, *remarks)), [x for x in cut if id(x) not in asked]
 
 
 def _rewritten(
@@ -334,12 +348,19 @@ def _find_regions(
     remarks.extend(state.remarks)
     unseen = reading.variables.unseen(node.decl.name)
     ordered: list[Region] = []
+    pragmas = [*pragmas_in(node.body, items)] if state.found else []
     for region in sorted(state.found, key=lambda r: r.start):
         if (depth := depth_of(region.kernel.body)) > MOST_NESTED:
             message = f"what this computes is {depth} levels deep, of which {MOST_NESTED} are analysed"
             remarks.append(Remark("analysis-depth", "refused", message, region.span))
         else:
-            ordered.append(replace(region, unseen=unseen_in(region, bound, unseen)))
+            region = replace(region, unseen=unseen_in(region, bound, unseen))
+            made = with_pragmas(region, reading.tokens, pragmas)
+            if isinstance(made, Region):
+                ordered.append(made)
+            else:
+                message = f"the loop stays as written: `#pragma {made.words}` shares its iterations out"
+                remarks.append(Remark("scop-pragma", "refused", message, region.span))
     return tuple(_numbered(region, n, len(ordered)) for n, region in enumerate(ordered, 1))
 
 

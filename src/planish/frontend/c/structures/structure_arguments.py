@@ -30,6 +30,7 @@ from planish.frontend.c.analysis.escape import called_name
 from planish.frontend.c.analysis.scope import FileScope
 from planish.frontend.c.types.constants import has_effects, walk_tree
 from planish.frontend.c.types.declarations import CPointer, CScalar, CUnknown, resolve
+from planish.frontend.c.types.records import BY_MEMBERS
 
 _PLACES = (c_ast.ID, c_ast.ArrayRef, c_ast.StructRef)
 
@@ -101,7 +102,7 @@ class StructureArguments:
             params += [_declaration(named[x], y) for x, y in found.items()]
             members.append(tuple(found))
         made.decl.type.args.params = params
-        made.decl.name = f"{function.decl.name} by members"
+        made.decl.name = f"{function.decl.name}{BY_MEMBERS}"
         _rename(made.decl.type.type, made.decl.name)
         self._scope.functions[made.decl.name] = made
         return _ByMembers(made.decl.name, tuple(members))

@@ -35,6 +35,7 @@ from planish.frontend.c.translate.state import (
 from planish.frontend.c.translate.subscripts import address_of, fitted, index_of
 from planish.frontend.c.types.constants import is_null
 from planish.frontend.c.types.declarations import CPointer, CScalar, CVoid
+from planish.frontend.c.types.records import BY_MEMBERS
 from planish.ir.expr import Cast, Const, Expr, Var
 from planish.ir.traverse import loads, walk_expr
 from planish.ir.types import Type
@@ -80,7 +81,7 @@ def inline_call(
         if not reason.within and not _is_shown(reason.node):
             reason.node = node
         if not reason.within:
-            reason.message += f" (in {name}, which is called in line {_line(node)})"
+            reason.message += f" (in {name.removesuffix(BY_MEMBERS)}, which is called in line {_line(node)})"
             reason.within = True
         raise
     finally:

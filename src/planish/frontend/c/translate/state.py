@@ -19,6 +19,7 @@ from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_integer
 from planish.frontend.c.analysis.trip_counts import ComputedSize
 from planish.frontend.c.assumed.guarded_stores import GuardedStore
 from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, leaf_of
+from planish.frontend.c.types.records import BY_MEMBERS
 from planish.ir.expr import Binary, Compare, Const, Expr, Load, Select, Var, index
 from planish.ir.index.polynomial import add, build, constant, linear_in, names, neg, normal, place, polynomial, sub
 from planish.ir.nest import Alloc, Array, Assign, Reduce, Stmt
@@ -33,7 +34,7 @@ class Refused(Exception):
     def __init__(self, id: str, message: str, node: c_ast.Node | None = None) -> None:
         super().__init__(message)
         self.id = id
-        self.message = message
+        self.message = message.replace(BY_MEMBERS, "")
         self.node = node
         self.within = False
 
@@ -44,7 +45,7 @@ class NotIndex(Exception):
     def __init__(self, message: str, node: c_ast.Node | None = None, id: str = "scop-affine") -> None:
         super().__init__(message)
         self.id = id
-        self.message = message
+        self.message = message.replace(BY_MEMBERS, "")
         self.node = node
         self.within = False
 

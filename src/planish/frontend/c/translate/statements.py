@@ -24,6 +24,7 @@ from planish.frontend.c.idioms.single_store import flat, stores_of
 from planish.frontend.c.idioms.sole_call import sole_call
 from planish.frontend.c.idioms.switch_cases import as_branches
 from planish.frontend.c.numbers.complex_numbers import assign_complex, declare_complex, is_complex
+from planish.frontend.c.text.loop_pragmas import UNDIRECTED, is_threaded, words_of
 from planish.frontend.c.translate.addresses import call_name
 from planish.frontend.c.translate.arithmetic import conjunction
 from planish.frontend.c.translate.assignments import (
@@ -78,7 +79,10 @@ def execute(node: c_ast.Node, cx: CTranslation) -> None:
             run_loop(node, cx, execute)
         case c_ast.If():
             _branch(node, cx)
-        case c_ast.EmptyStatement() | c_ast.Pragma() | c_ast.Constant() | c_ast.ID():
+        case c_ast.Pragma():
+            if is_threaded(words_of(node)):
+                cx.layouts[UNDIRECTED] = None
+        case c_ast.EmptyStatement() | c_ast.Constant() | c_ast.ID():
             pass
         case c_ast.Cast() if (condition := asserted(node)) is not None:
             _assert(condition, node, cx)

@@ -21,6 +21,8 @@ from planish.frontend.c.types.declarations import CScalar, CType, resolve, scala
 
 _INT = 32
 """A bit-field that is narrower is an `int` wherever it is read."""
+BY_MEMBERS = " by members"
+"""What the name of a function ends with that takes the members of structures in their place; users never see it."""
 
 
 class Records:
