@@ -71,7 +71,7 @@ def page() -> Iterator[str]:
 
 
 def cell(text: str) -> str:
-    return text.replace("|", "\\|")
+    return text.replace("|", "\\|").replace("][", "]\\[")
 
 
 def test_the_page_is_the_table(request: pytest.FixtureRequest) -> None:
