@@ -69,7 +69,7 @@ class Probes:
 
 def select(
     reference: Reference, versions: Sequence[DropIn], signature: Signature, cases: Sequence[CallCase],
-    clocks: Sequence[CallCase], bench: Workbench, span: Span | None, find: Find = lambda bench, starts: (),
+    clocks: Sequence[CallCase], bench: Workbench, span: Span | None, find: Find = lambda bench, nests: (),
     probes: Probes | None = None, times: PassTimes | None = None,
 ) -> Selection:  # fmt: skip
     """Verify the versions and, where there are `clocks`, time them against the original under its best flags: with the

@@ -15,14 +15,14 @@ from planish.core.span import Span
 from planish.run.calls.signature import CallCase, Signature
 from planish.run.oracle.comparison import Verdict, compare
 from planish.run.oracle.nest_coverage import LEAST_CALLS, missed
-from planish.run.workbench import DropIn, Reference, Workbench
+from planish.run.workbench import DropIn, Reference, ReplacedNest, Workbench
 
 PATIENCE = 4.0
 """Seconds for a call of the original, besides some for its elements: it may loop for ever with sizes that it does not
 expect."""
 
-Find = Callable[[Workbench, Sequence[int]], tuple[CallCase, ...]]
-"""More calls, in which the original comes to nests that begin in some places of the text."""
+Find = Callable[[Workbench, Sequence[ReplacedNest]], tuple[CallCase, ...]]
+"""More calls, in which the original comes to some nests."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,7 +114,7 @@ def exercise(
     which it does not come to its end, was not tried."""
     least = min(LEAST_CALLS, len(cases))
     idle = missed(verdict.ran, len(version.nests), least)
-    if idle and (more := find(bench, [version.nests[x].start for x in idle])):
+    if idle and (more := find(bench, [version.nests[x] for x in idle])):
         outcome, more = verify(version, reference, signature, more, bench)
         if not isinstance(outcome, Remark):
             verdict, cases = verdict.joined(outcome[0]), (*cases, *more)

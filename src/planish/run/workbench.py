@@ -14,6 +14,7 @@ from typing import Literal
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Span
 from planish.emit.dropin.replacement import Replacement
+from planish.ir.expr import Expr
 from planish.ir.types import Floats
 from planish.run.calls.abi_wrapper import entries_text
 from planish.run.calls.signature import Signature
@@ -32,10 +33,11 @@ _BUILDING = Limits(120.0)
 
 @dataclass(frozen=True, slots=True)
 class ReplacedNest:
-    """A nest that a version replaces: where it begins in the text, and its place."""
+    """A nest that a version replaces: where it begins in the text, its place, and what its new code asks of sizes."""
 
     start: int
     span: Span | None
+    asked: tuple[Expr, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,9 @@ from planish.build.selection import Selection, select
 from planish.core.span import Source
 from planish.options import Options
 from planish.pipeline import build_file
+from planish.run.oracle.nest_coverage import LEAST_CALLS
 from planish.run.workbench import Reference
+from planish.schedule.arguments import NestChoice, Point
 
 _MODE = """
 void apply(int mode, int n, const int *a, int *b)
@@ -77,6 +79,16 @@ int asserted(int mode, int k, int q, int n, float *restrict a, const float *rest
 }
 """
 """Most calls that are proposed end the process."""
+_SWEPT = """
+void swept(int steps, int n, float *restrict a, float *restrict b)
+{
+    for (int t = 0; t < steps; t++) {
+        for (int i = 1; i < n - 1; i++) b[i] = a[i - 1] + a[i + 1];
+        for (int i = 1; i < n - 1; i++) a[i] = b[i] * 0.5f;
+    }
+}
+"""
+"""Tiles are for lines of several ones, which are longer than those of most calls."""
 _HIDDEN = """
 static unsigned mix(unsigned x) { x ^= x >> 16; x *= 0x7feb352du; x ^= x >> 15; x *= 0x846ca68bu; return x ^ x >> 16; }
 void hidden(unsigned secret, int n, const float *a, float *b)
@@ -100,6 +112,14 @@ def test_calls_are_found_that_enter_every_nest(text: str) -> None:
     assert selection is not None and selection.verdict is not None and selection.version is not None
     assert min(selection.verdict.ran[: len(result.replacements)]) >= 2
     assert len(selection.cases) == selection.verdict.cases_run
+
+
+def test_calls_are_as_large_as_new_code_asks() -> None:
+    choice = NestChoice("", Point.of({"version": "stencil-lanes-tiled"}), only=True)
+    (result,) = build_file(Source("a.c", _SWEPT), Options(measure=False, choices=(choice,))).functions
+    assert result.replacements and result.replacements[0].asked, result.remarks
+    assert result.selection is not None and result.selection.verdict is not None
+    assert result.selection.verdict.ran[0] >= LEAST_CALLS
 
 
 def test_what_no_call_enters_is_not_used_and_the_rest_is() -> None:

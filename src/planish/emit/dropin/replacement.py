@@ -59,6 +59,7 @@ class Replacement:
     callees: tuple[str, ...] = ()
     done: tuple[str, ...] = ()
     settings: CompilerSettings = USUAL
+    asked: tuple[Expr, ...] = ()
 
 
 def replace_region(
@@ -134,7 +135,8 @@ def call_instead(
     callees = (*callees, *([FUNCTION] if region.spaced else []))
     text_of = call if region.rows is None else _in_rows(region, region.rows, call, source_text)
     patch = Patch(region.start, region.end, text_of)
-    return Replacement(text, patch, tuple(guards), headers, callees, done, settings)
+    asked = tuple(x for x in assumptions if x not in scop.kernel.assumptions)
+    return Replacement(text, patch, tuple(guards), headers, callees, done, settings, asked)
 
 
 def _in_rows(region: Region, rows: RowLoop, call: str, source_text: str) -> str:

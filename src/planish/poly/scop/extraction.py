@@ -163,7 +163,7 @@ def extract_scop(kernel: Kernel) -> Scop:
     """The polyhedral view of `kernel`; raises NotAffineError where a bound or condition is not affine, or a subscript
     of an array that something is stored to."""
     space = isl.Space.create_from_names(CONTEXT, params=[isl_name(n) for n in kernel.sizes], set=[])
-    known = _affine_only(kernel.assumptions, space)
+    known = affine_only(kernel.assumptions, space)
     context = known.params()
     walk = _Walk(kernel, [], [], stored_arrays(kernel.body))
     schedule = _visit(kernel.body, _Place(known), walk)
@@ -179,7 +179,7 @@ def require_affine(kernel: Kernel) -> None:
         condition_set(assumption, space)
 
 
-def _affine_only(assumptions: tuple[Expr, ...], space: isl.Space) -> isl.Set:
+def affine_only(assumptions: tuple[Expr, ...], space: isl.Space) -> isl.Set:
     """The assumptions that isl can hold; the others are still checked at run time, only nothing follows from them."""
     out = isl.Set.universe(space)
     for assumption in assumptions:

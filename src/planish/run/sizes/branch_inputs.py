@@ -20,17 +20,19 @@ from itertools import chain, combinations, islice, product
 
 from planish.core.diagnostic import PlanishError
 from planish.emit.dropin.patched_file import Patch, assemble
-from planish.frontend.c.translation_unit import CFunction
+from planish.frontend.c.translation_unit import CFunction, Region
+from planish.ir.expr import Expr
 from planish.ir.semantics.arithmetic import limits
 from planish.run.calls.passing import leaves_of
 from planish.run.calls.signature import CallCase, Signature
 from planish.run.oracle.comparison import survey
 from planish.run.oracle.nest_coverage import count_statement, with_counters
+from planish.run.sizes.asked_sizes import asked_cases
 from planish.run.sizes.call_sizes import instances_of, make_case, size_names, usable_sizes
 from planish.run.sizes.gathered_elements import counting_elements
 from planish.run.sizes.known_sizes import KnownSizes
 from planish.run.sizes.uneven_sizes import uneven_cases
-from planish.run.workbench import Workbench
+from planish.run.workbench import ReplacedNest, Workbench
 
 MOST_PROPOSED = 600
 MOST_TAKEN = 6
@@ -63,11 +65,12 @@ class BranchFinder:
         self._seen: dict[int, tuple[CallCase, int]] = {}
         self._left = [range(0, MOST_PROPOSED, SOONER_OF), [n for n in range(MOST_PROPOSED) if n % SOONER_OF]]
 
-    def find(self, bench: Workbench, starts: Sequence[int]) -> tuple[CallCase, ...]:
-        """Calls of the original that come to nests which begin at these offsets, some for each, and calls in which one
-        size is large."""
+    def find(self, bench: Workbench, nests: Sequence[ReplacedNest]) -> tuple[CallCase, ...]:
+        """Calls of the original that come to nests, some for each, calls in which one size is large, and some with what
+        new code asks of sizes."""
         regions = sorted(self.function.regions, key=lambda x: x.start)
-        bits = [n for n, x in enumerate(regions) if x.start in starts]
+        asked = {x.start: x.asked for x in nests}
+        bits = [n for n, x in enumerate(regions) if x.start in asked]
         while self._left and any(len(self._hits(x)) < MOST_TAKEN for x in bits):
             self._seen |= self._try(self._left.pop(0), bench)
         out: dict[int, CallCase] = {}
@@ -79,7 +82,11 @@ class BranchFinder:
         # New code may ask for long rows.
         sizes = size_names(self.known)[:MOST_LONG]
         long = [y for x in sizes for y in uneven_cases(self.function, self.known, {x}, LONG_SIZES)]
-        return (*(out[n] for n in sorted(out)), *long, *self._counted())
+        large = [y for x in bits for y in self._asked(regions[x], asked[regions[x].start])]
+        return (*(out[n] for n in sorted(out)), *long, *large, *self._counted())
+
+    def _asked(self, region: Region, asked: Sequence[Expr]) -> tuple[CallCase, ...]:
+        return asked_cases(self.function, self.known, dict(region.names), asked) if asked else ()
 
     def _counted(self) -> Iterator[CallCase]:
         """Calls in which elements of arrays that say how often loops run are large, and sizes small."""
