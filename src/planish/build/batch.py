@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from planish.build.selection import Selection
 from planish.build.verify import PATIENCE
@@ -66,7 +67,8 @@ def _check(
     entrants: tuple[Entrant, ...], source: Source, reference: Reference, bench: Workbench
 ) -> dict[str, Selection]:  # fmt: skip
     signatures = tuple(x.signature for x in entrants)
-    right = [reference.library_for(x) for x in signatures]  # first: what is wrong with the file itself is told
+    for signature in signatures:
+        reference.library_for(signature)  # first: what is wrong with the file itself is told
     try:
         library = bench.build_checked(_join(entrants, source), signatures)
     except PlanishError:
@@ -74,6 +76,15 @@ def _check(
             return {}
         half = len(entrants) // 2
         return _check(entrants[:half], source, reference, bench) | _check(entrants[half:], source, reference, bench)
+    return compare_together(entrants, library, reference, bench)
+
+
+def compare_together(
+    entrants: Sequence[Entrant], library: Path, reference: Reference, bench: Workbench
+) -> dict[str, Selection]:  # fmt: skip
+    """The versions that compute the same, and were seen to run, in a library with all of them, by the names of the
+    functions. PlanishError where the original does not compile."""
+    right = [reference.library_for(x.signature) for x in entrants]
     requests = [
         make_comparison(
             path, library, x.signature, x.cases, x.version.tolerance(bench.floats), PATIENCE, bench.runner.command

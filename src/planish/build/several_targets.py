@@ -16,8 +16,10 @@ from itertools import combinations
 from pathlib import Path
 
 from planish.build.assemble import FileResult
+from planish.build.batch import Entrant, compare_together
 from planish.build.functions import FunctionResult
 from planish.build.job import make_workbench
+from planish.build.read import read_file
 from planish.build.verify import verify
 from planish.core.diagnostic import Diagnostic, PlanishError, Remark
 from planish.core.progress import Progress
@@ -28,11 +30,13 @@ from planish.emit.dropin.joint_text import PatchPlace, Reading, join_readings
 from planish.emit.dropin.patched_file import Patch, emit_banner
 from planish.emit.dropin.replacement import Replacement
 from planish.emit.dropin.target_versions import ARCHITECTURES, TargetVersions, compose_targets
+from planish.frontend.c.translation_unit import CFile
+from planish.ir.types import Type
 from planish.options import Options
 from planish.run.calls.passing import signature_of
 from planish.run.oracle.nest_coverage import missed, with_counters
 from planish.run.toolchains.cross import is_foreign
-from planish.run.workbench import Reference, Workbench
+from planish.run.workbench import DropIn, Reference, Workbench
 from planish.target.description import NATIVE, described_names, full_name
 from planish.target.load import load_target
 from planish.version import VERSION
@@ -107,6 +111,22 @@ def per_target(options: Options) -> tuple[Options, ...]:
     return tuple(sorted(made, key=lambda x: (order.index(_architecture(x)), -len(x.settings.features))))
 
 
+def read_for_all(source: Source, options: Options) -> CFile:
+    """The file as it is read for the first of several targets. Its interface has the functions that are the same for
+    all of them: a plain `char` may have a sign on some. Raises PlanishError as `read_file`."""
+    files = [read_file(source, x) for x in per_target(options)]
+    interfaces = []
+    for file in files:
+        kept = [x for x in file.interface.prototypes if _types_of(file, x.name) == _types_of(files[0], x.name)]
+        interfaces.append(replace(file.interface, prototypes=tuple(kept)))
+    return replace(files[0], interface=common_interface(interfaces))
+
+
+def _types_of(file: CFile, name: str) -> list[tuple[Type | None, ...]]:
+    """The types of the numbers that a function returns and takes."""
+    return [(x.result, *(y.type for y in x.parameters)) for x in file.functions if x.name == name]
+
+
 def _refused(message: str, advice: str) -> PlanishError:
     return PlanishError(Diagnostic("E0705", message, help=advice))
 
@@ -179,32 +199,58 @@ def _left_out(result: FunctionResult, why: str) -> FunctionResult:
 
 
 def _check(build: TargetBuild, builds: Sequence[TargetBuild], text: Source, bench: Workbench) -> TargetBuild:
-    """The build with those of its functions that compute the same where all targets' versions stand in one text."""
+    """The build with those of its functions that compute the same where all targets' versions stand in one text: all
+    functions at once or, where one of them is no good, each by itself."""
     others = (without(x.options.variant) for x in builds if x is not build)
     bench = replace(bench, defines=(*bench.defines, *others))
-    found = [(x, signature_of(x.function)) for x in build.result.functions if x.replacements]
-    reference = Reference(text.written.text, bench, tuple(x for _, x in found if x is not None))
-    functions = tuple(_check_function(x, build, builds, text, reference) for x in build.result.functions)
+    own = [x for x in build.result.functions if x.replacements]
+    entrants = [
+        Entrant(signature, x.selection.cases, x.selection.version) for x in own
+        if (signature := signature_of(x.function)) is not None and x.selection is not None and x.selection.version
+    ]  # fmt: skip
+    reference = Reference(text.written.text, bench, tuple(x.signature for x in entrants))
+    if not entrants or _hold_together(entrants, builds, text, reference):
+        return build
+    known = {x.name: x for x in entrants}
+    functions = tuple(
+        _checked(x, known[x.function.name], builds, text, reference) if x in own and x.function.name in known else x
+        for x in build.result.functions
+    )
     return replace(build, result=replace(build.result, functions=functions))
 
 
-def _check_function(
-    result: FunctionResult, build: TargetBuild, builds: Sequence[TargetBuild], text: Source, reference: Reference
+def _hold_together(
+    entrants: Sequence[Entrant], builds: Sequence[TargetBuild], text: Source, reference: Reference
+) -> bool:  # fmt: skip
+    """Whether functions compute the same, and run, where all are replaced at once."""
+    names, signatures = [x.name for x in entrants], [x.signature for x in entrants]
+    link = tuple(dict.fromkeys(y for x in entrants for y in x.version.link))
+    joined = DropIn("together", with_counters(_counted(names, builds, text), names), link)
+    try:
+        library = reference.bench.build_checked(joined, signatures)
+        taken = compare_together(entrants, library, reference, reference.bench)
+    except PlanishError:
+        return False
+    return taken.keys() >= {*names}
+
+
+def _counted(names: Sequence[str], builds: Sequence[TargetBuild], text: Source) -> str:
+    """The text with some functions' versions for all targets, which note the nests that run."""
+    made: list[TargetVersions] = []
+    for x in builds:
+        found = (y.selection for y in x.result.functions if y.function.name in names and y.replacements)
+        patches = [z for y in found if y is not None and y.version is not None for z in y.version.patches]
+        made.append(_versions(x, patches, text))
+    return compose_targets(text, made, "")
+
+
+def _checked(
+    result: FunctionResult, own: Entrant, builds: Sequence[TargetBuild], text: Source, reference: Reference
 ) -> FunctionResult:
-    signature, name, selection = signature_of(result.function), result.function.name, result.selection
-    if not result.replacements or signature is None or selection is None or selection.version is None:
-        return result
-    made = [
-        (x, y.selection.version) for x in builds for y in x.result.functions
-        if y.function.name == name and y.replacements and y.selection is not None and y.selection.version
-    ]  # fmt: skip
-    own = selection.version
-    shipped = compose_targets(text, [_versions(x, y.shipped, text) for x, y in made], "")
-    counted = compose_targets(text, [_versions(x, y.patches, text) for x, y in made], "")
-    joined = replace(own, text=shipped, counted=with_counters(counted, (name,)))
-    outcome, _ = verify(joined, reference, signature, selection.cases, reference.bench)
+    joined = replace(own.version, counted=with_counters(_counted([own.name], builds, text), (own.name,)))
+    outcome, _ = verify(joined, reference, own.signature, own.cases, reference.bench)
     if isinstance(outcome, Remark):
         return _left_out(result, f"beside the versions for other targets, {outcome.message}")
-    if missed(outcome[0].ran, len(own.nests), 1):
+    if missed(outcome[0].ran, len(own.version.nests), 1):
         return _left_out(result, "beside the versions for other targets, no call runs all of it")
     return result

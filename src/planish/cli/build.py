@@ -20,8 +20,8 @@ import typer
 
 from planish.build.dump import STAGES, Stage, only_changed, print_stages
 from planish.build.project import MADE_BY, NOTHING, OUTPUT, ProjectFile, list_files
-from planish.build.read import preprocess_for, read_file
-from planish.build.several_targets import per_target, split_targets
+from planish.build.read import preprocess_for
+from planish.build.several_targets import per_target, read_for_all, split_targets
 from planish.cli.exits import OK, USER_ERROR, guarded, tell, tell_crashes, tell_interrupted
 from planish.cli.files import check_outputs, spell_dependences, write_files
 from planish.cli.machines.device_build import build_on_device
@@ -394,7 +394,7 @@ def _build(
 def _interfaces(source: Source, options: Options, languages: Sequence[Language]) -> InterfaceFiles:
     if not languages:
         return InterfaceFiles({}, ())
-    return interface_files(read_file(source, per_target(options)[0]), languages)
+    return interface_files(read_for_all(source, options), languages)
 
 
 def _write(
