@@ -120,7 +120,18 @@ class Band:
         carried = carried.subtract(moved)
         if carried.is_empty():
             return "parallel"
-        return "reduction" if carried.is_subset(self.movable) and self.targets_stay(member, part) else "serial"
+        # What waits for nothing may share the loop with sums.
+        sums = {x.get_tuple_name(side) for x in list_maps(carried) for side in (isl.dim_type.in_, isl.dim_type.out)}
+        if not carried.is_subset(self.movable) or not self.targets_stay(member, sums):
+            return "serial"
+        return "reduction" if len(sums) == len(part) or self._run_together(part) else "serial"
+
+    def _run_together(self, names: Container[str]) -> bool:
+        """Whether some statements have an instance each in every iteration in which one of them has any."""
+        place = reduce(lambda a, b: a.flat_range_product(b), self.members, self.prefix)
+        own = (isl.UnionSet.from_set(s.domain).intersect(self.domain) for s in self.statements if s.name in names)
+        times = [x.apply(place) for x in own]
+        return all(x.is_equal(times[0]) for x in times)
 
 
 def _split(names: list[str], edges: Container[tuple[str, str]]) -> tuple[frozenset[str], ...]:

@@ -193,14 +193,17 @@ def _sum_loop(
     names: _Names,
     arrays: Mapping[str, Array],
 ) -> tuple[Stmt, ...]:
-    """A loop whose targets stay: each is summed in a register and stored after the loop."""
+    """A loop of which some targets stay: each is summed in a register and stored after the loop."""
     # A scalar that is a register already is one for the sum.
     own = {x for x in sums if not x[1] and arrays[x[0]].memory == "register"}
     register = {x: arrays[x[0]] if x in own else _register_of(x, names, arrays) for x in sums}
     updates: set[tuple[Cell, ReduceOp]] = {(_cell(s), s.op) for s in body if isinstance(s, Reduce)}
     ops = dict(updates)
     read = {(x.array, x.index) for s in body for x in loads(s.value)}
-    if len(ops) < len(updates) or set(ops) != set(sums) or any(isinstance(s, Assign) for s in body) or read & {*sums}:
+    others = {cell: op for cell, op in updates if cell not in sums}
+    if len(ops) < len(updates) or set(ops) - set(others) != set(sums) or read & {*sums}:
+        return (replace(loop, facts=LoopFacts()),)
+    if any(isinstance(s, Assign) and _cell(s) in sums for s in body):
         return (replace(loop, facts=LoopFacts()),)
     inside: list[Stmt] = []
     values = dict(fixed)
@@ -208,9 +211,16 @@ def _sum_loop(
         value = _with_values(stmt.value, values, inside, names)
         if isinstance(stmt, Let):
             inside.append(replace(stmt, value=value))
-            continue
-        assert isinstance(stmt, Reduce)
-        inside.append(Reduce(register[_cell(stmt)].name, (), ops[_cell(stmt)], value, stmt.span))
+        elif (cell := _cell(stmt)) in sums:
+            assert isinstance(stmt, Reduce)
+            inside.append(Reduce(register[cell].name, (), ops[cell], value, stmt.span))
+        else:
+            if isinstance(stmt, Reduce):
+                old = _with_values(Load(*cell, arrays[stmt.array].type), values, inside, names)
+                value = combined(stmt.op, old, value)
+            name = names.fresh(stmt.array)
+            values[cell] = Var(name, arrays[stmt.array].type)
+            inside += [Let(name, value, stmt.span), Assign(*cell, values[cell], stmt.span)]
     facts = LoopFacts(simd=True, reductions=tuple((ops[c], register[c].name) for c in sums))
     opening: list[Stmt] = []
     left = [x for x in sums if x not in own]
@@ -225,13 +235,17 @@ def _register_of(cell: Cell, names: _Names, arrays: Mapping[str, Array]) -> Arra
 
 
 def _promote_sums(loop: For, names: _Names, arrays: Mapping[str, Array]) -> Stmt | tuple[Stmt, ...]:
-    """Lanes without strips: targets that stay become sums if nothing else in the loop touches their array."""
+    """Lanes without strips: targets that stay become sums if nothing else in the loop touches their array; what else is
+    stored, no iteration reads but its own."""
     body = [s for s in loop.body.body if isinstance(s, Assign | Reduce | Let)]
     facts = LoopFacts(simd=True)
     stays = [s for s in walk(loop.body) if isinstance(s, Assign | Reduce) and not _uses(loop.var, _cell(s))]
     if not stays:
         return replace(loop, facts=LoopFacts() if loop.facts.reductions else facts)
-    if len(body) < len(loop.body.body) or len([s for s in body if not isinstance(s, Let)]) != len(stays):
+    moves = [x for x in _targets(body) if _uses(loop.var, x)]
+    if len(body) < len(loop.body.body) or (moves and _are_mixed(loop)):
+        return replace(loop, facts=LoopFacts())
+    if {x[0] for x in moves} & {s.array for s in stays} or any(_may_meet(a, b) for a, b in combinations(moves, 2)):
         return replace(loop, facts=LoopFacts())
     if len({s.array for s in stays}) != len({_cell(s) for s in stays}):
         return replace(loop, facts=LoopFacts())

@@ -124,9 +124,11 @@ def _lane_cost(
     """Cost per instance with `member` innermost; later members win ties, since they were innermost before."""
     groups = band.lanes(member, apart)
     kind = {name: g.lanes for g in groups for name in g.names}
+    home = {name: g for g in groups for name in g.names}
     motions = _dominant_motions(band)
     if not motions:
         return (float(len(band.members) - member), member, groups)
+    held = {(home[x.statement.name], x.access.array, x.steps[member]): x.statement for x in reversed(motions)}
     total = 0.0
     trips = max(1, band.extents[member] or _USUAL_TRIPS)
     for motion in motions:
@@ -136,6 +138,9 @@ def _lane_cost(
             cost = 0.5 * cost + 1.5
         elif kind[motion.statement.name] == "reduction":
             cost = 1.05 * cost + _SUM_UP / trips / len(motions)
+            # What another statement of the loop has in a register is not loaded once more.
+            if held[home[motion.statement.name], motion.access.array, motion.steps[member]] is not motion.statement:
+                cost = 0.0
         total += cost
     preference = 0.001 * (len(band.members) - 1 - member) + 0.0005 * len(groups)
     return (total / len(motions) + preference, member, groups)
