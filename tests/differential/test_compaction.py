@@ -1,4 +1,5 @@
-"""Loops that pack what they keep: the same elements, counters and variables as the original's, in place as well."""
+"""Loops that pack or spread what they keep: the same elements, counters and variables as the original's, in place as
+well."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ from planish.pipeline import build_file
 COMPILERS = [x for x in ("gcc", "clang-19", "clang") if shutil.which(x)][:2]
 SANITIZED = "gcc -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all"
 HEAD = "#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <stddef.h>\n"
+HEAD += "static float row[700], kept[700];\n"
 ARGUMENTS = "ptrdiff_t n, const {0} *x, const {1} *y, {2} *out, {3} *other, int limit"
 PACKS = {
     "positive": ("int32_t", "int32_t", "int32_t", "char",
@@ -46,8 +48,30 @@ PACKS = {
     "halves": ("int64_t", "int16_t", "int16_t", "int16_t",
                "int k = 0, j = 0; for (int i = 0; i < n; i++) { if (x[i] > 9) { out[k++] = y[i]; }"
                " if (x[i] < limit) other[j++] = y[i]; } return k * 1000 + j;"),
+    "kept_rows": ("float", "float", "float", "char",
+                  "memcpy(row, x, n * sizeof *x); int k = 0; for (int i = 0; i < n; i++)"
+                  " if (row[i] > limit) kept[k++] = row[i]; memcpy(out, kept, k * sizeof *out); return k;"),
+    "in_pairs": ("int32_t", "int32_t", "int32_t", "int32_t",
+                 "int32_t *z = (int32_t *)x, *w = (int32_t *)y; int k = 0; for (int i = 0; i < n; i++)"
+                 " if (w[i] != 7) { z[k] = z[i]; w[k] = w[i]; k++; } memcpy(out, z, n * 4); return k;"),
+    "spread": ("float", "float", "float", "char",
+               "int k = 0; for (int i = 0; i < n; i++) if (x[i] > 0.5f) out[i] = y[k++]; return k;"),
+    "spread_in_place": ("int32_t", "int32_t", "int32_t", "char",
+                        "memcpy(out, x, n * sizeof *x); int k = -1; for (int i = 0; i < n; i++)"
+                        " if (out[i] > limit) { k++; out[i] = y[k]; } return k;"),
+    "spread_twice": ("uint8_t", "double", "double", "double",
+                     "size_t k = 0; for (ptrdiff_t i = 0; i < n; ++i) { if (!(x[i] & 4)) continue;"
+                     " out[i] = y[k]; other[i + 1] = y[k]; k += 1; } return k;"),
+    "spread_from": ("int16_t", "int32_t", "int32_t", "int32_t",
+                    "const int32_t *p = y; int m = 0; for (int i = 0; i < n; i++)"
+                    " if (x[i] != limit) { other[m++] = x[i]; out[i] = *p++; } return (p - y) + m;"),
 }  # fmt: skip
 STAYS = {
+    "read_again": "int *z = (int *)x; int k = 0, m = 0; for (int i = 0; i < n; i++) if (z[i] > limit) {"
+    " z[k++] = z[i] + 1; other[m++] = z[i]; } memcpy(out, z, n * 4); return k;",
+    "spread_again": "int k = 0, m = 0; for (int i = 0; i < n; i++) if (x[i] > 0) { out[i] = y[k++];"
+    " other[m++] = out[i]; } return k;",
+    "spread_sums": "int k = 0; for (int i = 0; i < n; i++) if (x[i] > 0) out[i] += y[k++]; return k;",
     "last_kept": "int k = 0; for (int i = 0; i < n; i++) if (k == 0 || x[i] != out[k - 1]) out[k++] = x[i]; return k;",
     "bounded": "int k = 0; for (int i = 0; i < n && k < limit; i++) if (x[i]) out[k++] = x[i]; return k;",
     "handed_on": "int k = 0, p = 0; for (int i = 0; i < n; i++) { if (x[i] > p) out[k++] = p; p = x[i]; } return k;",

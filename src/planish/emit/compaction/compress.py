@@ -1,4 +1,5 @@
-"""The C function that packs what is kept, a vector of iterations at a time: `vpcompressd` moves lanes together.
+"""The C function that packs what is kept, a vector of iterations at a time: `vpcompressd` moves lanes together, and
+`vpexpandd` apart.
 
 Lanes are stored under a mask, so that nothing is written behind what the loop itself writes. Elements of less than 32
 bits are widened, as many at a time as a vector then holds.
@@ -25,12 +26,14 @@ _LEAST = 128
 @dataclass(frozen=True, slots=True)
 class PackText:
     """One kind of what is kept: its `mask` in C; the bytes of the elements and the vectors of them; and for those that
-    are read where they are kept alone, the row, else None."""
+    are read where they are kept alone, the row, else None. `spread`: the values are where those elements are stored
+    that lie side by side."""
 
     mask: str
     sizes: tuple[int, ...]
     values: tuple[str, ...]
     rows: tuple[str | None, ...]
+    spread: tuple[bool, ...]
 
 
 def emit_packing(
@@ -38,7 +41,9 @@ def emit_packing(
 ) -> str:
     """The function `name`: so many of the first `planish_n` iterations as are done, of which those that keep something
     are counted."""
-    places = [f"void *planish_q{n}_{m}" for n, pack in enumerate(packs) for m, _ in enumerate(pack.sizes)]
+    places = [
+        f"{'const ' * told}void *planish_q{n}_{m}" for n, x in enumerate(packs) for m, told in enumerate(x.spread)
+    ]
     counts = [f"ptrdiff_t *planish_counted{n}" for n in range(len(packs))]
     parameters = ",\n    ".join(["ptrdiff_t planish_n", *declarations, *places, *counts])
     begin = "".join(f"  ptrdiff_t planish_c{n} = 0;\n" for n in range(len(packs)))
@@ -54,6 +59,9 @@ def emit_packing(
                 bits = max(8 * size * count, _LEAST)
                 read.append(f"const {_register(bits)} {value} = {_read(row, size, count, f'planish_m{n}')};")
             place = f"(char *)planish_q{n}_{m} + {size} * planish_c{n}"
+            if pack.spread[m]:
+                stored.append(f"planish_spread_{size}_{count}({value}, planish_m{n}, (const {place[1:]});")
+                continue
             stored += store_lanes(place, value, size, count, f"planish_m{n}", row is not None)
         stored += ["}", f"planish_c{n} += __builtin_popcountll(planish_m{n});"]
     inner = "".join(f"    {x}\n" for x in (*body, *read, *stored))
@@ -98,6 +106,25 @@ def store_lanes(place: str, value: str, size: int, count: int, mask: str, loaded
         out.append(f"  planish_pack_{size}_{group}({behind}, (uint16_t)({shifted}), planish_groups[{n}]);")
         behind = f"{place} + {size} * __builtin_popcountll({mask} & {(1 << (n + 1) * group) - 1:#x}ull)"
     return [*out, "}"]
+
+
+def spreading_function(size: int, count: int) -> str:
+    """The function that stores elements of so many bytes, that lie side by side, to those lanes, of so many, for which
+    bits of a mask are set.
+
+    >>> "_mm512_maskz_expand_epi64" in spreading_function(8, 8)
+    True
+    """
+    bits, kind = 8 * size * count, f"epi{8 * size}"
+    width, mask = "" if bits <= _LEAST else bits, f"__mmask{max(8, count)}"
+    return f"""/* Stores elements of {size} bytes, side by side, to those of {count} for which a mask has bits. */
+static inline __attribute__((always_inline)) void planish_spread_{size}_{count}(
+    const void *planish_to, uint64_t planish_m, const void *planish_p) {{
+  const uint32_t planish_low = (1u << __builtin_popcountll(planish_m)) - 1;
+  const {_register(max(bits, _LEAST))} planish_x = _mm{width}_maskz_loadu_{kind}(({mask})planish_low, planish_p);
+  _mm{width}_mask_storeu_{kind}(
+      (void *)(uintptr_t)planish_to, ({mask})planish_m, _mm{width}_maskz_expand_{kind}(({mask})planish_m, planish_x));
+}}"""
 
 
 def packing_functions(shapes: Sequence[tuple[int, int]], count: int) -> tuple[str, ...]:

@@ -2,6 +2,8 @@
 
 Before: for (int i = 0; i < n; i++) if (x[i] > 0) out[k++] = x[i];
 After:  { int i = 0; if (guards) { …; i += planish_k; k += planish_c0; } for (; i < n; i++) if (x[i] > 0) … }
+
+So does one that spreads elements that lie side by side, `if (x[i] > 0) x[i] = in[k++];`.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 from planish.emit.c.compiler_attributes import CompilerSettings
 from planish.emit.c.context import EmitContext
 from planish.emit.c.element_types import declared_type
-from planish.emit.compaction.compress import PackText, emit_packing, packing_functions
+from planish.emit.compaction.compress import PackText, emit_packing, packing_functions, spreading_function
 from planish.emit.dropin.patched_file import Patch, bracketed, emit_guard, indentation
 from planish.emit.dropin.replacement import Replacement, guards_of, name_of
 from planish.emit.early_exit.lanes import PICK, LaneTest, lanes_for
@@ -43,7 +45,7 @@ def replace_packing(
     types = dict.fromkeys(region.kernel.sizes, "ptrdiff_t")
     types |= {x.name: declared_type(x, declared) for x in region.kernel.scalars}
     elements = [declared_type(arrays[x.array], declared) for x in test.rows]
-    lanes, packs, shapes = _lanes(test, packing, EmitContext(values), settings)
+    lanes, packs, functions = _lanes(test, packing, EmitContext(values), settings)
     declarations = [
         *(f"const {x} *planish_p{n}" for n, x in enumerate(elements)),
         *(f"{types[x]} {y}" for x, y in values.items()),
@@ -55,9 +57,20 @@ def replace_packing(
     counts = [f"planish_c{n}" for n in range(len(packing.packs))]
     arguments = ["planish_n", *rows, *values.values(), *(x for x, _ in places), *(f"&{x}" for x in counts)]
     sizes = [arrays[x.array].type.size for x in test.rows]
-    apart = [_apart(x, y.type.size, n, row, sizes[n]) for x, y in places for n, row in enumerate(test.rows)]
-    for n, (x, a) in enumerate(places):
-        apart += [_disjoint(x, a.type.size, y, b.type.size) for y, b in places[:n]]
+    stored = [(x, y.type.size, -1) for x, y in places if not y.spread]
+    later = {x: y.later for x, y in places}
+    for pack, told in zip(test.packs, packing.packs, strict=True):
+        for value, y in zip(pack.values, told.stores, strict=True):
+            if y.spread and isinstance(value, Load):
+                stored.append((f"planish_p{value.array}", y.type.size, int(value.array)))
+    read = [(x, y.type.size) for x, y in places if y.spread]
+    bases = [names[x.array].lstrip("&(* ") for x in test.rows]
+    apart = [
+        _apart(x, y, n, row, sizes[n], bool({"", bases[n]} & {*later.get(x, ())}))
+        for x, y, own in stored for n, row in enumerate(test.rows) if n != own
+    ]  # fmt: skip
+    for n, (x, a, _) in enumerate(stored):
+        apart += [_disjoint(x, a, y, b) for y, b in (*((y, b) for y, b, _ in stored[:n]), *read)]
     taken = f"planish_n{' - 1' if packing.loop.again else ''}"
     body = [
         *(f"const {types[x]} {y} = {names[x]};" for x, y in values.items()),
@@ -80,7 +93,7 @@ def replace_packing(
     whole = f"{{\n{first}#ifndef PLANISH_ORIGINAL\n{indent}  if ({condition}) {{\n{inner}{indent}  }}\n#endif\n"
     rest = packing.loop.opening + source_text[packing.loop.rest : region.end]
     patch = Patch(region.start, region.end, f"{whole}{indent}  {rest}\n{indent}}}")
-    callees = (*lanes.types.values(), *((PICK,) if lanes.picks else ()), *packing_functions(shapes, lanes.count))
+    callees = (*lanes.types.values(), *((PICK,) if lanes.picks else ()), *functions)
     return Replacement(
         function, patch, tuple(guards), ("immintrin.h",), tuple(dict.fromkeys(callees)), settings=settings
     )  # fmt: skip
@@ -88,32 +101,40 @@ def replace_packing(
 
 def _lanes(
     test: CompactionTest, packing: Compaction, context: EmitContext, settings: CompilerSettings
-) -> tuple[LaneTest, list[PackText], list[tuple[int, int]]]:
-    """The lanes of all that is asked and kept; and the bytes and the number of elements that are stored at a time."""
+) -> tuple[LaneTest, list[PackText], tuple[str, ...]]:
+    """The lanes of all that is asked and kept; and the functions that store so many at a time."""
     first = test.packs[0]
     whole = ExitTest(test.trips, first.condition, first.condition, test.rows, 1)
+    pairs = [*zip(test.packs, packing.packs, strict=True)]
     kept = tuple(x for pack in test.packs for x in (pack.condition, *pack.values))
     rows = with_rows(context, whole, ITERATION)
     lanes = LaneTest(whole, lanes_for(settings.features), rows, kept)
-    packs, shapes = [], []
-    for pack, told in zip(test.packs, packing.packs, strict=True):
+    packs, shapes, spread = [], list[tuple[int, int]](), list[int]()
+    for pack, told in pairs:
         places = [f"planish_p{x.array} + {ITERATION}" if isinstance(x, Load) else "" for x in pack.values]
-        masked = tuple(x if alone else None for x, alone in zip(places, pack.masked, strict=True))
-        vectors = tuple("" if y is not None else lanes.value(x) for x, y in zip(pack.values, masked, strict=True))
+        apart = tuple(x.spread for x in told.stores)
+        masked = tuple(
+            x if alone and not other else None for x, alone, other in zip(places, pack.masked, apart, strict=True)
+        )
+        rows_of = zip(pack.values, places, masked, apart, strict=True)
+        vectors = tuple(y if other else "" if z is not None else lanes.value(x) for x, y, z, other in rows_of)
         sizes = tuple(x.type.size for x in told.stores)
-        packs.append(PackText(lanes.mask(pack.condition), sizes, vectors, masked))
-        shapes += [(x, lanes.count) for x in sizes]
-    return lanes, packs, shapes
+        packs.append(PackText(lanes.mask(pack.condition), sizes, vectors, masked, apart))
+        shapes += [(x, lanes.count) for x, other in zip(sizes, apart, strict=True) if not other]
+        spread += [x for x, other in zip(sizes, apart, strict=True) if other]
+    functions = packing_functions(shapes, lanes.count)
+    return lanes, packs, (*functions, *(spreading_function(x, lanes.count) for x in dict.fromkeys(spread)))
 
 
-def _apart(place: str, size: int, number: int, row: Row, element: int) -> str:
-    """That nothing is stored over what later iterations read: elsewhere, or not in front of it."""
+def _apart(place: str, size: int, number: int, row: Row, element: int, later: bool) -> str:
+    """That nothing is stored over what later iterations read: elsewhere, or not in front of it. `later`: nor over what
+    an iteration reads itself behind the store."""
     start, bytes_ = f"(uintptr_t)planish_p{number}", f"{element}"
     if row.step:
         bytes_ = f"{element * row.step} * (uintptr_t)planish_n"
     apart = f"(uintptr_t){place} + {size} * (uintptr_t)planish_n <= {start} || {start} + {bytes_} <= (uintptr_t){place}"
     if row.step == 1 and size == element:
-        apart += f" || (uintptr_t){place} <= {start}"
+        apart += f" || (uintptr_t){place} {'<' if later else '<='} {start}"
     return f"({apart})"
 
 

@@ -227,11 +227,15 @@ class EarlyExit:
 
 @dataclass(frozen=True, slots=True)
 class PackedStore:
-    """That the kernel's cell `value` is stored to `address`, in C, where the loop begins; of elements of a type."""
+    """That the kernel's cell `value` is stored to `address`, in C, where the loop begins; of elements of a type.
+    `spread`: the other way round, what is at the address is stored to the element that the cell is set to. `later`: the
+    C variables by way of which an iteration reads elements after that, "" for one that is not known."""
 
     address: str
     value: str
     type: Type
+    spread: bool = False
+    later: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

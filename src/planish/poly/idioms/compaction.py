@@ -30,15 +30,20 @@ from planish.poly.early_exit.narrow_comparisons import narrowed
 _OLD = "planish_old"
 """What a cell holds where nothing is kept."""
 _STEPS = range(FARTHEST + 1)
+_WHOLE = 4
+"""The bytes of the smallest elements that lanes are spread to."""
 
 
 class StoredElement(Protocol):
-    """A cell whose value is stored, and the type of the elements."""
+    """A cell whose value is stored, and the type of the elements; `spread`: the element that it is set to is stored
+    to."""
 
     @property
     def value(self) -> str: ...
     @property
     def type(self) -> Type: ...
+    @property
+    def spread(self) -> bool: ...
 
 
 class PackedElements(Protocol):
@@ -86,13 +91,16 @@ def find_compaction(kernel: Kernel, packs: Sequence[PackedElements]) -> Compacti
         return int(x.array) in certain and rows[int(x.array)].step in _STEPS
 
     made = []
-    for condition, kept in zip(conditions, values, strict=True):
+    for condition, kept, pack in zip(conditions, values, packs, strict=True):
         exact = narrowed(condition)
         if not has_lanes(exact) or not all(map(is_certain, loads(exact))) or not _moves(exact, rows):
             raise NoExitTest("lanes do not compute what it asks")
         masked = tuple(isinstance(x, Load) and not is_certain(x) and rows[int(x.array)].step == 1 for x in kept)
-        for x, alone in zip(kept, masked, strict=True):
-            if not alone and (not has_lanes(x) or not all(map(is_certain, loads(x)))):
+        for x, alone, told in zip(kept, masked, pack.stores, strict=True):
+            if told.spread:
+                if not isinstance(x, Load) or rows[int(x.array)].step != 1 or told.type.size < _WHOLE:
+                    raise NoExitTest("what it spreads goes to no row side by side")
+            elif not alone and (not has_lanes(x) or not all(map(is_certain, loads(x)))):
                 raise NoExitTest("lanes do not compute what it stores")
         made.append(KeptValues(exact, tuple(kept), masked))
     return CompactionTest(trips_of(loop), rows, tuple(made))

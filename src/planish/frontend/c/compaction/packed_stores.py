@@ -1,7 +1,10 @@
-"""Loops that pack elements as counted loops that set cells: whether an iteration keeps something, and what.
+"""Loops that pack elements, or spread them, as counted loops that set cells: whether an iteration keeps something, and
+what.
 
 Before: for (i = 0; i < n; i++) if (x[i] > 0) out[k++] = x[i];
 After:  for (i = 0; i < n; i++) if (x[i] > 0) { value = x[i]; keeps = 1; }
+
+Of `x[i] = in[k++]` the cell holds the element that is stored to, `value = x[i]`.
 
 >>> from pycparser.c_generator import CGenerator
 >>> from pycparser.c_parser import CParser
@@ -35,17 +38,22 @@ from planish.ir.types import I32
 Loop: TypeAlias = c_ast.For | c_ast.While
 KEEPS, VALUE = "planish_keeps", "planish_value"
 _JUMPS = (c_ast.Break, c_ast.Return, c_ast.Goto, c_ast.Continue, c_ast.Label, c_ast.Switch)
+_MEMORY = (c_ast.ArrayRef, c_ast.StructRef, c_ast.FuncCall)
 _FEWEST_BITS = 32
 """Narrower counters may wrap around."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredCell:
-    """The cell `value` that an iteration stores to the C address `address`, of elements of a type."""
+    """The cell `value` that an iteration stores to the C address `address`, of elements of a type; `spread`: the cell
+    is what is stored to, with what is at the address. `later`: the variables by way of which the iteration reads
+    elements after that, "" for one that is not known."""
 
     address: str
     value: Symbol
     type: CScalar
+    spread: bool = False
+    later: set[str] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -85,6 +93,23 @@ def with_cells(loop: Loop, bound: BoundNames) -> tuple[Loop, tuple[CountedStores
     return bound.keep(whole), tuple(rewriting.packs.values())
 
 
+def _base(node: c_ast.Node) -> str:
+    """The variable by way of which an element is read; "" where it is another place."""
+    match node:
+        case c_ast.ArrayRef(name=inner) | c_ast.UnaryOp(op="*" | "++" | "--" | "p++" | "p--", expr=inner):
+            return _base(inner)
+        case c_ast.ID(name=name):
+            return str(name)
+        case _:
+            return ""
+
+
+def spreads(loop: Loop, bound: BoundNames) -> bool:
+    """Whether a loop reads an element after the other, where it keeps something."""
+    made = with_cells(loop, bound)
+    return made is not None and any(x.spread for pack in made[1] for x in pack.stores)
+
+
 def _names(node: c_ast.Node | None) -> Iterator[c_ast.ID]:
     return iter(()) if node is None else (x for x in walk_tree(node) if isinstance(x, c_ast.ID))
 
@@ -108,12 +133,16 @@ class _Rewriting:
         self.bound, self.counters, self.loop = bound, counters, loop
         self.packs: dict[Symbol, CountedStores] = {}
         self.values = self.branches = 0
+        self.is_spread = False
 
     def items(self, items: list[c_ast.Node], ahead: dict[Symbol, int], branch: int) -> list[c_ast.Node]:
         """Statements of an iteration; `ahead`: how far counters are advanced already; `branch`: the number of the one
         that they are in, 0 where they are run always."""
         out: list[c_ast.Node] = []
         for item in items:
+            if self.is_spread and not self.is_read_before(item):
+                raise _NoPacking
+            self.note(item.cond if isinstance(item, c_ast.If) else item)
             match item:
                 case c_ast.If(cond=cond, iftrue=then, iffalse=otherwise):
                     sides = [self.side(x, ahead) for x in (then, otherwise)]
@@ -121,7 +150,8 @@ class _Rewriting:
                 case c_ast.Compound(block_items=inner):
                     out.append(c_ast.Compound(self.items(inner or [], ahead, branch), item.coord))
                 case c_ast.Assignment(op="=", lvalue=c_ast.ArrayRef() | c_ast.UnaryOp(op="*") as place, rvalue=value):
-                    out += self.store(place, value, ahead, branch)
+                    counted = self.counted(value) if branch else False
+                    out += self.store(*((value, place) if counted else (place, value)), ahead, branch, counted)
                 case _ if (found := step_of(item, self.bound)) is not None and found[0] in self.counters:
                     out += self.advance(found[0], ahead, branch)
                 case _:
@@ -141,8 +171,36 @@ class _Rewriting:
         ahead[counter] = 1
         return [self.assign(self.pack(counter, branch).keeps, c_ast.Constant("int", "1"))]
 
-    def store(self, place: c_ast.Node, value: c_ast.Node, ahead: dict[Symbol, int], branch: int) -> list[c_ast.Node]:
-        """What stands for a store; several of one iteration go to places of their own, which is asked later."""
+    def is_read_before(self, item: c_ast.Node) -> bool:
+        """Whether a statement behind one that spreads something reads nothing that this may have stored to: nothing at
+        all, but for what it spreads itself."""
+        read = sum(isinstance(x, _MEMORY) or (isinstance(x, c_ast.UnaryOp) and x.op == "*") for x in walk_tree(item))
+        own = isinstance(item, c_ast.Assignment) and item.op == "=" and self.counted(item.rvalue)
+        return read == 2 * own or isinstance(item, c_ast.Compound)
+
+    def note(self, node: c_ast.Node) -> None:
+        """Elements that are read, or stored to, behind stores."""
+        if isinstance(node, c_ast.Compound):
+            return
+        names = {_base(x) for x in walk_tree(node) if isinstance(x, _MEMORY) or getattr(x, "op", "") == "*"}
+        for pack in self.packs.values():
+            for x in pack.stores:
+                x.later.update(names)
+
+    def counted(self, value: c_ast.Node) -> bool:
+        """Whether a value is the element at a counter."""
+        match value:
+            case c_ast.ArrayRef(name=c_ast.ID(), subscript=at) | c_ast.UnaryOp(op="*", expr=at):
+                step = at.op if isinstance(at, c_ast.UnaryOp) and at.op in ("++", "p++") else ""
+                return self.bound.symbol(at.expr if step else at) in self.counters
+            case _:
+                return False
+
+    def store(
+        self, place: c_ast.Node, value: c_ast.Node, ahead: dict[Symbol, int], branch: int, spread: bool
+    ) -> list[c_ast.Node]:
+        """What stands for a store; several of one iteration go to places of their own, which is asked later. `spread`:
+        it is stored to `value` what is at `place`."""
         match place:
             case c_ast.ArrayRef(name=c_ast.ID() as base, subscript=at):
                 pass
@@ -163,7 +221,8 @@ class _Rewriting:
         self.values += 1
         cell = Symbol(name, name, element, "local")
         address = " + ".join([*([base.name] if base is not None else []), counter.name, *(["1"] if offset else [])])
-        self.pack(counter, branch).stores.append(StoredCell(address, cell, element))
+        self.pack(counter, branch).stores.append(StoredCell(address, cell, element, spread))
+        self.is_spread |= spread
         made = [self.assign(cell, value)]
         return [*made, *self.advance(counter, ahead, branch)] if step else made
 

@@ -25,7 +25,7 @@ from planish.frontend.c.translate.kernels import FinishedKernel
 from planish.frontend.c.translate.state import Refused
 from planish.frontend.c.translation_unit import Compaction, Pack, PackedStore
 from planish.frontend.c.types.constants import walk_tree
-from planish.frontend.c.types.declarations import CScalar
+from planish.frontend.c.types.declarations import CArray, CScalar
 from planish.ir.nest import Alloc, Assign, For, Reduce
 from planish.ir.passes.declaration_sinking import exposed
 from planish.ir.traverse import walk
@@ -67,7 +67,9 @@ def find_packing(
 def _told(pack: CountedStores) -> Pack:
     ctype = pack.counter.ctype
     bits = ctype.type.bits if isinstance(ctype, CScalar) and ctype.type.kind == "uint" else 0
-    stores = tuple(PackedStore(x.address, x.value.key, x.type.type) for x in pack.stores)
+    stores = tuple(
+        PackedStore(x.address, x.value.key, x.type.type, x.spread, tuple(sorted(x.later))) for x in pack.stores
+    )
     return Pack(pack.counter.name, pack.keeps.key, stores, bits)
 
 
@@ -84,7 +86,9 @@ def _why_not(found: FinishedKernel, cells: set[Symbol], bound: BoundNames) -> st
             return "what is packed by a loop that does more than that"
     if any(exposed(loops[0].body, x) for x in own):
         return "what is packed by a loop whose iterations hand on values"
-    plain = {x.name: x for x in bound.symbols if x.whole is None and x.storage != "global"}
+    # Where an array of the file lies, no store changes.
+    plain = {name: x for name, x in bound.file.symbols.items() if isinstance(x.ctype, CArray)}
+    plain |= {x.name: x for x in bound.symbols if x.whole is None and x.storage != "global"}
     for name, text in found.names:
         symbol = plain.get(text.lstrip("&"))
         if name in known:

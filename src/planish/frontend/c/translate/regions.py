@@ -24,6 +24,7 @@ from planish.frontend.c.analysis.scope import BoundNames, Symbol, computed_from_
 from planish.frontend.c.analysis.statement_runs import LOOPS, behind_last, first_inside, has_loop, is_loop, segments
 from planish.frontend.c.analysis.steady_reads import steady_addresses, steady_reads
 from planish.frontend.c.assumed.address_choices import choose_address
+from planish.frontend.c.compaction.packed_stores import spreads
 from planish.frontend.c.compaction.regions import find_packing
 from planish.frontend.c.early_exits.exit_regions import Attempt, Loop, find_early_exit
 from planish.frontend.c.idioms.bit_reversal import find_reversal
@@ -123,6 +124,12 @@ def _search_body(node: c_ast.Node, s: Search) -> None:
 
 def _search_run(nodes: list[c_ast.Node], s: Search) -> None:
     """Cut a list of statements into regions and statements that are none."""
+    for n, x in enumerate(nodes):
+        if isinstance(x, c_ast.For | c_ast.While) and id(x) in s.items and spreads(x, s.bound):
+            if isinstance(spread := _packed(x, nodes[:n], s), Region):
+                _search_run(nodes[:n], s)
+                s.found.append(spread)
+                return _search_run(nodes[n + 1 :], s)
     at = 0
     while at < len(nodes):
         if not any(has_loop(x) for x in nodes[at:]):
