@@ -39,12 +39,25 @@ void short_rows(int n, const float (*restrict x)[3], const double *y, float *res
             a += x[i][k];
     r[0] = a;
 }
+static float kept[400], other[400];
+void stored(int n, const float *restrict x, const double *y, float *restrict r, double *restrict s)
+{
+    float a = r[0];
+    for (int i = 0; i < n; i++) {
+        kept[i] = x[i] * 2;
+        other[i] += x[i] - kept[i];
+        a += kept[i] * other[i];
+    }
+    r[0] = a;
+    s[0] = n > 3 ? kept[n - 1] + other[2] + kept[n / 2] : 0;
+}
 """
 CHOSEN = {
     "over_bytes": ("uint8_t", "int64_t"), "over_shorts": ("int16_t", "double"), "over_words": ("int", "int64_t"),
     "wide_over_words": ("int", "double"), "over_floats": ("float", "int64_t"), "words_over_bytes": ("int8_t", "float"),
 }  # fmt: skip
 """Sums of what is read under conditions: the types of the one and the other."""
+STORED = dict.fromkeys(("short_rows", "stored"), (("float", ""), ("double", ""), 1))
 HEAD = "#include <stdint.h>\n#include <stdio.h>\n"
 
 
@@ -71,7 +84,7 @@ def write_chosen(name: str) -> str:
 def write_main() -> str:
     """Prints what each function makes of values near 1 and 100, for some lengths."""
     calls = []
-    for name, ((a, _), (b, _), _) in {**SUMS, "short_rows": (("float", ""), ("double", ""), 1)}.items():
+    for name, ((a, _), (b, _), _) in {**SUMS, **STORED}.items():
         calls.append(
             f'    {{ static {a} x[400], r; static {b} y[400], s; fill(x, {a}); fill(y, {b}); r = ({a})3; s = ({b})5;\n'
             f'      {name}(n, (void *)x, y, &r, &s); printf("%.9g %.9g\\n", (double)r, (double)s); }}\n'
@@ -146,6 +159,12 @@ def test_rows_that_are_shorter_than_a_register_are_said_to_run_in_lanes_where_th
 def test_what_is_read_under_conditions_is_added_up_in_lanes(name: str, built: FileResult) -> None:
     """gcc 12 takes one mask for all loads where it writes out the lanes of several registers: no version was right."""
     assert says_lanes(built, name)
+
+
+def test_what_is_stored_is_summed_in_the_same_pass(built: FileResult) -> None:
+    body = built.text.partition("static void planish_stored_1(")[2].partition("\n}\n")[0]
+    assert says_lanes(built, "stored")
+    assert all("kept[" in x for x in body.split("for (")[1:] if "other[" in x)
 
 
 @pytest.mark.parametrize("floats", ["reassociate", "strict"])

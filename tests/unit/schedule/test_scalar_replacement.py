@@ -22,6 +22,9 @@ AXPY2 = """kernel k(n; C: f64[?], A: f64[?], B: f64[2, n]) {
 SUM = "kernel k(n; s: f64[?], A: f64[n]) { for j in 0 .. n { s[0] += A[j] } }"
 SUM2 = "kernel k(n; s: f64[?], A: f64[2, n]) { for j in 0 .. n { s[0] += A[0, j]  s[1] += A[1, j] } }"
 
+STORED = "kernel k(n; s: f64[?], C: f64[?], A: f64[n]) { for j in 0 .. n { C[j] = A[j] * 2.0:f64  s[0] += C[j] } }"
+MET = "kernel k(n; s: f64[?], C: f64[?], A: f64[n]) { for j in 0 .. n { C[j] = A[j]  s[0] += C[n - 1 - j] } }"
+
 
 def promoted(text: str, facts: LoopFacts) -> Kernel:
     kernel = parse_kernel(text)
@@ -48,12 +51,21 @@ def run(kernel: Kernel, n: int) -> dict[str, np.ndarray]:
     return values
 
 
-@pytest.mark.parametrize(("text", "facts"), [(AXPY2, STRIP), (SUM, STRIP), (SUM2, STRIP), (SUM, LANES)])
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [(AXPY2, STRIP), (SUM, STRIP), (SUM2, STRIP), (SUM, LANES), (STORED, LANES), (MET, LANES)],
+)
 @pytest.mark.parametrize("n", [1, 2, 5])
 def test_the_meaning_stays(text: str, facts: LoopFacts, n: int) -> None:
     before, after = run(parse_kernel(text), n), run(promoted(text, facts), n)
     for name, value in before.items():
         assert np.array_equal(value, after[name]), name
+
+
+def test_sums_share_lanes_with_what_only_their_own_iteration_reads() -> None:
+    (loop,) = loops(promoted(STORED, LANES))
+    assert loop.facts.simd and loop.facts.reductions
+    assert [x.facts.simd for x in loops(promoted(MET, LANES))] == [False]
 
 
 def test_what_a_strip_reads_twice_is_loaded_once() -> None:
