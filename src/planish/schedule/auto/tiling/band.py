@@ -87,6 +87,11 @@ class Band:
         """The pairs of instances of equal prefix that keep their order."""
         return self.inside.subtract(self.movable)
 
+    @property
+    def is_lone(self) -> bool:
+        """Whether it is one loop, with none around it."""
+        return len(self.members) == 1 and not any(x.dim(isl.dim_type.out) for x in list_maps(self.prefix))
+
     def targets_stay(self, member: int, names: Container[str]) -> bool:
         """Whether some statements store to the same cell in all iterations of `member`, for fixed others."""
         others = (m for i, m in enumerate(self.members) if i != member)
@@ -120,11 +125,13 @@ class Band:
         carried = carried.subtract(moved)
         if carried.is_empty():
             return "parallel"
-        # What waits for nothing may share the loop with sums.
+        # What waits for nothing may share a lone loop with sums; rows are stored past the caches, or fetched ahead, by
+        # loops that make no sums.
         sums = {x.get_tuple_name(side) for x in list_maps(carried) for side in (isl.dim_type.in_, isl.dim_type.out)}
         if not carried.is_subset(self.movable) or not self.targets_stay(member, sums):
             return "serial"
-        return "reduction" if len(sums) == len(part) or self._run_together(part) else "serial"
+        shared = len(sums) < len(part)
+        return "reduction" if not shared or (self.is_lone and self._run_together(part)) else "serial"
 
     def _run_together(self, names: Container[str]) -> bool:
         """Whether some statements have an instance each in every iteration in which one of them has any."""
