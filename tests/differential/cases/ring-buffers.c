@@ -1,10 +1,12 @@
-// taken: comb put window taps
-/* Places that go round by % and by a mask, forwards and backwards, in parameters and in structures. */
+// taken: comb put window taps delayed unwound thinned recorded
+/* Places that go round by %, by a mask, and where they are set back, forwards and backwards, in parameters and in
+ * structures. */
 #include <stddef.h>
 #include <stdint.h>
 #define LAST 63
 struct queue { uint16_t *slots; size_t head; };
 struct line { double past[128]; int write; };
+struct track { float *cells; unsigned short now, cells_in_all; int turns; };
 
 void comb(size_t count, double *sample, double *store, size_t size, size_t position, double gain)
 {
@@ -38,7 +40,75 @@ void taps(struct line *s, const double *in, double *out, int n, int by)
     }
 }
 
+int delayed(int n, int at, int size, const float *in, float *restrict out, float *restrict cells)
+{
+    for (int i = 0; i < n; i++) {
+        float old = cells[at];
+        out[i] = in[i] - old;
+        cells[at] = in[i] + 0.5f * old;
+        if (++at == size)
+            at = 0;
+    }
+    return at;
+}
+
+float unwound(int n, unsigned at, const float *restrict w, const float *restrict cells)
+{
+    float s = 0;
+    for (int i = 0; i < n; i++) {
+        s += w[i] * cells[at];
+        if (at == 0)
+            at = (unsigned)n - 1;
+        else
+            --at;
+    }
+    return s;
+}
+
+long thinned(int n, long at, long size, int *restrict out, const int *restrict cells)
+{
+    for (int i = 0; i < n; i++) {
+        out[i] = cells[at] + (int)at;
+        at += 3;
+        if (at >= size) { at -= size; }
+        out[i] -= cells[at];
+    }
+    return at;
+}
+
+void recorded(struct track *t, const float *in, int n)
+{
+    for (int i = 0; i < n; i++) {
+        t->cells[t->now] = in[i];
+        t->now = t->now + 1 < t->cells_in_all ? t->now + 1 : 0;
+    }
+}
+
 #ifdef MAIN
+static double set_back(void)
+{
+    static float in[400], out[400], cells[300];
+    static int to[400], ring[300];
+    double sum = 0;
+    const int sizes[] = {1, 2, 15, 17, 60, 211};
+    for (int i = 0; i < 400; i++) in[i] = i % 11;
+    for (int i = 0; i < 300; i++) ring[i] = i * i % 101;
+    for (int k = 0; k < 6; k++)
+        for (int at = -1; at <= sizes[k]; at += sizes[k] > 3 ? sizes[k] / 3 : 1) {
+            /* A place outside of the ring goes on until it comes to the end, or does not. */
+            struct track t = {cells, (unsigned short)(at + 1), (unsigned short)sizes[k], 0};
+            if (at <= sizes[k] - 1) sum += delayed(at < 0 ? 0 : 400, at, sizes[k], in, out, cells);
+            else sum += delayed(20, at, sizes[k], in, out, cells);
+            if (at > 0 && at < sizes[k]) for (int i = 0; i < 211; i++) cells[i] = (int)cells[i] % 9;
+            if (at >= 0 && at < sizes[k]) sum += unwound(sizes[k], (unsigned)at, in, cells);
+            if (sizes[k] > 3) sum += thinned(400, at + 1, sizes[k], to, ring);
+            recorded(&t, in, 400 - k);
+            sum += t.now;
+            for (int i = 0; i < 400; i++) sum += (out[i] + to[i]) * (i % 5);
+        }
+    return sum;
+}
+
 #include <stdio.h>
 int main(void)
 {
@@ -60,7 +130,7 @@ int main(void)
     for (int i = 0; i < 64; i++) total = total * 3 % 1000003 + slots[i];
     for (int i = 0; i < 400; i++) total = total * 3 % 1000003 + to[i];
     for (int i = 0; i < 64; i++) total = total * 3 % 1000003 + ring[i];
-    printf("%.8g %ld %d %d\n", sum, total, (int)q.head, s.write);
+    printf("%.8g %ld %d %d %.8g\n", sum, total, (int)q.head, s.write, set_back());
     return 0;
 }
 #endif

@@ -86,6 +86,54 @@ def test_loops_are_cut_where_a_subscript_goes_round(at: str) -> None:
     assert len(file.functions[0].regions) == 1
 
 
+STEPPED = "int n, int at, int m, double *restrict a, double *restrict b"
+MEMBERS = "struct ring { double *line; int at, m; }; "
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "if (++at == m) at = 0;",
+        "if (at++ >= m - 1) { at = 0; }",
+        "at++; if (m <= at) at = 0;",
+        "at = at + 1 == m ? 0 : at + 1;",
+        "at = (at < m - 1) ? at + 1 : 0;",
+        "if (--at < 0) at = m - 1;",
+        "if (!at) at = m - 1; else at--;",
+        "at += 5; if (at >= m) at -= m;",
+        "at = at - 2; if (at < 0) at += m;",
+    ],
+)
+def test_loops_are_cut_before_a_place_is_set_back(step: str) -> None:
+    for body in (f"b[i] = a[at]; {step}", f"{step} b[i] = a[at];"):
+        file = read(f"{LOOP} {{ {body} }}", STEPPED)
+        assert [x.message for x in file.remarks if x.id == "c-ring"]
+        (region,) = file.functions[0].regions
+        assert "at" not in dict(region.names).values() and not region.updates[1:]
+        member = body.replace("at", "s->at").replace("m", "s->m").replace("a[", "s->line[")
+        file = read_c(Source("a.c", f"{MEMBERS} void f(int n, struct ring *s, double *b) {{ {LOOP} {{ {member} }} }}"))
+        assert [x.message for x in file.remarks if x.id == "c-ring"] and len(file.functions[0].regions) == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "b[i] = a[at]; if (++at == m) at = 0; if (b[i] > 3) at = 0;",
+        "b[i] = a[at]; if (b[i] > 3 && ++at == m) at = 0;",
+        "b[i] = a[at]; if (++at == m) { at = 0; m--; }",
+        "b[i] = a[at]; at += m; if (at >= m) at = 0;",
+        "b[i] = a[at]; at += 2; if (at == m) at = 0;",
+        "b[i] = a[at]; if (++at < m) at = 0;",
+        "b[i] = a[at]; if (++at == 3) at = 0;",
+        "b[i] = a[at]; if (at == 0) at = 7; else at--;",
+        "b[i] = a[at]; int *p = &at; if (++at == m) at = 0; ++*p;",
+        "{ int at = i; b[i] = a[at]; } if (++at == m) at = 0; b[i] += a[at];",
+    ],
+)
+def test_loops_are_not_cut_where_a_place_goes_otherwise(body: str) -> None:
+    assert not [x for x in read(f"{LOOP} {{ {body} }}", STEPPED).remarks if x.id == "c-ring"]
+
+
 def test_remainders_by_numbers_stay_where_they_recur() -> None:
     assert subscripts(read(f"{LOOP} b[i] = a[(i + 1) % 4];")) == ["(i + 1) % 4"]
     assert subscripts(read("for (int i = 0; i < 8; i++) b[i] = a[i % 4];")) == ["i % 4"]

@@ -26,6 +26,8 @@ from pycparser import c_ast
 from pycparser.c_parser import CParser, ParseError
 
 from planish.frontend.c.analysis.scope import BoundNames
+from planish.frontend.c.idioms.ring_buffers.cut_ahead import cut_ahead
+from planish.frontend.c.idioms.ring_buffers.loop_heads import WIDE, read_head, spelled
 from planish.frontend.c.idioms.ring_buffers.places import (
     C_INTEGERS,
     RingPlace,
@@ -36,6 +38,7 @@ from planish.frontend.c.idioms.ring_buffers.places import (
     stays_in,
     type_in,
 )
+from planish.frontend.c.idioms.ring_buffers.set_back import find_set_back
 from planish.frontend.c.text.extent import Item, UnreadableText, balanced
 from planish.frontend.c.text.lexer import CToken, Tokens, tokenize
 from planish.frontend.c.text.written_macros import Invocation
@@ -46,7 +49,6 @@ from planish.ir.types import Type
 
 _APART = 16
 """Two places in one ring that are at least so far apart: the loop is cut before one of them reaches the other."""
-_WIDE = "unsigned long long"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,23 +64,26 @@ class _Spelled:
 def find_ring_loops(items: dict[int, Item], bound: BoundNames, tokens: Tokens) -> Iterator[CutLoop]:
     """The loops of a function that may be cut at wraps."""
     for node in walk_tree(bound.function.body):
-        if isinstance(node, c_ast.For) and id(node) in items and (found := _cut(node, items[id(node)], bound, tokens)):
+        if isinstance(node, c_ast.For) and id(node) in items and (found := _cut(node, items, bound, tokens)):
             yield found
 
 
-def _cut(node: c_ast.For, item: Item, bound: BoundNames, tokens: Tokens) -> CutLoop | None:
-    if not any(isinstance(x, c_ast.BinaryOp) and x.op in ("%", "&") for x in walk_tree(node.stmt)):
+def _cut(node: c_ast.For, items: dict[int, Item], bound: BoundNames, tokens: Tokens) -> CutLoop | None:
+    item = items[id(node)]
+    if not any(isinstance(x, c_ast.ArrayRef) for x in walk_tree(node.stmt)):
         return None
     loop = read_counted(node, bound)
     if loop is None or any(item.start <= x.start < item.end for x in tokens.directives):
         return None
-    rings = [*find_rings(loop)]
+    rings, set_back = [*find_rings(loop)], [*find_set_back(loop)]
+    type = type_in(node.cond, loop) if rings or set_back else None
+    if type is None:
+        return None
     inside = [x for x in tokens.tokens if item.start <= x.start < item.end]
-    type = type_in(node.cond, loop) if rings else None
-    if type is None or any("planish" in x.text for x in inside):
+    if any("planish" in x.text for x in inside):
         return None
     try:
-        return _written(loop, rings, inside, item, type)
+        return _written(loop, rings, inside, item, type) if rings else cut_ahead(loop, set_back, inside, items, type)
     except UnreadableText:
         return None
 
@@ -87,33 +92,23 @@ def _written(
     loop: SteppingLoop, rings: Sequence[RingPlace], inside: list[CToken], item: Item, type: Type
 ) -> CutLoop | None:  # fmt: skip
     """A loop that is cut, where all that this needs is in the text as it was read."""
-    header = balanced(inside, 1) if inside[0].text == "for" and inside[1].text == "(" else 0
-    ends = [n for n in range(header) if inside[n].text == ";"]
-    if len(ends) != 2:
-        return None
-    steps = "".join(_text(inside[ends[1] + 1 : header - 1]))
+    head = read_head(inside)
     out: list[Invocation] = []
     told: list[str] = []
-    known = [*_spelled(inside[header:], rings)]
+    known = [*_spelled(inside[head.end :], rings)]
     for n, x in enumerate(known, 1):
         told.append(_room(n, x))
         step = "planish_k" if x.ring.advance == 1 else "-planish_k"
         stepped = f"{text_of(x.ring.stepped)}, " if x.ring.stepped is not None else ""
         element = _element(x, known, loop)
         if element:
-            base = f"&{_text(x.array)}[planish_at_{n}]"
+            base = f"&{spelled(x.array)}[planish_at_{n}]"
             told.append(f"{element} *const planish_place_{n} = {base};")
             out.append(Invocation(x.array[0].start, x.right[-1].end, f"planish_place_{n}[{stepped}{step}"))
         else:
             at = f"planish_at_{n} {'+' if x.ring.advance == 1 else '-'} planish_k"
             out.append(Invocation(x.left[0].start, x.right[-1].end, f"({stepped}{at})"))
-    compared, end = C_INTEGERS[type.kind, type.bits], _text(_behind_sign(inside[ends[0] + 1 : ends[1]]))
-    turns = f"const {compared} planish_end = {end}, planish_first = {loop.counter.name};"
-    turns += f" {_WIDE} planish_turns = ({_WIDE})planish_end - ({_WIDE})planish_first;"
-    head = f"{{ {turns} {' '.join((*told, *_gaps(known)))} "
-    head += f"for (long long planish_k = 0; planish_k < planish_turns; planish_k++, {steps})"
-    out.append(Invocation(inside[ends[1] + 1].start, inside[header - 1].start, ""))
-    out.append(Invocation(inside[header - 1].end, inside[header - 1].end, f" {head}"))
+    out += head.cut(loop, type, [*told, *_gaps(known)])
     out.append(Invocation(item.end, item.end, " }"))
     return CutLoop(item.start, item.end, tuple(sorted(out, key=lambda x: (x.start, x.end))))
 
@@ -134,22 +129,22 @@ def _element(place: _Spelled, known: Sequence[_Spelled], loop: SteppingLoop) -> 
 
 def _room(n: int, place: _Spelled) -> str:
     """C that computes where a place is, and how many turns are left before it wraps, at most those known so far."""
-    ring, dividend, divisor = place.ring, _without_step(place.left, place.ring), _text(place.right)
+    ring, dividend, divisor = place.ring, _without_step(place.left, place.ring), spelled(place.right)
     type, at, by = C_INTEGERS[ring.type.kind, ring.type.bits], f"planish_at_{n}", f"planish_by_{n}"
     forward, unsigned = ring.advance == 1, ring.type.kind == "uint"
     made = f"const {type} planish_of_{n} = {dividend}, {by} = {divisor}; const long long {at} = "
     if ring.node.op == "&":
         made += f"(long long)(planish_of_{n} & {by});"
         # A mask that is no power of two less one: a turn at a time.
-        sure, most = f"({by} & (({_WIDE}){by} + 1)) == 0", f"({_WIDE}){by} + 1"
+        sure, most = f"({by} & (({WIDE}){by} + 1)) == 0", f"({WIDE}){by} + 1"
         if ring.number is not None:
             sure, most = "", str(ring.number + 1)
     else:
         some = f"{by} != 0" if unsigned else f"{by} > 0 || {by} < -1"
         made += f"{some} ? (long long)(planish_of_{n} % {by}) : 0;"
-        sure, most = (f"{by} > 0" if unsigned else f"{by} > 0 && planish_of_{n} >= 0"), f"({_WIDE}){by}"
-    room = f"{most} - {at}" if forward else f"({_WIDE}){at} + 1"
-    made += f" const {_WIDE} planish_room_{n} = {f'{sure} ? {room} : 1' if sure else room};"
+        sure, most = (f"{by} > 0" if unsigned else f"{by} > 0 && planish_of_{n} >= 0"), f"({WIDE}){by}"
+    room = f"{most} - {at}" if forward else f"({WIDE}){at} + 1"
+    made += f" const {WIDE} planish_room_{n} = {f'{sure} ? {room} : 1' if sure else room};"
     made += _at_most(f"planish_room_{n}")
     if ring.node.op == "%" and unsigned and forward:
         made += f" const {type} planish_ahead_{n} = 0 - planish_of_{n};{_at_most(f'planish_ahead_{n}')}"
@@ -170,7 +165,7 @@ def _gaps(known: Sequence[_Spelled]) -> Iterator[str]:
             if not alike or a.advance != b.advance or text_of(a.node) == text_of(b.node):
                 continue
             gap = f"planish_at_{m} < planish_at_{n} ? planish_at_{n} - planish_at_{m} : planish_at_{m} - planish_at_{n}"
-            made = f"const {_WIDE} planish_gap_{m}_{n} = {gap};"
+            made = f"const {WIDE} planish_gap_{m}_{n} = {gap};"
             yield f"{made} if (planish_gap_{m}_{n} >= {_APART}){_at_most(f'planish_gap_{m}_{n}')}"
 
 
@@ -218,8 +213,8 @@ def _halves(tokens: list[CToken]) -> tuple[list[CToken], list[CToken]] | None:
 def _is_same(halves: tuple[list[CToken], list[CToken]], ring: RingPlace) -> bool:
     """Whether operands in the text are those that were read; a macro may stand for a divisor that is a number."""
     left, right = halves
-    made = _parsed(f"({_text(left)}) {ring.node.op} ({_text(right)})")
-    whole = _parsed(f"{_text(left)} {ring.node.op} {_text(right)}")
+    made = _parsed(f"({spelled(left)}) {ring.node.op} ({spelled(right)})")
+    whole = _parsed(f"{spelled(left)} {ring.node.op} {spelled(right)}")
     if made is None or whole is None or text_of(made) != text_of(whole) or not isinstance(made, c_ast.BinaryOp):
         return False
     named = isinstance(ring.node.right, c_ast.Constant) and isinstance(made.right, c_ast.ID)
@@ -237,16 +232,4 @@ def _parsed(text: str) -> c_ast.Node | None:
 
 def _without_step(tokens: list[CToken], ring: RingPlace) -> str:
     """A dividend without the step in it, which comes after its value."""
-    return _text([x for x in tokens if ring.stepped is None or x.text != "++"])
-
-
-def _behind_sign(tokens: list[CToken]) -> list[CToken]:
-    """What a counter is compared with. Raises UnreadableText where that is not in the text."""
-    places = [n for n, x in enumerate(tokens) if x.text == "<"]
-    if len(places) != 1:
-        raise UnreadableText("the condition of a loop is not in the text as it was read")
-    return tokens[places[0] + 1 :]
-
-
-def _text(tokens: Sequence[CToken]) -> str:
-    return " ".join(x.text for x in tokens)
+    return spelled([x for x in tokens if ring.stepped is None or x.text != "++"])

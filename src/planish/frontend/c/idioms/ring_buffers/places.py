@@ -95,7 +95,7 @@ def read_counted(node: c_ast.For, bound: BoundNames) -> SteppingLoop | None:
     numbered += ((len(loop.body()), x) for x in steps)
     found = ((x, n, amount) for n, x in numbered if (amount := _adds(x)) is not None)
     loop = replace(loop, steps=tuple(x for x in found if told.count(text_of(x[0].expr)) == 1))
-    return loop if _is_steady(cond.right, loop) else None
+    return loop if is_steady(cond.right, loop) else None
 
 
 def _target(node: c_ast.Node) -> c_ast.Node | None:
@@ -154,7 +154,7 @@ def _places(node: c_ast.Node) -> Iterator[tuple[c_ast.Node, c_ast.ArrayRef | Non
 
 def _ring(node: c_ast.BinaryOp, array: c_ast.ArrayRef | None, place: int, loop: SteppingLoop) -> RingPlace | None:
     type, divisor = type_in(node, loop), node.right
-    if type is None or not _is_steady(divisor, loop) or (type_in(divisor, loop) or type).bits > type.bits:
+    if type is None or not is_steady(divisor, loop) or (type_in(divisor, loop) or type).bits > type.bits:
         return None
     moving = _moving(node.left, loop)
     if moving is None or len(moving) != 1 or (type.kind, type.bits) not in C_INTEGERS:
@@ -167,7 +167,7 @@ def _ring(node: c_ast.BinaryOp, array: c_ast.ArrayRef | None, place: int, loop: 
         advance = 1
     else:
         step = next(((x, n, amount) for x, n, amount in loop.steps if text_of(x.expr) == name), None)
-        if step is None or not _is_own(part, loop):
+        if step is None or not is_own(part, loop):
             return None
         # A step that is no statement of its own may not be made, unless it is a part of the place.
         alone = step[1] > place and any(step[0] is x for x in (*loop.body(), *loop.advances()))
@@ -194,7 +194,7 @@ def _keeps_going(own: Type, type: Type, mask: int | None, op: str) -> bool:
 def _moving(node: c_ast.Node, loop: SteppingLoop) -> list[tuple[c_ast.Node, int]] | None:
     """The variables in a sum that iterations change, with their signs; None where it is no sum of such and of what
     stays as it is."""
-    if _is_steady(node, loop):
+    if is_steady(node, loop):
         return []
     match node:
         case c_ast.BinaryOp(op="+" | "-" as op, left=left, right=right):
@@ -206,7 +206,7 @@ def _moving(node: c_ast.Node, loop: SteppingLoop) -> list[tuple[c_ast.Node, int]
             return None
 
 
-def _is_own(node: c_ast.Node, loop: SteppingLoop) -> bool:
+def is_own(node: c_ast.Node, loop: SteppingLoop) -> bool:
     """Whether a variable, or a member, is changed by no store of the loop but that of its own name."""
     ctype, name = ctype_in(node, loop), text_of(node)
     symbol = loop.bound.symbol(node)
@@ -215,11 +215,11 @@ def _is_own(node: c_ast.Node, loop: SteppingLoop) -> bool:
     if isinstance(node, c_ast.ID):
         return symbol is not None and not symbol.lasting
     return not loop.calls and stays_in(node, loop) and not any(
-        _may_change(x, ctype, loop) for x in loop.stores if text_of(x) != name
+        _may_change(x, ctype, loop) for x in loop.stores if text_of(x) != name and not _beside(x, node, loop)
     )  # fmt: skip
 
 
-def _is_steady(node: c_ast.Node, loop: SteppingLoop) -> bool:
+def is_steady(node: c_ast.Node, loop: SteppingLoop) -> bool:
     """Whether an expression of integers has one value in all iterations."""
     match node:
         case c_ast.Constant():
@@ -231,9 +231,9 @@ def _is_steady(node: c_ast.Node, loop: SteppingLoop) -> bool:
             stays = symbol is not None and not symbol.lasting and symbol not in changed
             return stays and type_in(node, loop) is not None
         case c_ast.StructRef():
-            return text_of(node) not in map(text_of, loop.stores) and _is_own(node, loop)
+            return text_of(node) not in map(text_of, loop.stores) and is_own(node, loop)
         case c_ast.BinaryOp(op="+" | "-" | "*", left=left, right=right):
-            return _is_steady(left, loop) and _is_steady(right, loop)
+            return is_steady(left, loop) and is_steady(right, loop)
         case _:
             return False
 
@@ -246,6 +246,42 @@ def stays_in(node: c_ast.Node, loop: SteppingLoop) -> bool:
         return False
     symbol = loop.bound.symbol(node)
     return symbol is not None and not symbol.lasting and symbol not in written(loop.node, loop.bound)
+
+
+def may_be_seen(node: c_ast.Node, loop: SteppingLoop) -> bool:
+    """Whether a loop may read a variable, or a member, in another way than by its own name."""
+    held, name = ctype_in(node, loop), text_of(node)
+    if isinstance(node, c_ast.ID):
+        return False  # no address leads to it
+    inside = [*walk_tree(loop.node.stmt)]
+    bases = {id(x.name) for x in inside if isinstance(x, c_ast.StructRef | c_ast.ArrayRef)}
+    for x in inside:
+        if not isinstance(x, c_ast.ArrayRef | c_ast.StructRef) and not (isinstance(x, c_ast.UnaryOp) and x.op == "*"):
+            continue
+        ctype = ctype_in(x, loop)
+        if isinstance(ctype, CScalar) and isinstance(held, CScalar):
+            if text_of(x) != name and changes(ctype, held) and not _beside(x, node, loop):
+                return True
+        elif not isinstance(ctype, CPointer) and id(x) not in bases:
+            return True
+    return loop.calls
+
+
+def _beside(target: c_ast.Node, node: c_ast.Node, loop: SteppingLoop) -> bool:
+    """Whether a store is to another member of the structure that a member is of, or into an array that is one."""
+    while isinstance(target, c_ast.ArrayRef) and isinstance(ctype_in(target.name, loop), CArray):
+        target = target.name
+    if not isinstance(target, c_ast.StructRef) or not isinstance(node, c_ast.StructRef):
+        return False
+    if target.type != node.type or text_of(target.name) != text_of(node.name):
+        return False
+    whole = ctype_in(node.name, loop)
+    if node.type == "->":
+        whole = whole.target if isinstance(whole, CPointer) else None
+    record = whole.record if isinstance(whole, CUnknown) else None
+    members = [] if record is None else loop.bound.file.records.members(record) or []
+    own = {x.name for x in members if isinstance(x, c_ast.Decl)}
+    return target.field.name != node.field.name and {target.field.name, node.field.name} <= own
 
 
 def _may_change(target: c_ast.Node, held: CScalar, loop: SteppingLoop) -> bool:
