@@ -126,6 +126,7 @@ def test_loops_are_cut_before_a_place_is_set_back(step: str) -> None:
         "b[i] = a[at]; if (++at < m) at = 0;",
         "b[i] = a[at]; if (++at == 3) at = 0;",
         "b[i] = a[at]; if (at == 0) at = 7; else at--;",
+        "b[i] = a[at]; at = at > 0 ? at - 1 : 7;",
         "b[i] = a[at]; int *p = &at; if (++at == m) at = 0; ++*p;",
         "{ int at = i; b[i] = a[at]; } if (++at == m) at = 0; b[i] += a[at];",
     ],

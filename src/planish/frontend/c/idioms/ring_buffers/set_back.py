@@ -66,7 +66,9 @@ def find_set_back(loop: SteppingLoop) -> Iterator[SetBack]:
 def _is_short(found: SetBack, loop: SteppingLoop) -> bool:
     """Whether a place is known to be set back after few iterations."""
     own = [y for x in found.statements for y in walk_tree(x) if isinstance(y, c_ast.Assignment)]
-    set_to = [loop.bound.value(x.rvalue) for x in own if x.op == "=" and text_of(x.lvalue) == text_of(found.place)]
+    values = [x.rvalue for x in own if x.op == "="]
+    sides = [y for x in values for y in ([x.iftrue, x.iffalse] if isinstance(x, c_ast.TernaryOp) else [x])]
+    set_to = [loop.bound.value(x) for x in sides]
     most = [loop.bound.value(found.end)] if found.amount > 0 else set_to
     return any(x is not None and x < SHORT * abs(found.amount) for x in most)
 
