@@ -26,6 +26,8 @@ from planish.options import Options
 from planish.pipeline import build_file
 from planish.run.oracle.comparison import Verdict
 from planish.run.toolchains.toolchain import find_compilers
+from planish.schedule.arguments import NestChoice, Point
+from planish.tuning.choices import print_record, read_records
 
 TEXT = """\
 #include <stddef.h>
@@ -201,6 +203,17 @@ def test_other_languages_are_told_what_is_the_same_for_all_targets() -> None:
     found = several_targets.read_for_all(Source("k.c", text), Options(target="avx2,neon")).interface
     assert [x.name for x in found.prototypes] == ["g"]
     assert found.left_out == (("f", "it is not the same for all targets"),)
+
+
+def test_each_target_has_its_own_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("fir", "gemv-rows"):
+        Path(f"{name}.json").write_text(print_record([NestChoice("k", Point.of({"version": name}))]))
+    choices = read_records("fir.json,gemv-rows.json", split_targets("neon,avx2"))
+    each = per_target(Options(target="avx2,neon", choices=choices))
+    assert [(x.target, *(y.version for y in x.choices)) for x in each] == [
+        ("x86-avx2", "gemv-rows"), ("aarch64-neon", "fir"),
+    ]  # fmt: skip
 
 
 def test_targets_that_cannot_be_told_apart_are_refused(tmp_path: Path) -> None:

@@ -102,7 +102,8 @@ def per_target(options: Options) -> tuple[Options, ...]:
             known = ", ".join(ARCHITECTURES)
             raise _refused(f"which processor {name} has is not known", f"its `isa` is to be that of one of: {known}")
         compiler = None if is_foreign(target) else options.compiler
-        made.append(replace(options, target=name, variant=variant, compiler=compiler))
+        choices = tuple(x for x in options.choices if x.target in ("", name))
+        made.append(replace(options, target=name, variant=variant, compiler=compiler, choices=choices))
     order = list(dict.fromkeys(_architecture(x) for x in made))
     for a, b in combinations(made, 2):
         if _architecture(a) == _architecture(b) and a.settings.features == b.settings.features:

@@ -11,7 +11,6 @@ import json
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -74,7 +73,7 @@ from planish.run.toolchains.blas import check_name, find_blas
 from planish.run.toolchains.cross import compiler_for
 from planish.target.device import is_device
 from planish.target.load import load_target
-from planish.tuning.choices import check_asked, read_asked, read_record, with_known_choices
+from planish.tuning.choices import check_asked, read_asked, read_records, with_known_choices
 from planish.tuning.farm.elsewhere import Elsewhere
 from planish.tuning.farm.farm_session import FarmWishes
 from planish.tuning.farm.profile import read_profile
@@ -157,7 +156,8 @@ def build(
     store: StorePath = None,
     replay: Annotated[
         str | None,
-        typer.Option("--replay", metavar="FILE", help="Take what this record of tuning has.", show_default=False),
+        typer.Option("--replay", metavar="FILE", show_default=False,
+                     help="Take what this record of tuning has; FILE,FILE… for several targets."),
     ] = None,
     point: Annotated[
         str | None,
@@ -206,6 +206,8 @@ def build(
     if ilp64 and blas is None:
         advice = "name the library with --blas, or leave it out"
         raise PlanishError(Diagnostic("E0848", "--ilp64 is of no use without --blas", help=advice))
+    targets = split_targets(target)
+    target = target if len(targets) == 1 else ",".join(targets)
     options = Options(
         target=target, functions=tuple(function or ()), threads=threads, fp=read_floats(fp), measure=measure,
         gain=gain,
@@ -215,13 +217,9 @@ def build(
         blas=check_name(blas) if blas is not None else None, ilp64=ilp64, raising=raising,
         choices=(
             read_asked(point) if point is not None
-            else () if replay is None else read_record(read_input(replay, "a record of tuning").source)
+            else () if replay is None else read_records(replay, targets)
         ),
     )  # fmt: skip
-    targets = split_targets(target)
-    if len(targets) > 1:
-        target = ",".join(targets)
-        options = replace(options, target=target)
     untimed = is_machine(target) or is_device(target)
     texts = {"--dump": dump, "--stop-after": stop_after, "--print-changed": print_changed}
     if as_json and (untimed or any(texts.values())):
@@ -235,8 +233,8 @@ def build(
         where = f"for {target}, which is not tuned" if tune else "without --tune"
         raise PlanishError(Diagnostic("E0113", f"{name} is of no use {where}", help="leave it out"))
     each = per_target(options)
-    alone = {**texts, "--tune": tune, "--report": report, "--blas": blas, "--script": script, "--replay": replay,
-             "--point": point, "--style compact": style is Style.compact}  # fmt: skip
+    alone = {**texts, "--tune": tune, "--report": report, "--blas": blas, "--script": script,
+             "--style compact": style is Style.compact}  # fmt: skip
     for name in (x for x, given in alone.items() if given and len(targets) > 1):
         raise PlanishError(Diagnostic("E0113", f"{name} is of no use for several targets", help="name one of them"))
     for name in (x for x, given in {"--depfile": depfile, "--interface": interface}.items() if given is not None):
@@ -251,7 +249,8 @@ def build(
         for name in (x for x, given in others.items() if given):
             raise PlanishError(Diagnostic("E0113", f"--point is of no use with {name}", help="leave one of them out"))
         for file in project:
-            check_asked(read_input(file.name).source, file.options(options))
+            for own in per_target(file.options(options)):
+                check_asked(read_input(file.name).source, own)
     if is_machine(target):
         return build_for_machine(names, output, options, target, quiet)
     if is_device(target):
@@ -280,22 +279,22 @@ def build(
         project, output, options, style, force, quiet, report, bool(dump), time_passes, known, as_json, languages
     )
     if depfile is not None and done == OK:
-        rules = [_dependences(x, output, options, replay) for x in project]
+        records = () if replay is None else replay.split(",") if len(targets) > 1 else (replay,)
+        rules = [_dependences(x, output, options, records) for x in project]
         write_files(depfile.parent, {depfile.name: spell_dependences(rules)})
     return done
 
 
 def _dependences(
-    file: ProjectFile, output: Path, options: Options, record: str | None
+    file: ProjectFile, output: Path, options: Options, records: Sequence[str]
 ) -> tuple[list[Path], list[str]]:
     """A drop-in, and all that decides about it: the file, its headers for each target, the schedule, instructions,
-    descriptions of the targets, the record of tuning."""
+    descriptions of the targets, the records of tuning."""
     targets, source = per_target(file.options(options)), read_input(file.name).source
     texts = [] if is_mlir(source) else [preprocess_for(source, x) for x in targets]
     headers = dict.fromkeys(y for x in texts for y in included_files(x, source.name))
     schedule = [] if options.script is None else [options.script.name]
     described = [x.target for x in targets if x.target.endswith(".toml")]
-    records = [] if record is None else [record]
     made = output / file.folder / f"{Path(file.name).stem}.c"
     return [made], [file.name, *headers, *schedule, *options.instructions, *described, *records]
 

@@ -62,12 +62,14 @@ VERSION = "version"
 @dataclass(frozen=True, slots=True)
 class NestChoice:
     """What a nest is to become: its canonical text (`planish.ir.text.canonical_nest`; "": whichever it is), the point
-    that names the version and its arguments, and where this was found. `only`: nothing else is to be tried."""
+    that names the version and its arguments, and where this was found. `only`: nothing else is to be tried; `target`:
+    the one of several for which it is ("": all)."""
 
     nest: str
     point: Point
     source: str = ""
     only: bool = False
+    target: str = ""
 
     @property
     def version(self) -> str:

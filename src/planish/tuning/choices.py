@@ -16,6 +16,7 @@ from dataclasses import replace
 from planish.build.plan import plan_region
 from planish.build.read import read_file
 from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.core.files import read_input
 from planish.core.span import Source
 from planish.frontend.c.translation_unit import CFunction
 from planish.library.driver import find_arguments
@@ -31,6 +32,7 @@ from planish.tuning.trial import TuningTask, TuningTrial
 from planish.version import VERSION
 
 FORMAT = 1
+RECORD = "a record of tuning"
 GAIN = 0.98
 """Of the default's time, what a point has to be below to take its place: less is what the clock's noise may be."""
 
@@ -123,7 +125,9 @@ def check_asked(source: Source, options: Options) -> None:
             raise PlanishError(Diagnostic("E0931", f"{asked.source}: {problem[0]}", region.span, problem[1]), source)
         found = found or own is not None
     if not found:
-        message, place = f"{asked.source}: no nest becomes `{asked.version}`", regions[0].span if regions else None
+        where = f" for {options.target}" if options.variant else ""
+        message = f"{asked.source}: no nest becomes `{asked.version}`{where}"
+        place = regions[0].span if regions else None
         advice = f"`planish tune {source.name} --list` prints the versions of each"
         raise PlanishError(Diagnostic("E0931", message, place, advice), source)
 
@@ -143,6 +147,22 @@ def read_record(source: Source) -> tuple[NestChoice, ...]:
         raise PlanishError(
             Diagnostic("E0929", f"this is no record of tuning: {what}", source.point(1)), source
         ) from error
+
+
+def read_records(names: str, targets: Sequence[str]) -> tuple[NestChoice, ...]:
+    """The choices of a file or, where there are several targets, of one for each of them, with commas in between.
+    PlanishError E0113 where these are not as many, and as of `read_record`."""
+    if len(targets) == 1:
+        return read_record(read_input(names, RECORD).source)
+    files = names.split(",")
+    if len(files) != len(targets):
+        advice = "name one for each target, in their order: --replay a.json,b.json"
+        message = f"--replay names {len(files)} record{'s' if len(files) > 1 else ''} for {len(targets)} targets"
+        raise PlanishError(Diagnostic("E0113", message, help=advice))
+    return tuple(
+        replace(x, target=target)
+        for name, target in zip(files, targets, strict=True) for x in read_record(read_input(name, RECORD).source)
+    )  # fmt: skip
 
 
 def _read(entry: dict[str, object]) -> NestChoice:
