@@ -63,7 +63,7 @@ def plan_strips(kernel: Kernel, machine: VliwMachine, contract: bool = True) -> 
     except (NotAffineError, NoCover):
         return StripPlan(None, {}, kernel)
     remarks = [x for x in found if isinstance(x, Remark)]
-    best = StripPlan(None, {}, kernel)
+    best, chosen = StripPlan(None, {}, kernel), None
     for strips in (x for x in found if isinstance(x, StripProgram)):
         needed = replace(prepared, assumptions=(*prepared.assumptions, *strips.needs))
         sizes = next(affordable_sizes(needed, (TYPICAL,)), {})
@@ -72,11 +72,13 @@ def plan_strips(kernel: Kernel, machine: VliwMachine, contract: bool = True) -> 
         made = form.quickest(remarks, limit)
         if made is None or (best.planned is not None and made.estimate >= best.planned.estimate):
             continue
-        aligned = form.quickest(remarks, made.estimate, aligned=True)
-        better = aligned is not None and aligned.estimate < made.estimate
-        best = StripPlan(replace(made, aligned=aligned) if better else made, sizes, needed)
+        best, chosen = StripPlan(made, sizes, needed), form
         if all(x.interval <= _TIGHT * x.least for x in made.packed.loops):
             break  # with fewer rows at a time less is shared
+    if chosen is not None and best.planned is not None:
+        aligned = chosen.quickest(remarks, best.planned.estimate, aligned=True)
+        if aligned is not None and aligned.estimate < best.planned.estimate:
+            best = replace(best, planned=replace(best.planned, aligned=aligned))
     return replace(best, remarks=tuple(dict.fromkeys(remarks)))
 
 
