@@ -23,7 +23,7 @@ from planish.core.progress import Progress, keep_quiet
 from planish.frontend.c.translation_unit import CFunction, Region
 from planish.ir.checker import check_kernel
 from planish.library.driver import find_arguments, make_chosen, make_versions
-from planish.library.gain import with_gain
+from planish.library.gain import in_own_order, with_gain
 from planish.library.loops.unit_stride import version_unit_strides
 from planish.library.parallel.thread_threshold import start_where_worth
 from planish.library.signal.fft_stages.stage_kernels import StageVersion
@@ -82,8 +82,8 @@ def lower_plan(plan: Plan, options: Options, most: int | None = None) -> RegionP
         return chosen
     made = make_versions(plan.context, plan.strategies, most)
     found = bool(made.versions)
-    if options.gain and not options.measure:
-        made = with_gain(plan.context, made, options.gain)
+    if not options.measure:
+        made = with_gain(plan.context, made, options.gain) if options.gain else in_own_order(plan.context, made)
     remarks = (*plan.remarks, *made.remarks)
     if plan.choice is not None and chosen is None:
         message = f"{plan.choice.source}: no strategy makes `{plan.choice.point}`"

@@ -22,14 +22,26 @@ from math import isfinite
 import islpy as isl
 
 from planish.core.diagnostic import Remark
+from planish.ir.nest import For
+from planish.ir.text.printer import print_kernel
+from planish.ir.traverse import walk
 from planish.library.driver import MadeVersions
 from planish.library.strategy import Context, cycles_of_cost
+from planish.poly.isl.affine import NotAffineError
 from planish.poly.isl.op_budget import OverBudgetError, within
-from planish.schedule.auto.source_estimate import estimate_source
+from planish.schedule.auto.cost.estimate import CostModel
+from planish.schedule.auto.plan import Prepared, ScheduleDraft, Version, cycles_of, prepare
+from planish.schedule.auto.source_estimate import estimate_source, in_source_order
+from planish.vliw.streams.shapes import unroll_short
 
 GAIN = 1.1
 """What loops have to promise. Of some 230 functions (`bench/programs`, `examples`) none promises between 1.04 and 1.11;
 those below are, as measured, as fast as what gcc and clang make of them, or slower."""
+
+SHORT, MUCH = 40, 2.0
+"""Rows and columns that fit in the nearest cache, and what is gained with them for sure."""
+MOST_UNROLLED = 16
+"""The statements that a loop of known length is written out to."""
 
 
 def with_gain(cx: Context, made: MadeVersions, least: float) -> MadeVersions:
@@ -41,16 +53,72 @@ def with_gain(cx: Context, made: MadeVersions, least: float) -> MadeVersions:
         return made
     first = made.versions[at]
     try:
-        source = within(partial(estimate_source, cx.nest, cx.target, cx.sizes))
+        source = within(partial(_estimate_source, cx, cx.nest))
     except (OverBudgetError, isl.Error):
         return made
     own = _cycles(made, first.name)
     assert own is not None
     if not isfinite(source) or source >= least * own:
         return made
-    promised = f"{first.name} promises {source / max(own, 1e-9):.2f}x of what a C compiler makes of these loops"
+    return _without_gain(cx, made, at, source / max(own, 1e-9))
+
+
+def in_own_order(cx: Context, made: MadeVersions) -> MadeVersions:
+    """The versions, in front of which the nest stands in its own order where the first one orders loops otherwise, for
+    no gain over what a C compiler makes of the original; none where that order has loops without lanes, or short ones,
+    in which a compiler does better with what the user wrote."""
+    if cx.nest is None or cx.threads > 1 or not made.versions:
+        return made
+    first = made.versions[0]
+    own = _cycles(made, first.name)
+    if own is None or not isinstance(first, Version):
+        return made
+    short = unroll_short(cx.kernel, MOST_UNROLLED)
+    try:
+        source = within(partial(_estimate_source, cx, cx.nest))
+        if not isfinite(source) or source >= GAIN * own or _gains_in_cache(cx, cx.nest, made.makers[first.name].found):
+            return made
+        plain, in_lanes = within(partial(in_source_order, cx.nest))
+    except (OverBudgetError, isl.Error):
+        return made
+    if print_kernel(plain.kernel) == print_kernel(first.kernel):
+        return made
+    if not in_lanes or any(isinstance(x, For) for x in walk(short.body)) and short != cx.kernel:
+        return _without_gain(cx, made, 0, source / max(own, 1e-9))
+    others = tuple(x for x in made.versions if x.name != plain.name)
+    return replace(made, versions=(plain, *others), makers={**made.makers, plain.name: made.makers[first.name]})
+
+
+def _gains_in_cache(cx: Context, nest: Prepared, draft: object) -> bool:
+    """Whether a draft promises much where all is in the caches, though memory is as slow for it as for the original."""
+    if (
+        not isinstance(draft, ScheduleDraft)
+        or draft.shaped is None
+        or any(band.irregular for _, band, _ in draft.bands)
+    ):
+        return False
+    sizes = {x: min(SHORT, cx.sizes.get(x, SHORT)) for x in nest.kernel.sizes}
+    own = cycles_of(CostModel(nest.scop, cx.target, sizes), draft.shaped[0])
+    return _estimate_source(replace(cx, sizes=sizes), nest) >= MUCH * own
+
+
+def _without_gain(cx: Context, made: MadeVersions, at: int, promise: float) -> MadeVersions:
+    """The versions before that one, and a remark on what it promises."""
+    promised = f"{made.versions[at].name} promises {promise:.2f}x of what a C compiler makes of these loops"
     told = Remark("schedule-gain", "refused", f"{promised}, and nothing is timed", cx.kernel.span)
     return replace(made, versions=made.versions[:at], remarks=(*made.remarks, told))
+
+
+def _estimate_source(cx: Context, nest: Prepared) -> float:
+    """The cycles of the original, whose loops of a few iterations compilers write out."""
+    found = estimate_source(nest, cx.target, cx.sizes)
+    short = unroll_short(cx.kernel, MOST_UNROLLED)
+    if short == cx.kernel:
+        return found
+    try:
+        return min(found, estimate_source(prepare(short), cx.target, cx.sizes, nest))
+    except NotAffineError:
+        return found
 
 
 def _cycles(made: MadeVersions, name: str) -> float | None:

@@ -22,7 +22,7 @@ from planish.emit.c.partial_sums import REDUCE, REDUCE_EACH
 from planish.emit.idioms.lane_sums import HALVING, LANES, STRIP, SUM, SUMS
 from planish.emit.idioms.math_functions import LANE_FUNCTIONS
 from planish.ir.expr import PURE_FUNCTIONS
-from planish.ir.types import ALL_TYPES, I32, I64, Type
+from planish.ir.types import ALL_TYPES, F32, F64, I32, I64, Type
 
 _ALLOCATE = """\
 /* A block whose address is a multiple of 64; NULL where there is no memory. planish_release frees it. */
@@ -199,6 +199,19 @@ _KEEP = """\
 #endif"""
 
 
+def _hidden(type: Type) -> str:
+    """The function that returns what it gets, of which clang knows nothing then."""
+    return f"""\
+/* A number of whose value clang knows nothing. */
+static inline {c_type(type)} planish_hidden_{type}({c_type(type)} x)
+{{
+#if defined(__clang__) && defined(__x86_64__)
+  __asm__("" : "+x"(x));
+#endif
+  return x;
+}}"""
+
+
 _PROMISE = """\
 /* What every call keeps: the compiler may count on it. */
 #if defined(__GNUC__)
@@ -295,6 +308,8 @@ def _helpers() -> dict[str, str]:
         "planish_word": _WORD,
         "planish_unaligned": _UNALIGNED,
         "planish_keep": _KEEP,
+        "planish_hidden_f32": _hidden(F32),
+        "planish_hidden_f64": _hidden(F64),
         "planish_promise": _PROMISE,
         "planish_rounded": _ROUNDED,
         "planish_bf16": _BF16,

@@ -53,6 +53,8 @@ TOGETHER = 8
 """The iterations that are done at a time."""
 SHARE = 2
 """Of the nearest cache, tables have one part in so many at most."""
+SMALL = 1 << 13
+"""The bytes up to which the tables of one thread are local arrays."""
 OFTEN = 8
 """So many operations there have to be for each element of the tables, which are cleared and added up."""
 
@@ -103,8 +105,13 @@ class Tables:
         self.counts = {x.array: x for x in found.counts}
         self.few, self.threads, self.taken, self.used = few, threads, taken, False
         self.together = together
+        room = sum(x.rows * x.type.size for x in found.counts) * few
+        # Taking a block of memory costs more than a short loop counts.
+        memory = "stack" if threads == 1 and room <= SMALL else "dram"
         self.arrays = {
-            x.array: Array(take_name(f"{x.array}_tables", taken), x.type, (*map(index, (threads, x.rows, few)),), True)
+            x.array: Array(
+                take_name(f"{x.array}_tables", taken), x.type, (*map(index, (threads, x.rows, few)),), True, memory
+            )
             for x in found.counts
         }
 

@@ -17,7 +17,7 @@ from typing import assert_never
 from planish.core.diagnostic import Remark
 from planish.ir.index.simplify import simplify_block
 from planish.ir.nest import For, Kernel, Stmt
-from planish.ir.traverse import used_names, walk, with_stmts
+from planish.ir.traverse import expressions, loads, used_names, variables, walk, with_stmts
 from planish.library.loops.cell_reduction.blocks import BLOCK, in_blocks
 from planish.library.loops.cell_reduction.cell_update import (
     LANES,
@@ -87,10 +87,18 @@ def _describe(found: CellUpdate, block: int) -> str:
 
 
 def _cost(cx: Context, kernel: Kernel) -> float:
-    """Beside inner loops of another kind, which may have lanes of their own, it is tried behind their schedules."""
+    """Beside inner loops of another kind, which may have lanes of their own, and where lanes would have to gather, it
+    is tried behind their schedules."""
     loops = [x for x in walk(kernel.body) if isinstance(x, For)]
     inner = [x for x in loops if not any(isinstance(y, For) for y in walk(x.body))]
-    return 0.5 if all(_found(x, kernel, cx.reassociate) is not None for x in inner) else BEHIND
+    fits = all(_found(x, kernel, cx.reassociate) is not None and not _gathers(x) for x in inner)
+    return 0.5 if fits else BEHIND
+
+
+def _gathers(loop: For) -> bool:
+    """Whether iterations read from row to row of a matrix."""
+    read = (x for stmt in walk(loop.body) for e in expressions(stmt) for x in loads(e))
+    return any(loop.var in variables(i) for x in read for i in x.index[:-1])
 
 
 def _arguments(cx: Context, kernel: Kernel, version: str) -> TuningArguments:
