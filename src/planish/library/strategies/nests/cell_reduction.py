@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import assert_never
 
@@ -91,14 +92,16 @@ def _cost(cx: Context, kernel: Kernel) -> float:
     is tried behind their schedules."""
     loops = [x for x in walk(kernel.body) if isinstance(x, For)]
     inner = [x for x in loops if not any(isinstance(y, For) for y in walk(x.body))]
-    fits = all(_found(x, kernel, cx.reassociate) is not None and not _gathers(x) for x in inner)
+    counters = frozenset(x.var for x in loops)
+    fits = all(_found(x, kernel, cx.reassociate) is not None and not _gathers(x, counters) for x in inner)
     return 0.5 if fits else BEHIND
 
 
-def _gathers(loop: For) -> bool:
-    """Whether iterations read from row to row of a matrix."""
-    read = (x for stmt in walk(loop.body) for e in expressions(stmt) for x in loads(e))
-    return any(loop.var in variables(i) for x in read for i in x.index[:-1])
+def _gathers(loop: For, counters: Collection[str]) -> bool:
+    """Whether iterations go down a column of a matrix that other loops choose."""
+    read = (x for stmt in walk(loop.body) for e in expressions(stmt) for x in loads(e) if x.index)
+    columns = (x for x in read if not variables(x.index[-1]).isdisjoint(counters))
+    return any(loop.var in variables(i) for x in columns for i in x.index[:-1])
 
 
 def _arguments(cx: Context, kernel: Kernel, version: str) -> TuningArguments:
