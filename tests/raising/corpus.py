@@ -4,8 +4,7 @@ A `.c` file says of each place what it is, in a comment on that line or on a lin
 
     C[i][j] += alpha * A[i][k] * B[k][j]; /*= gemm A B -> C: ik,kj->ij alpha=alpha beta=1 */
 
-`beta` is what the output is scaled by before the sum is added: 0 where it is written without being read. Two einsums
-say the same where they differ in the names of indices or in the order of the factors only (`same_einsum`).
+`beta` is what the output is scaled by before the sum is added: 0 where it is written without being read.
 
 >>> next(x for x in read_folder("gemm") if x.name == "transposed_right").sites[0].einsum
 'ik,jk->ij'
@@ -17,7 +16,6 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import permutations
 from pathlib import Path
 
 from contractions import SPECIFICATIONS, Form, write_contraction
@@ -129,20 +127,3 @@ def _site(row: Mapping[str, object]) -> Site:
     assert isinstance(line, int)
     inputs = tuple(str(row["reads"]).split())
     return Site(line, str(row["is"]), inputs, str(row["writes"]), einsum, scalars, note, within)
-
-
-def same_einsum(a: str, b: str) -> bool:
-    """Whether two einsums say the same, whatever their indices are called and however their factors are ordered.
-
-    >>> same_einsum("ik,kj->ij", "ca,bc->ba"), same_einsum("ik,kj->ij", "ik,jk->ij")
-    (True, False)
-    """
-    factors, _, output = a.partition("->")
-    others, _, other_output = b.partition("->")
-    wanted = _renamed((*others.split(","), other_output))
-    return any(_renamed((*x, output)) == wanted for x in permutations(factors.split(",")))
-
-
-def _renamed(words: tuple[str, ...]) -> tuple[tuple[int, ...], ...]:
-    numbers: dict[str, int] = {}
-    return tuple(tuple(numbers.setdefault(letter, len(numbers)) for letter in word) for word in words)

@@ -42,8 +42,3 @@ def carried_at(times: isl.UnionMap, order: isl.UnionMap, prefix: isl.UnionMap) -
     together = order.intersect(prefix.apply_range(prefix.reverse()))
     equal = times.apply_range(times.reverse())
     return together.subtract(equal)
-
-
-def is_parallel(times: isl.UnionMap, order: isl.UnionMap, prefix: isl.UnionMap) -> bool:
-    """Whether a loop over `times` inside loops over `prefix` carries no dependence."""
-    return bool(carried_at(times, order, prefix).is_empty())

@@ -76,11 +76,6 @@ class LaneInstruction:
     values: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     fixed: Mapping[str, int] = field(default_factory=dict)
 
-    @property
-    def is_move(self) -> bool:
-        """Whether all lanes are what they read, or 0."""
-        return all(x.function.op in ("bits", "const") for x in self.pieces)
-
 
 def divided(piece: Piece, width: int) -> Piece:
     """The same lanes cut into narrower ones; the piece has to be divisible, and its width a multiple of the new one."""

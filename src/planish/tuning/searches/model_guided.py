@@ -41,7 +41,7 @@ class ModelGuidedSearch:
     name = "model"
 
     def __init__(self, space: SearchSpace, seed: int = 1) -> None:
-        self._space, self._rng, self._seed = space, Random(seed), seed
+        self._space, self._rng = space, Random(seed)
         self._features = FeatureMap(space)
         self._firsts = [space.default_of(x) for x in space.alternatives]
         self.heard: dict[Point, float] = {}
