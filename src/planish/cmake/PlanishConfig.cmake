@@ -97,6 +97,10 @@ function(planish_add_library name)
       COMMAND_EXPAND_LISTS VERBATIM ${pool})
     # Headers beside the file are found from the drop-in, too.
     set_source_files_properties("${made}" PROPERTIES INCLUDE_DIRECTORIES "${beside}")
+    # Code for Arm, unlike that for x86, compiles only where the command says what the processor has.
+    if(arg_TARGET STREQUAL "aarch64-neon" AND NOT CMAKE_C_FLAGS MATCHES "-m(arch|cpu)=")
+      set_source_files_properties("${made}" PROPERTIES COMPILE_OPTIONS "-march=armv8.2-a+fp16+dotprod")
+    endif()
     list(APPEND sources "${made}")
   endforeach()
   add_library(${name} ${kind} ${sources})
