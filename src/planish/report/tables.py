@@ -46,16 +46,28 @@ def build_table(accounts: Sequence[tuple[FileAccount, bool]]) -> Table:
 
 
 def _entries(account: FileAccount) -> list[tuple[FunctionAccount, str]]:
-    """The functions, each with the target that it is about: "all", once, where it stays as written for each of them."""
-    replaced = {x.function for x in account.functions if x.replaced}
-    told: set[str] = set()
-    out = []
+    """The functions, each with the target that it is about: "all", once, where it stays as written for each of them,
+    for the same reasons.
+
+    >>> from dataclasses import replace
+    >>> kept = FunctionAccount("f", 3, False, (), ("a call of g",), "", None, None, None, target="avx2")
+    >>> other = [replace(kept, target="neon"), replace(kept, target="neon", reasons=("a goto",))]
+    >>> for x in other:
+    ...     account = FileAccount("f.c", "", "", "", "strict", (kept, x), ())
+    ...     print([target for _, target in _entries(account)])
+    ['all']
+    ['avx2', 'neon']
+    """
+    targets, own = {x.target for x in account.functions}, dict[str, list[FunctionAccount]]()
     for x in account.functions:
-        alike = bool(x.target) and x.function not in replaced
-        if not alike or x.function not in told:
-            out.append((x, "all" if alike else x.target))
-        told.add(x.function)
-    return out
+        own.setdefault(x.function, []).append(x)
+    alike = {
+        name: entries[0] for name, entries in own.items()
+        if not any(x.replaced for x in entries) and len({x.reasons for x in entries}) == 1
+        and 1 < len(entries) == len(targets)
+    }  # fmt: skip
+    shown = [x for x in account.functions if alike.get(x.function, x) is x]
+    return [(x, "all" if x.function in alike else x.target) for x in shown]
 
 
 def _done(function: FunctionAccount) -> str:
