@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 from planish.emit.c.context import EmitContext
 from planish.emit.c.expression import (
@@ -23,7 +24,9 @@ from planish.emit.c.expression import (
     refuse_bf16,
 )
 from planish.ir.expr import Binary, Cast, Const, Expr, Select, Unary, type_of
+from planish.ir.index.interval import combine, range_of
 from planish.ir.nest import Reduce, ReduceOp
+from planish.ir.semantics.arithmetic import limits
 from planish.ir.types import BOOL, F16, I32, I64, U32, U64, Type
 
 _SIGNS: dict[ReduceOp, str] = {"add": "+", "mul": "*", "and": "&", "or": "|", "xor": "^", "min": "min", "max": "max"}
@@ -56,17 +59,31 @@ def update_variable(stmt: Reduce, context: EmitContext) -> str:
 
 def _wrapping(value: Expr) -> Expr:
     """A term in which sums of other sums, and opposites, wrap around: what the user's program adds one after another
-    may overflow where it is added up first, and the least number has no opposite."""
+    may overflow where it is added up first, and the least number has no opposite.
+
+    >>> from planish.ir.text.parser import parse_expr
+    >>> for text in ("a:i32 - b:i32", "i32(a:u8) - i32(b:u8)"): print(emit_expr(_wrapping(parse_expr(text))))
+    (int32_t)((uint32_t)a - (uint32_t)b)
+    (int32_t)a - (int32_t)b
+    """
     unsigned = _UNSIGNED[type_of(value)]
     match value:
         case Select(then=then, otherwise=otherwise):
             return replace(value, then=_wrapping(then), otherwise=_wrapping(otherwise))
-        case Binary(op="add" | "sub" as op, left=left, right=right):
+        case Binary(op="add" | "sub" as op, left=left, right=right) if _may_overflow(op, left, right):
             return Cast(Binary(op, _unsigned(left), _unsigned(right)), type_of(value))
-        case Unary(op="neg", operand=operand):
+        case Unary(op="neg", operand=operand) if _may_overflow("sub", Const(0, type_of(operand)), operand):
             return Cast(Binary("sub", Const(0, unsigned), _unsigned(operand)), type_of(value))
         case _:
             return value
+
+
+def _may_overflow(op: Literal["add", "sub"], left: Expr, right: Expr) -> bool:
+    """Whether a result may lie outside of its type. Compilers compute sums of narrow numbers, which do not, faster."""
+    type = type_of(left)
+    low, high = limits(type)
+    least, most = combine(op, range_of(left, {}), range_of(right, {}), type)
+    return not (low <= least and most <= high)
 
 
 def _unsigned(value: Expr) -> Expr:
