@@ -99,7 +99,7 @@ def _is_affine(condition: Expr, sizes: tuple[str, ...]) -> bool:
     space = _context(sizes, ()).get_space()
     try:
         condition_set(condition, space)
-    except (NotAffineError, KeyError):
+    except NotAffineError:
         return False
     return True
 
@@ -127,7 +127,7 @@ def throughout(kernel: Kernel, iterators: Collection[str], condition: Expr) -> E
     some = _without(iterators, known)
     try:
         broken = known.subtract(condition_set(condition, known.get_space()))
-    except (NotAffineError, KeyError):
+    except NotAffineError:
         never = set_condition(some.complement(), ())
         return None if variables(condition) & set(iterators) else disjunction((never, condition))
     return set_condition(_without(iterators, broken).complement().gist(some), ())
@@ -147,7 +147,7 @@ def follows(sizes: tuple[str, ...], assumptions: tuple[Expr, ...], condition: Ex
     try:
         known = isl.Set.from_params(_context(sizes, assumptions))
         return bool(known.is_subset(condition_set(condition, known.get_space())))
-    except (NotAffineError, KeyError):
+    except NotAffineError:
         if any(_is_weaker(condition, x) for x in assumptions):
             return True
         return any(all(follows(sizes, assumptions, x) for x in simpler) for simpler in _simpler(condition))

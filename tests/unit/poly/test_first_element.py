@@ -42,6 +42,8 @@ def test_conditions_on_iterators_keep_what_is_read_inside() -> None:
     assert before("n; x: f32[?], y: f32[?]", f"for i in 0 .. n {{ y[i] = {chosen} + x[i - 2] }}") == {"x": "2"}
     data = "select(y[i] > 0.0:f32, x[i - 1], 0.0:f32)"
     assert before("n; x: f32[?], y: f32[?]", f"for i in 0 .. n {{ y[i] = {data} }}") == {"x": "1"}
+    wide = "select(m == i, x[i - 1], 0.0:f32)"  # a number of the type of sizes is data
+    assert before("n; m: i64, x: f32[?], y: f32[?]", f"for i in 0 .. n {{ y[i] = {wide} }}") == {"x": "1"}
 
 
 def test_loops_from_below_zero() -> None:

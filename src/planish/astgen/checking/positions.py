@@ -94,7 +94,7 @@ def _read(stmt: Stmt, domain: isl.Set, values: Mapping[str, Expr]) -> list[Item]
             items = _read_block(stmt.body, inside, {k: v for k, v in values.items() if k != stmt.var})
             return [PositionLoop(domain.dim(SET), tuple(items))] if items else []
         case If():
-            holds = _condition(substitute(stmt.condition, values), domain.get_space()).intersect(domain)
+            holds = condition_set(substitute(stmt.condition, values), domain.get_space()).intersect(domain)
             then = _read(stmt.then, holds, values)
             return then + (_read(stmt.otherwise, domain.subtract(holds), values) if stmt.otherwise.body else [])
         case Assign(array=name, index=at) | Reduce(array=name, index=at):
@@ -107,25 +107,11 @@ def _read(stmt: Stmt, domain: isl.Set, values: Mapping[str, Expr]) -> list[Item]
             assert_never(stmt)
 
 
-def _function(expr: Expr, space: isl.Space) -> isl.PwAff:
-    try:
-        return affine_function(expr, space)
-    except KeyError as error:
-        raise NotAffineError(expr, f"{error} is neither a loop nor a size") from error
-
-
-def _condition(expr: Expr, space: isl.Space) -> isl.Set:
-    try:
-        return condition_set(expr, space)
-    except KeyError as error:
-        raise NotAffineError(expr, f"{error} is neither a loop nor a size") from error
-
-
 def _instances(name: str, at: tuple[Expr, ...], domain: isl.Set) -> isl.Map:
     space = domain.get_space()
     function = isl.MultiPwAff.zero(space.add_unnamed_tuple_ui(len(at)))
     for i, x in enumerate(at):
-        function = function.set_pw_aff(i, _function(x, space))
+        function = function.set_pw_aff(i, affine_function(x, space))
     relation = isl.Map.from_multi_pw_aff(function).set_tuple_name(OUT, name)
     return coalesce(relation.intersect_domain(domain))
 
@@ -138,11 +124,11 @@ def _enter(loop: For, domain: isl.Set, values: Mapping[str, Expr]) -> isl.Set:
     lower, upper = substitute(loop.lower, values), substitute(loop.upper, values)
     if loop.var in values:
         raise NotAffineError(Var(loop.var, INDEX), "a loop has the name of a value")
-    variable = _function(Var(loop.var, INDEX), space)
+    variable = affine_function(Var(loop.var, INDEX), space)
     inner = inner.intersect(_beyond(variable, lower, space, "max"))
     inner = inner.intersect(_beyond(variable, add(upper, index(-1)), space, "min"))
     if loop.step > 1:
-        rest = _function(_residue(lower, loop.step), space)
+        rest = affine_function(_residue(lower, loop.step), space)
         step = isl.Val.int_from_si(domain.get_ctx(), loop.step)
         inner = inner.intersect(variable.sub(rest).mod_val(step).zero_set())
     return coalesce(inner)
@@ -159,7 +145,7 @@ def _beyond(variable: isl.PwAff, bound: Expr, space: isl.Space, op: str) -> isl.
             for part in sets[1:]:
                 out = out.union(part) if opposite else out.intersect(part)
             return out
-    return compared("ge" if op == "max" else "le", variable, _function(bound, space))
+    return compared("ge" if op == "max" else "le", variable, affine_function(bound, space))
 
 
 def _parts(expr: Expr, op: str) -> list[Expr]:

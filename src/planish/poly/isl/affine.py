@@ -81,7 +81,10 @@ def affine_function(expr: Expr, space: isl.Space) -> isl.PwAff:
         case Var(name=name, type=t):
             if t != INDEX:
                 raise NotAffineError(expr, f"`{name}` is data, not an iterator or a size")
-            return _variable(isl_name(name), space)
+            found = _variable(isl_name(name), space)
+            if found is None:
+                raise NotAffineError(expr, f"`{name}` is neither a loop nor a size")
+            return found
         case Unary(op="neg", operand=x):
             return affine_function(x, space).neg()
         case Binary(op="add", left=a, right=b):
@@ -115,12 +118,12 @@ def _number(value: int, space: isl.Space) -> isl.PwAff:
     return isl.PwAff.from_aff(isl.Aff.val_on_domain(local, isl.Val.int_from_si(space.get_ctx(), value)))
 
 
-def _variable(name: str, space: isl.Space) -> isl.PwAff:
+def _variable(name: str, space: isl.Space) -> isl.PwAff | None:
     for kind in (isl.dim_type.set, isl.dim_type.param):
         position = space.find_dim_by_name(kind, name)
         if position >= 0:
             return isl.PwAff.from_aff(isl.Aff.var_on_domain(isl.LocalSpace.from_space(space), kind, position))
-    raise KeyError(name)
+    return None
 
 
 def _product(expr: Expr, a: Expr, b: Expr, space: isl.Space) -> isl.PwAff:
