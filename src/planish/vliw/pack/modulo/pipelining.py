@@ -48,6 +48,10 @@ _EJECTIONS = 8000
 
 _PART_OF_THE_WAY = 4
 
+_EACH = 1200
+"""Operations that are placed for intervals one after the other: of a body of n, so many n-ths of these are tried. Then
+each is longer by a sixteenth than the one before, and once one fits, those between are searched."""
+
 _MOST_COPIES = 16
 """Kernels are not unrolled further than this."""
 
@@ -141,6 +145,7 @@ def roll(
         return None
     proven = problem.least
     interval = max(least, proven)
+    below, left = interval - 1, _EACH // max(1, len(problem.body.nodes))
     while interval <= most:
         kernel, impossible = known.kernel(problem.body, interval)
         proven += impossible and proven == interval
@@ -148,10 +153,25 @@ def roll(
             other = known.lean_kernel(problem.body, interval)
             kernel = min((x for x in (kernel, other) if x is not None), key=partial(_fullness, problem))
         if kernel is not None and has_registers(problem, kernel):
-            return RolledLoop(with_copies(problem, kernel), proven)
+            return RolledLoop(with_copies(problem, _shortest(problem, kernel, below, known)), proven)
+        left -= kernel is None
         # One more cycle is a smaller part of a long interval, and frees as few registers.
-        interval += 1 if kernel is None else 1 + interval // 32
+        step = 1 if kernel is None and left > 0 else 1 + interval // (16 if kernel is None else 32)
+        below = interval if kernel is None else interval + step - 1
+        interval += step
     return None
+
+
+def _shortest(problem: Problem, kernel: PipelinedKernel, below: int, known: KernelAttempts) -> PipelinedKernel:
+    """The kernel of the shortest interval that is found between one at which there was none and that of a kernel."""
+    while kernel.interval - below > 1:
+        middle = (below + kernel.interval) // 2
+        found, _ = known.kernel(problem.body, middle)
+        if found is not None and has_registers(problem, found):
+            kernel = found
+        else:
+            below = middle
+    return kernel
 
 
 def _attempt(body: LoopBody, interval: int) -> tuple[PipelinedKernel | None, bool]:
