@@ -62,6 +62,12 @@ class CompilerSettings:
         """Whether the functions may be called only where `planish_able` holds."""
         return bool(self.features or self.variant)
 
+    @property
+    def reads_whole(self) -> bool:
+        """Whether compilers make no lanes of narrow elements that are read under conditions: AVX2 has masked loads of
+        wider ones only."""
+        return "avx2" in self.features and "avx512bw" not in self.features
+
     def needing(self, functions: Iterable[str]) -> CompilerSettings:
         """The same settings of functions with these texts: of the processor is needed besides what their intrinsics do.
 

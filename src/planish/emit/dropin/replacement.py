@@ -38,6 +38,7 @@ from planish.ir.passes.speculative_loads import speculate
 from planish.ir.traverse import variables
 from planish.ir.types import BF16
 from planish.isa.instruction import Catalogue
+from planish.library.loops.vector_strips.read_ends import between_reads
 from planish.poly.isl.expression import TRUE, normalise, set_condition
 from planish.poly.scop.certain_accesses import always_readable
 from planish.poly.scop.extents import NoExtentError, byte_extent, inexact_conditions, negative_sizes
@@ -76,6 +77,8 @@ def replace_region(
         refuse_bf16(type)
     name = name_of(region) + suffix
     kernel = speculate(kernel, always_readable(scop))
+    if settings.reads_whole:
+        kernel = between_reads(kernel, region.conditional_stores, wide=True)
     kernel = store_changes(kernel, region.conditional_stores, region.guarded)
     text = emit_function(
         kernel, name, threads=threads, strict=strict, own_functions=not strict, noalias=True, comment=comment,

@@ -23,10 +23,11 @@ from planish.emit.c.expression import (
     helper_suffix,
     refuse_bf16,
 )
-from planish.ir.expr import Binary, Cast, Const, Expr, Select, Unary, type_of
+from planish.ir.expr import Binary, Cast, Const, Expr, Select, Unary, Var, type_of
 from planish.ir.index.interval import combine, range_of
 from planish.ir.nest import Reduce, ReduceOp
 from planish.ir.semantics.arithmetic import limits
+from planish.ir.traverse import loads, walk_expr
 from planish.ir.types import BOOL, F16, I32, I64, U32, U64, Type
 
 _SIGNS: dict[ReduceOp, str] = {"add": "+", "mul": "*", "and": "&", "or": "|", "xor": "^", "min": "min", "max": "max"}
@@ -45,13 +46,14 @@ def clause(op: ReduceOp, type: Type) -> str:
 def update_variable(stmt: Reduce, context: EmitContext) -> str:
     """The statement that updates a variable. One of an integer that often changes nothing is behind its condition: so
     compilers find that it is any iteration, or how many, of which this holds, though comparisons of floats may trap.
+    A value that has been read is chosen: clang would read it behind the condition again, and not in lanes.
 
     >>> from planish.ir.text.parser import parse_kernel
     >>> kernel = parse_kernel("kernel k(x: f32; s: i32[]) { s[] += select(x > 0.0:f32, 1:i32, 0:i32) }")
     >>> update_variable(kernel.body.body[0], EmitContext())
     'if (x > 0.0f) { s = planish_wrap_add_i32(s, 1); }'
     """
-    if not (isinstance(stmt.value, Select) and is_conditional(stmt)):
+    if not (isinstance(stmt.value, Select) and is_conditional(stmt)) or _is_there(stmt.value.then):
         return f"{update(stmt, context)};"
     then = replace(stmt, value=stmt.value.then)
     return f"if ({emit_expr(stmt.value.condition, context)}) {{ {update(then, context)}; }}"
@@ -95,6 +97,11 @@ def _unsigned(value: Expr) -> Expr:
             return operand
         case _:
             return Cast(made, unsigned)
+
+
+def _is_there(x: Expr) -> bool:
+    """Whether a value is one of names, and nothing is read for it."""
+    return not loads(x) and any(isinstance(y, Var) for y in walk_expr(x))
 
 
 def is_conditional(stmt: Reduce) -> bool:

@@ -50,15 +50,33 @@ _MOST_CONDITIONS = 2
 """So many conditions may have ends of their own: where all of them hold somewhere, what is left is short."""
 
 
-def between_reads(kernel: Kernel, kept: Container[str] = ()) -> Kernel:
+def between_reads(kernel: Kernel, kept: Container[str] = (), wide: bool = False) -> Kernel:
     """The kernel with its innermost loops of narrow integers that read under conditions in three: what lies before the
     first iteration of a condition, up to its last one, where all is read, and behind. Loops that store to arrays that
-    are `kept` stay."""
+    are `kept` stay. `wide`: instead of these, loops in lanes that add up such elements in wider integers than strips
+    have."""
     taken = {*used_names(kernel), *bindings(kernel.body)}
     derived = {x.name for x in kernel.derived}
     local = {x.array.name for x in walk(kernel.body) if isinstance(x, Alloc)}
-    parts = partial(_parts, kept, derived | local, element_types(kernel), taken)
+    types = element_types(kernel)
+    parts = partial(_parts, kept, derived | local, partial(_adds_wide if wide else _is_narrow, types), taken)
     return replace(kernel, body=_block(kernel.body, parts))
+
+
+def _is_narrow(types: Mapping[str, Type], loop: For, read: Collection[Load]) -> bool:
+    return are_narrow([types.get(x) for x in arrays_in(loop)])
+
+
+def _adds_wide(types: Mapping[str, Type], loop: For, read: Collection[Load]) -> bool:
+    """Whether a loop in lanes adds up narrow elements that it reads under conditions in integers wider than strips
+    have."""
+    facts, sums = loop.facts, [types.get(x) for _, x in loop.facts.reductions]
+    updated = {x.array for x in loop.body.body if isinstance(x, Reduce)} == {x for _, x in facts.reductions}
+    plain = all(isinstance(x, Reduce | Let) for x in loop.body.body)
+    if not (facts.simd and not facts.parallel and sums and updated and plain):
+        return False
+    wide = all(x is not None and x.is_int for x in sums) and not _is_narrow(types, loop, read)
+    return wide and all(are_narrow([x.type]) for x in read)
 
 
 def _block(block: Block, parts: partial[tuple[Stmt, ...] | None]) -> Block:
@@ -70,17 +88,20 @@ def _block(block: Block, parts: partial[tuple[Stmt, ...] | None]) -> Block:
 
 
 def _parts(
-    kept: Container[str], none: set[str], types: Mapping[str, Type], taken: set[str], loop: For
+    kept: Container[str], none: set[str], suits: Callable[[For, Collection[Load]], bool], taken: set[str], loop: For
 ) -> tuple[Stmt, ...] | None:
-    """What stands for a loop; None where it stays. `none`: arrays that are no object of C, or are read in any case."""
-    if not are_narrow([types.get(x) for x in arrays_in(loop)]):
+    """What stands for a loop; None where it stays. `none`: arrays that are no object of C, or are read in any case;
+    `suits`: whether it is asked for a loop, and what it reads under conditions."""
+    if not suits(loop, ()):
         return None
     stored = stored_arrays(loop)
     body = loop.body.body
     if loop.step != 1 or any(x in kept for x in stored) or not all(isinstance(x, Assign | Reduce | Let) for x in body):
         return None
     read = _conditions(loop)
-    if not read or any(x.array in none | stored or not _moves_along(x, loop.var) for x in read):
+    if not read or not suits(loop, read):
+        return None
+    if any(x.array in none | stored or not _moves_along(x, loop.var) for x in read):
         return None
     tests = list(dict.fromkeys(read.values()))
     if len(tests) > _MOST_CONDITIONS or not all(_is_known(x, loop, stored) for x in tests):
@@ -97,8 +118,11 @@ def _parts(
     made.append(Let(behind, extremum("max", index(first), least)))
     arrays = {x.array for x in read}
     whole = speculate_block(loop.body, arrays, taken)
+    values: dict[str, Expr] = {}
+    for y in body:
+        values |= {y.var: substitute(y.value, values)} if isinstance(y, Let) else {}
     between = replace(loop, lower=index(first), upper=index(behind), body=whole, label=0)
-    if len(tests) == 1 and all(_does_nothing(x, tests[0]) for x in body):
+    if len(tests) == 1 and all(_does_nothing(x, tests[0], values) for x in body):
         return (*made, between)
     before = replace(loop, upper=index(first), label=0)
     return (*made, before, between, replace(loop, lower=index(behind), label=0))
@@ -181,8 +205,9 @@ def _at(test: Expr, var: str, place: Expr) -> Expr:
     return substitute(test, {var: place})
 
 
-def _does_nothing(stmt: Stmt, test: Expr) -> bool:
-    """Whether a statement changes nothing where a condition does not hold. (Zero changes a sum of floats: -0.0.)"""
+def _does_nothing(stmt: Stmt, test: Expr, names: Mapping[str, Expr]) -> bool:
+    """Whether a statement changes nothing where a condition does not hold; `names`: values of variables. (Zero changes
+    a sum of floats: -0.0.)"""
     match stmt:
         case Let():
             return True
@@ -191,9 +216,9 @@ def _does_nothing(stmt: Stmt, test: Expr) -> bool:
                 value = value.operand
             match value:
                 case Select(condition=condition, otherwise=Const(value=0)):
-                    return condition == test
+                    return substitute(condition, names) == test
                 case Binary(op="and", left=left) if type_of(value) == BOOL:
-                    return left == test
+                    return substitute(left, names) == test
         case _:
             pass
     return False
