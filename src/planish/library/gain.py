@@ -22,7 +22,7 @@ from math import isfinite
 import islpy as isl
 
 from planish.core.diagnostic import Remark
-from planish.ir.nest import For
+from planish.ir.nest import For, Kernel
 from planish.ir.text.printer import print_kernel
 from planish.ir.traverse import walk
 from planish.library.driver import MadeVersions
@@ -40,6 +40,8 @@ those below are, as measured, as fast as what gcc and clang make of them, or slo
 
 SHORT, MUCH = 40, 2.0
 """Rows and columns that fit in the nearest cache, and what is gained with them for sure."""
+EVEN = 0.97
+"""What a loop alone has to promise."""
 MOST_UNROLLED = 16
 """The statements that a loop of known length is written out to."""
 
@@ -83,19 +85,28 @@ def in_own_order(cx: Context, made: MadeVersions) -> MadeVersions:
         return made
     if print_kernel(plain.kernel) == print_kernel(first.kernel):
         return made
+    alone = not _gathers(made.makers[first.name].found) and not _is_nested(cx.kernel)
+    if not in_lanes and alone and source >= EVEN * own:
+        return made  # a loop alone is neither cut nor changed in its order
     if not in_lanes or any(isinstance(x, For) for x in walk(short.body)) and short != cx.kernel:
         return _without_gain(cx, made, 0, source / max(own, 1e-9))
     others = tuple(x for x in made.versions if x.name != plain.name)
     return replace(made, versions=(plain, *others), makers={**made.makers, plain.name: made.makers[first.name]})
 
 
+def _is_nested(kernel: Kernel) -> bool:
+    loops = (x for x in walk(kernel.body) if isinstance(x, For))
+    return any(isinstance(y, For) for x in loops for y in walk(x.body))
+
+
+def _gathers(draft: object) -> bool:
+    """Whether data choose elements."""
+    return isinstance(draft, ScheduleDraft) and any(band.irregular for _, band, _ in draft.bands)
+
+
 def _gains_in_cache(cx: Context, nest: Prepared, draft: object) -> bool:
     """Whether a draft promises much where all is in the caches, though memory is as slow for it as for the original."""
-    if (
-        not isinstance(draft, ScheduleDraft)
-        or draft.shaped is None
-        or any(band.irregular for _, band, _ in draft.bands)
-    ):
+    if not isinstance(draft, ScheduleDraft) or draft.shaped is None or _gathers(draft):
         return False
     sizes = {x: min(SHORT, cx.sizes.get(x, SHORT)) for x in nest.kernel.sizes}
     own = cycles_of(CostModel(nest.scop, cx.target, sizes), draft.shaped[0])
