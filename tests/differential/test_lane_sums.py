@@ -39,6 +39,19 @@ void short_rows(int n, const float (*restrict x)[3], const double *y, float *res
             a += x[i][k];
     r[0] = a;
 }
+void beyond(int n, const float (*restrict x), const double *y, float *restrict r, double *restrict s)
+{
+    float a = r[0];
+    double b = s[0];
+    for (int i = 0; i < n; i++) {
+        if (y[i] > 1.001 && x[i] < a)
+            a = x[i];
+        if (x[i] < 1.004f && b > y[i] && y[i] != 1)
+            b = y[i];
+    }
+    r[0] = a;
+    s[0] = b;
+}
 static float kept[400], other[400];
 void stored(int n, const float *restrict x, const double *y, float *restrict r, double *restrict s)
 {
@@ -52,12 +65,13 @@ void stored(int n, const float *restrict x, const double *y, float *restrict r, 
     s[0] = n > 3 ? kept[n - 1] + other[2] + kept[n / 2] : 0;
 }
 """
-CHOSEN = {
+CHOSEN: dict[str, tuple[str, ...]] = {
     "over_bytes": ("uint8_t", "int64_t"), "over_shorts": ("int16_t", "double"), "over_words": ("int", "int64_t"),
     "wide_over_words": ("int", "double"), "over_floats": ("float", "int64_t"), "words_over_bytes": ("int8_t", "float"),
+    "most_over_bytes": ("uint8_t", "double", ">"), "least_over_words": ("int", "int32_t", "<"),
 }  # fmt: skip
-"""Sums of what is read under conditions: the types of the one and the other."""
-STORED = dict.fromkeys(("short_rows", "stored"), (("float", ""), ("double", ""), 1))
+"""Sums and extrema of what is read under conditions: the types of the one and the other."""
+STORED = dict.fromkeys(("short_rows", "beyond", "stored"), (("float", ""), ("double", ""), 1))
 HEAD = "#include <stdint.h>\n#include <stdio.h>\n"
 
 
@@ -73,11 +87,12 @@ def write(name: str) -> str:
 
 
 def write_chosen(name: str) -> str:
-    """A function of a sum over the elements beside which another one is large."""
-    condition, element = CHOSEN[name]
+    """A function of a sum, or an extremum, of the elements beside which another one is large."""
+    condition, element, *beyond = CHOSEN[name]
+    update = f"if (m[i] > 3 && x[i] {beyond[0]} s) s = x[i];" if beyond else "if (m[i] > 3) s += x[i];"
     return (
         f"{element} {name}(int n, const {condition} *m, const {element} *x)\n{{\n    {element} s = 0;\n"
-        f"    for (int i = 0; i < n; i++)\n        if (m[i] > 3)\n            s += x[i];\n    return s;\n}}\n"
+        f"    for (int i = 0; i < n; i++)\n        {update}\n    return s;\n}}\n"
     )
 
 
