@@ -130,8 +130,8 @@ class Band:
         sums = {x.get_tuple_name(side) for x in list_maps(carried) for side in (isl.dim_type.in_, isl.dim_type.out)}
         if not carried.is_subset(self.movable) or not self.targets_stay(member, sums):
             return "serial"
-        shared = len(sums) < len(part)
-        return "reduction" if not shared or (self.is_lone and self._run_together(part)) else "serial"
+        alone = self.targets_stay(member, part)
+        return "reduction" if alone or (self.is_lone and self._run_together(part)) else "serial"
 
     def _run_together(self, names: Container[str]) -> bool:
         """Whether some statements have an instance each in every iteration in which one of them has any."""
