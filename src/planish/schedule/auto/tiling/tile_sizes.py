@@ -138,9 +138,9 @@ def _lane_cost(
             cost = 0.5 * cost + 1.5
         elif kind[motion.statement.name] == "reduction":
             cost = 1.05 * cost + _SUM_UP / trips / len(motions)
-            # What another statement of the loop has in a register is not loaded once more.
-            if held[home[motion.statement.name], motion.access.array, motion.steps[member]] is not motion.statement:
-                cost = 0.0
+            # What another statement of a lone loop has in a register is not loaded once more.
+            first = held[home[motion.statement.name], motion.access.array, motion.steps[member]]
+            cost = 0.0 if band.is_lone and first is not motion.statement else cost
         total += cost
     preference = 0.001 * (len(band.members) - 1 - member) + 0.0005 * len(groups)
     return (total / len(motions) + preference, member, groups)
