@@ -189,6 +189,13 @@ PRAGMAS = {
     "shared_out_inside": ("", "for (int k = 0; k < 3; k++)\n#pragma omp parallel for\n" + LOOP, True),
     "called": ("", "for (int i = 0; i < n; i++) add(&y[0], x[i]);", True),
     "branch": ("if (n > 3)\n#pragma omp simd", LOOP + " else y[0] = 0;", False),
+    "team_of_one": ("#pragma omp parallel num_threads(3)\n#pragma omp critical", LOOP + LOOP, True),
+    "team_of_a_block": ("#pragma omp parallel", "{\n#pragma omp for\n" + LOOP + "\n}\n" + LOOP, True),
+    "sections": ("#pragma omp sections", "{\n#pragma omp section\n" + LOOP + "\n}", True),
+    "tasks": ("#pragma omp task", LOOP + "\n#pragma omp taskwait\n#pragma omp critical\n" + LOOP, True),
+    "one_after_the_other": ("for (int k = 0; k < 3; k++)\n#pragma omp ordered", LOOP, True),
+    "hidden_team": ("TEAM {", LOOP + "}" + LOOP, True),
+    "waited_for": ("#pragma omp barrier", LOOP, True),
 }
 
 
@@ -196,16 +203,41 @@ PRAGMAS = {
 def test_what_stands_for_a_loop_does_not_stand_behind_its_pragmas(name: str, tmp_path: Path) -> None:
     pragma, loop, threaded = PRAGMAS[name]
     text = (
-        '#define THREADS _Pragma("omp parallel for")\n'
+        '#define THREADS _Pragma("omp parallel for")\n#define TEAM _Pragma("omp parallel")\n'
         '#define EACH(i, n) _Pragma("omp parallel for") for (int i = 0; i < n; i++)\n'
         "static inline void add(int *s, int k) {\n#pragma omp atomic\n*s += k; }\n"
         f"void f(int n, int *restrict y, const int *restrict x) {{\n{pragma}\n{loop}\n(void)add; }}\n"
     )
     made, whole = replaced(text)
     assert ("(planish_undirected)" in made.guards) == threaded
+    # What a pragma is for ends where it does in the original: all of it is in the branch that is written as it was.
+    written = whole[whole.index("void f(") :].partition("else")[2]
+    assert not threaded or all(x in written for x in pragma.splitlines() if "omp" in x and "barrier" not in x)
     (tmp_path / "r.c").write_text(whole)
     for flags in ("-fopenmp", "-fopenacc", "-O1"):
         subprocess.run(["gcc", "-w", flags, "-fsyntax-only", "r.c"], cwd=tmp_path, check=True)
+
+
+CALLS = "g(y); "
+UNSURE = {
+    "group": "#ifdef _OPENMP\n#pragma omp parallel for\n#endif\n" + LOOP,
+    "either": "#if 1\n#pragma GCC ivdep\n#else\n#pragma omp simd\n#endif\n" + LOOP,
+    "around": "#pragma omp simd\n#ifdef _OPENMP\n" + CALLS + "\n#else\n" + LOOP + "\n#endif",
+    "macro": "#ifdef _OPENMP\nTHREADS\n#endif\n" + LOOP,
+    "collapsed": "#pragma omp parallel for collapse(2)\nfor (int k = g(y); k < 3; k++)\n" + LOOP,
+    "in_sections": "#pragma omp sections\n{ " + LOOP + "\n#pragma omp section\n" + CALLS + "}",
+}
+
+
+@pytest.mark.parametrize("name", UNSURE)
+def test_a_loop_stays_where_it_is_not_certain_what_a_pragma_is_for(name: str) -> None:
+    text = f"int g(int *y);\nvoid f(int n, int *restrict y, const int *restrict x) {{\n{UNSURE[name]}\n}}\n"
+    file = read_c(Source("r.c", text))
+    assert file.functions[0].regions == ()
+    (told,) = (x for x in file.remarks if x.id == "scop-pragma")
+    assert told.place is not None and told.message.startswith("the loop stays as written: `")
+    plain = "\n".join(x for x in text.splitlines() if not x.startswith("#") and x != "THREADS")
+    assert read_c(Source("r.c", plain)).functions[0].regions
 
 
 def test_a_loop_that_goes_on_keeps_its_hints_and_is_no_loop_of_threads() -> None:
@@ -223,3 +255,6 @@ def test_a_loop_over_a_ring_is_not_cut_behind_a_pragma() -> None:
     file = read_c(Source("r.c", text))
     assert file.functions[0].regions == () and [x.message for x in file.remarks if x.id == "scop-pragma"]
     assert read_c(Source("r.c", text.replace("#pragma omp simd", ""))).functions[0].regions
+    group = "#ifdef _OPENMP\n#pragma omp simd\n#endif"
+    for other in ("#pragma omp critical", group):
+        assert read_c(Source("r.c", text.replace("#pragma omp simd", other))).functions[0].regions == ()

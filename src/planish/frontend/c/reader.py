@@ -42,7 +42,7 @@ from planish.frontend.c.text.extent import (
     scan_kept,
 )
 from planish.frontend.c.text.lexer import CToken, Tokens, tokenize
-from planish.frontend.c.text.loop_pragmas import pragmas_before, pragmas_in, with_pragmas
+from planish.frontend.c.text.loop_pragmas import asked_as_written, pragmas_in, with_pragmas
 from planish.frontend.c.text.old_definitions import declare_parameters, is_promoted
 from planish.frontend.c.text.preprocess import SYSTEM, preprocess
 from planish.frontend.c.text.syntax import main_lines, parse_c
@@ -152,10 +152,10 @@ def _with_loops_cut(found: CFile, read: Callable[[Source], CFile]) -> CFile:
 def _without_pragmas(found: CFile, cut: Sequence[CutLoop]) -> tuple[CFile, list[CutLoop]]:
     """The loops to be cut that no pragma asks for, and the file with what is said of the others."""
     tokens = tokenize(found.source.text)
-    asked = {id(x): y[-1] for x in cut if (y := pragmas_before(tokens, x.start))}
-    told = "the loop is not cut where its subscripts go round: `#pragma {}` asks for it as it is written"
+    asked = {id(x): y for x in cut if (y := asked_as_written(tokens, x.start, x.end)) is not None}
+    told = "the loop is not cut where its subscripts go round: `{}` asks for it as it is written"
     remarks = [
-        Remark("scop-pragma", "refused", told.format(asked[id(x)].words), found.source.point(*tokens.place(x.start)))
+        Remark("scop-pragma", "refused", told.format(asked[id(x)]), found.source.point(*tokens.place(x.start)))
         for x in cut if id(x) in asked
     ]  # fmt: skip
     return replace(found, remarks=(*found.remarks, *remarks)), [x for x in cut if id(x) not in asked]
@@ -359,7 +359,7 @@ def _find_regions(
             if isinstance(made, Region):
                 ordered.append(made)
             else:
-                message = f"the loop stays as written: `#pragma {made.words}` shares its iterations out"
+                message = f"the loop stays as written: {made}"
                 remarks.append(Remark("scop-pragma", "refused", message, region.span))
     return tuple(_numbered(region, n, len(ordered)) for n, region in enumerate(ordered, 1))
 
