@@ -8,16 +8,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from itertools import combinations
 
-from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.core.diagnostic import Diagnostic, PlanishError, Remark
 from planish.core.span import Source
 from planish.emit.dropin.standalone import emit_standalone
 from planish.frontend.c.analysis.data_model import check_data_model
 from planish.frontend.c.reader import read_c
+from planish.frontend.c.text.feature_macros import functions_by_flags
 from planish.frontend.c.text.lexer import tokenize
 from planish.frontend.c.text.preprocess import SYSTEM, preprocess
-from planish.frontend.c.translation_unit import CFile, CFunction
+from planish.frontend.c.translation_unit import CFile, CFunction, Region
 from planish.frontend.mlir.reader import is_mlir, read_mlir
 from planish.options import Options
 from planish.run.toolchains.cross import preprocessor_for
@@ -42,6 +45,7 @@ def read_file(source: Source, options: Options) -> CFile:
             source, defines=options.macros, include_dirs=options.include_dirs, fp=options.fp,
             compiler=preprocessor_for(target, options.compiler),
         )  # fmt: skip
+        file = _as_under_any_flags(file, source, options)
         if target.long_bits == 32:
             check_data_model(file.preprocessed, SYSTEM, source, target.name)
     names = [f.name for f in file.functions]
@@ -62,6 +66,29 @@ def read_file(source: Source, options: Options) -> CFile:
         what = " and ".join(f"`{x}`" for x in options.functions) or "the file"
         raise PlanishError(Diagnostic("E0105", f"there is no loop in {what}", functions[0].span), source)
     return file
+
+
+def _as_under_any_flags(file: CFile, source: Source, options: Options) -> CFile:
+    """The file without the nests of functions that are something else under other flags: remarks say so. A nest that is
+    left out under those is none of them."""
+    read = partial(preprocess_for, options=options)
+    text = file.preprocessed if file.source is source else None
+    nests = {x.name: [_lines(y, x) for y in x.regions] for x in file.functions if x.regions}
+    found = functions_by_flags(source, nests, read, options.macros, text)
+    if not found:
+        return file
+    told = "what `{}` is depends on {}, which the compiler's flags decide; kept as written"
+    remarks = [
+        Remark("scop-flags", "refused", told.format(x.name, found[x.name]), x.span)
+        for x in file.functions if x.name in found
+    ]  # fmt: skip
+    functions = tuple(replace(x, regions=()) if x.name in found else x for x in file.functions)
+    return replace(file, functions=functions, remarks=(*file.remarks, *remarks))
+
+
+def _lines(region: Region, function: CFunction) -> tuple[int, int]:
+    span = region.span or function.span
+    return span.line, span.end_line
 
 
 def preprocess_for(source: Source, options: Options) -> str:

@@ -22,7 +22,7 @@ from planish.build.project import MADE_BY, NOTHING, OUTPUT, ProjectFile, list_fi
 from planish.build.read import preprocess_for
 from planish.build.several_targets import per_target, read_for_all, split_targets
 from planish.cli.exits import OK, USER_ERROR, guarded, tell, tell_crashes, tell_interrupted
-from planish.cli.files import check_outputs, spell_dependences, write_files
+from planish.cli.files import check_outputs, spell_beside, spell_dependences, write_files
 from planish.cli.machines.device_build import build_on_device
 from planish.cli.machines.machine_build import build_for_machine
 from planish.cli.options import (
@@ -292,7 +292,7 @@ def _dependences(
     descriptions of the targets, the records of tuning."""
     targets, source = per_target(file.options(options)), read_input(file.name).source
     texts = [] if is_mlir(source) else [preprocess_for(source, x) for x in targets]
-    headers = dict.fromkeys(y for x in texts for y in included_files(x, source.name))
+    headers = dict.fromkeys(spell_beside(y, source.name) for x in texts for y in included_files(x, source.name))
     schedule = [] if options.script is None else [options.script.name]
     described = [x.target for x in targets if x.target.endswith(".toml")]
     made = output / file.folder / f"{Path(file.name).stem}.c"

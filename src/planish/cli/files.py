@@ -59,6 +59,18 @@ def spell_dependences(rules: Sequence[tuple[Sequence[Path], Sequence[str]]]) -> 
     return "".join(f"{x}\n" for x in lines)
 
 
+def spell_beside(header: str, source: str) -> str:
+    """A header, where it lies beside the source or below, spelt as the source is: its folder as it was given.
+
+    >>> spell_beside(str(Path("src/own/a.h").resolve()), "src/f.c"), spell_beside("/opt/b.h", "src/f.c")
+    ('src/own/a.h', '/opt/b.h')
+    """
+    beside = Path(source).parent
+    if Path(header).is_absolute() and not beside.is_absolute() and Path(header).is_relative_to(beside.resolve()):
+        return str(beside / Path(header).relative_to(beside.resolve()))
+    return header
+
+
 def check_writable(folder: Path) -> None:
     """That files can be made in a folder; raises PlanishError E0902."""
     try:

@@ -41,6 +41,11 @@ REASONS = (
         "c-ring", "a loop over a ring buffer is cut where its subscripts go round, and is written so in the drop-in",
         "nothing needs to change: lines keep their numbers",
     ),
+    Reason(
+        "scop-flags",
+        "a function's text, or what it names, depends on macros that the compiler's flags decide, as `__AVX2__`",
+        "put the loop into a function whose text asks no such macro, or ask a macro of your own, given with -D NAME",
+    ),
     Reason("c-type", "no header declares a type", "give the folder of the header that does with -I DIR, or declare it"),
     Reason(
         "scop-affine",
