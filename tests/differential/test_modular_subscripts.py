@@ -14,6 +14,7 @@ from planish.build.emit import make_replacement
 from planish.build.read import read_file
 from planish.core.span import Source
 from planish.emit.dropin.replacement import Replacement, compose
+from planish.frontend.c.reader import read_c
 from planish.options import Options
 from planish.run.toolchains.toolchain import choose_compiler
 from planish.schedule.auto.plan import plan, prepare
@@ -140,3 +141,36 @@ def test_versions_go_around_as_the_original_does(tmp_path: Path) -> None:
                 for steps in (0, 1, 5):
                     wanted, found = (results(x, name, steps, n) for x in (original, library))
                     assert (wanted == found).all(), (name, number, n, steps)
+
+
+LINES = """\
+#define GIVEN int n, unsigned m, unsigned at, const int *restrict line, int *restrict y
+long one_based(GIVEN)
+{ for (int i = 0; i < n; i++) { y[i] = line[at]; if (at - 5 < m - 5) at++; else at = 5; } return at; }
+long mixed(GIVEN)
+{ int k = at; for (int i = 0; i < n; i++) { y[i] = line[k]; if (k - 3 < m) k++; else k = 0; } return k; }
+long below(GIVEN)
+{ int i; unsigned e = 0u - m; for (i = -90; i < e; i++) { y[i + 90] = line[at]; if (++at >= 40) at = 0; } return at; }
+"""
+LINED = ["one_based", "mixed", "below"]
+
+
+def test_loops_that_are_cut_set_back_where_numbers_go_around(tmp_path: Path) -> None:
+    file = read_c(Source("lines.c", LINES))
+    assert len({x.span for x in file.remarks if x.id == "c-ring"}) == len(LINED)
+    libraries = []
+    for name, written in (("original", LINES), ("cut", file.source.text)):
+        (tmp_path / f"{name}.c").write_text(written)
+        command = ["gcc", "-O1", "-shared", "-fPIC", f"{name}.c", "-o", f"{name}.so"]
+        subprocess.run(command, cwd=tmp_path, check=True)
+        libraries.append(ctypes.CDLL(str(tmp_path / f"{name}.so")))
+    line = np.arange(1 << 17, dtype=np.int32)
+    for name in LINED:
+        for n, m, at in ((0, 3, 0), (100, 1, 0), (100, 3, 4), (130, 60, 7), (90, 50, 41), (99, 120, 65500)):
+            found = []
+            for library in libraries:
+                y = np.zeros(200, dtype=np.int32)
+                given = (ctypes.c_void_p(x.ctypes.data) for x in (line, y))
+                got = getattr(library, name)(n, m, at, *given)
+                found.append((got, y.tolist()))
+            assert found[0] == found[1], (name, n, m, at)

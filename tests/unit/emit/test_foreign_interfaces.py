@@ -123,3 +123,10 @@ def test_a_file_without_such_a_function_is_refused(language: Language) -> None:
     with pytest.raises(PlanishError) as refused:
         emit_interface(language, "f.c", read_c(Source("f.c", text)))
     assert refused.value.diagnostic.code == "E0135" and "f: a is neither a number" in str(refused.value)
+
+
+def test_addresses_that_stay_lead_to_what_changes() -> None:
+    text = "typedef float *place;\nvoid f(int n, const place x) { for (int i = 0; i < n; i++) x[i] *= 2; }\n"
+    file = read_c(Source("f.c", text))
+    assert "x: *mut f32" in emit_interface("rust", "f.c", file).text
+    assert "intent(inout) :: x(*)" in emit_interface("fortran", "f.c", file).text

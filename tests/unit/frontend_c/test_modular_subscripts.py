@@ -129,10 +129,18 @@ def test_loops_are_cut_before_a_place_is_set_back(step: str) -> None:
         "b[i] = a[at]; at = at > 0 ? at - 1 : 7;",
         "b[i] = a[at]; int *p = &at; if (++at == m) at = 0; ++*p;",
         "{ int at = i; b[i] = a[at]; } if (++at == m) at = 0; b[i] += a[at];",
+        "int at = m / 2; b[i] = a[at]; if (++at == m) at = 0;",
+        "enum { m = 40 }; b[i] = a[at]; if (++at >= m) at = 0;",
     ],
 )
 def test_loops_are_not_cut_where_a_place_goes_otherwise(body: str) -> None:
     assert not [x for x in read(f"{LOOP} {{ {body} }}", STEPPED).remarks if x.id == "c-ring"]
+
+
+@pytest.mark.parametrize("step", ["i++, k += at", "i++, k = at", "b[i] = at, i++", "i++, k = at++"])
+def test_loops_are_not_cut_where_a_place_is_read_between_iterations(step: str) -> None:
+    file = read(f"int k = 4; for (int i = 0; i < n; {step}) {{ b[i] = a[at] + k; if (++at == m) at = 0; }}", STEPPED)
+    assert not [x for x in file.remarks if x.id == "c-ring"]
 
 
 def test_remainders_by_numbers_stay_where_they_recur() -> None:

@@ -188,7 +188,9 @@ def _signature(function: CFunction) -> _Signature:
 def _argument(parameter: CParameter) -> _Argument:
     assert parameter.type is not None
     base = re.split(r"[*\[(]", parameter.text, maxsplit=1)[0]
-    constant = parameter.pointer and re.search(r"\bconst\b", base) is not None
+    # Before the name of a type of addresses it says that the address stays, not what is there.
+    starred = re.search(r"[*\[]", parameter.text) is not None
+    constant = parameter.pointer and starred and re.search(r"\bconst\b", base) is not None
     return _Argument(parameter.name, parameter.type, parameter.pointer, constant, _is_size(base))
 
 

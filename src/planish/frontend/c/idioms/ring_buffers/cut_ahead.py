@@ -25,7 +25,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pycparser import c_ast
 
 from planish.frontend.c.idioms.ring_buffers.loop_heads import WIDE, read_head, spelled
-from planish.frontend.c.idioms.ring_buffers.places import SteppingLoop, may_be_seen
+from planish.frontend.c.idioms.ring_buffers.places import C_INTEGERS, SteppingLoop, may_be_seen
 from planish.frontend.c.idioms.ring_buffers.set_back import SetBack
 from planish.frontend.c.text.extent import Item, UnreadableText
 from planish.frontend.c.text.lexer import CToken, tokenize
@@ -65,7 +65,8 @@ def cut_ahead(
             step = f"{text_of(x.place)} {'+' if x.amount > 0 else '-'}= {abs(x.amount)};"
             out.append(Invocation(spans[n - 1].start, spans[n - 1].stop, step))
     told.append(f"if (planish_turns < {FEW}) planish_turns = 0;")
-    left = f"{behind} {WIDE} planish_left = ({WIDE})planish_end - ({WIDE}){loop.counter.name};"
+    counter = f"({C_INTEGERS[type.kind, type.bits]}){loop.counter.name}"
+    left = f"{behind} {WIDE} planish_left = ({WIDE})planish_end - ({WIDE}){counter};"
     left += f" if (planish_left > {FEW}) planish_left = {FEW};"
     left += f" while (planish_left--) {{ {spelled(body)} {head.steps}; }} }}"
     out += (*head.cut(loop, type, told), Invocation(whole.end, whole.end, left))
@@ -74,7 +75,7 @@ def cut_ahead(
 
 def _room(n: int, found: SetBack) -> str:
     """C that says how many iterations step a place only, and leaves at most as many turns. Numbers are in a range in
-    which nothing overflows, not even the step: else there are none."""
+    which nothing overflows or goes below zero, neither what is compared nor the step: else there are none."""
     at, by, room, length = (f"planish_{x}_{n}" for x in ("at", "by", "room", "length"))
     forward, step = found.amount > 0, abs(found.amount)
     apart = f"{by} - {at} - ({found.behind})" if forward else f"{at} + ({found.behind}) - {by}"
@@ -82,10 +83,15 @@ def _room(n: int, found: SetBack) -> str:
     digits = found.type.bits - (found.type.kind == "int")
     most = min(_LARGEST, (1 << digits) - 1) - step
     known = f"{at} >= 0 && {by} >= 0 && {at} <= {most}LL && {by} <= {most}LL"
+    if found.behind:
+        known += f" && {at} + ({found.behind}) >= 0 && {at} + ({found.behind}) <= {most}LL"
+    steps = f"({f'{most}LL - {at}' if forward else at}) / {step}"
     made = f"const long long {at} = (long long){text_of(found.place)}, {by} = (long long)({text_of(found.end)}), "
     made += f"{length} = {known} ? {apart} : 0;"
     made += f" const {WIDE} {room} = {length} > 0 ? ({WIDE})({length} + {step - 1}) / {step} : 0;"
-    return f"{made} if ({room} < planish_turns) planish_turns = {room};"
+    made += f" if ({room} < planish_turns) planish_turns = {room};"
+    # A step before the place is set back may still lead out of what its type holds.
+    return f"{made} if (planish_turns && {steps} < planish_turns) planish_turns = {steps};"
 
 
 def _span_of(found: SetBack, items: Mapping[int, Item]) -> range:
@@ -105,6 +111,9 @@ def _places(
     own = {id(y) for x in found.statements for y in walk_tree(x)}
     read = [x for x in walk_tree(loop.node.stmt) if type(x) is type(found.place) and text_of(x) == name]
     read = [x for x in read if id(x) not in own and loop.bound.symbol(x) is symbol]
+    head = [y for x in (loop.node.cond, loop.node.next) for y in walk_tree(x)]
+    if any(type(x) is type(found.place) and text_of(x) == name for x in head):
+        raise UnreadableText("a place in a ring is read between iterations")
     words = [x.text for x in tokenize(name).tokens]
     out: list[tuple[int, int, bool]] = []
     for m in range(1, len(body) - len(words)):

@@ -55,7 +55,8 @@ class RingPlace:
 @dataclass(frozen=True, slots=True)
 class SteppingLoop:
     """A loop `for (…; counter < end; counter++)` of a function: what its iterations store to, and the steps of what
-    they change by one, in one place, each with the number of the statement that it is in."""
+    they change by one, in one place, each with the number of the statement that it is in. `declared`: the names
+    that may stand for something else in an iteration than before the body."""
 
     node: c_ast.For
     counter: Symbol
@@ -63,6 +64,7 @@ class SteppingLoop:
     stores: tuple[c_ast.Node, ...]
     steps: tuple[tuple[c_ast.UnaryOp, int, Literal[1, -1]], ...]
     calls: bool
+    declared: frozenset[str]
 
     def body(self) -> list[c_ast.Node]:
         """The statements of an iteration."""
@@ -83,13 +85,15 @@ def read_counted(node: c_ast.For, bound: BoundNames) -> SteppingLoop | None:
     counter = bound.symbol(cond.left)
     if counter is None or not is_plain(counter) or any(isinstance(x, _NO_PART) for x in parts):
         return None
-    steps = SteppingLoop(node, counter, bound, (), (), False).advances()
+    declared = frozenset(x.name for x in parts if isinstance(x, c_ast.Decl | c_ast.Enumerator) and x.name)
+    steps = SteppingLoop(node, counter, bound, (), (), False, declared).advances()
     own = [x for x in steps if step_of(x, bound) == (counter, 1)]
-    if len(own) != 1 or [s for s, _ in settings(node.stmt, bound)].count(counter):
+    if len(own) != 1 or [s for x in (node.stmt, node.next) for s, _ in settings(x, bound)].count(counter) != 1:
         return None
-    stores = (*(x for x in map(_target, parts) if x is not None), *filter(None, map(_target, steps)))
-    calls = any(isinstance(x, c_ast.FuncCall) for x in (*parts, *walk_tree(node.next)))
-    loop = SteppingLoop(node, counter, bound, stores, (), calls)
+    parts += walk_tree(node.next)
+    stores = tuple(x for x in map(_target, parts) if x is not None)
+    calls = any(isinstance(x, c_ast.FuncCall) for x in parts)
+    loop = SteppingLoop(node, counter, bound, stores, (), calls, declared)
     told = [text_of(x) for x in stores]
     numbered = [(n, y) for n, x in enumerate(loop.body()) for y in walk_tree(x)]
     numbered += ((len(loop.body()), x) for x in steps)
@@ -213,7 +217,7 @@ def is_own(node: c_ast.Node, loop: SteppingLoop) -> bool:
     if not isinstance(ctype, CScalar):
         return False
     if isinstance(node, c_ast.ID):
-        return symbol is not None and not symbol.lasting
+        return symbol is not None and not symbol.lasting and node.name not in loop.declared
     return not loop.calls and stays_in(node, loop) and not any(
         _may_change(x, ctype, loop) for x in loop.stores if text_of(x) != name and not _beside(x, node, loop)
     )  # fmt: skip
@@ -224,6 +228,8 @@ def is_steady(node: c_ast.Node, loop: SteppingLoop) -> bool:
     match node:
         case c_ast.Constant():
             return type_in(node, loop) is not None
+        case c_ast.ID(name=name) if name in loop.declared:
+            return False
         case c_ast.ID() if loop.bound.enumerator(node) is not None:
             return True
         case c_ast.ID():
@@ -245,7 +251,8 @@ def stays_in(node: c_ast.Node, loop: SteppingLoop) -> bool:
     if isinstance(node, c_ast.ArrayRef | c_ast.UnaryOp):
         return False
     symbol = loop.bound.symbol(node)
-    return symbol is not None and not symbol.lasting and symbol not in written(loop.node, loop.bound)
+    stays = symbol is not None and not symbol.lasting and symbol not in written(loop.node, loop.bound)
+    return stays and text_of(node) not in loop.declared
 
 
 def may_be_seen(node: c_ast.Node, loop: SteppingLoop) -> bool:
@@ -253,7 +260,7 @@ def may_be_seen(node: c_ast.Node, loop: SteppingLoop) -> bool:
     held, name = ctype_in(node, loop), text_of(node)
     if isinstance(node, c_ast.ID):
         return False  # no address leads to it
-    inside = [*walk_tree(loop.node.stmt)]
+    inside = [y for x in (loop.node.stmt, loop.node.cond, loop.node.next) for y in walk_tree(x)]
     bases = {id(x.name) for x in inside if isinstance(x, c_ast.StructRef | c_ast.ArrayRef)}
     for x in inside:
         if not isinstance(x, c_ast.ArrayRef | c_ast.StructRef) and not (isinstance(x, c_ast.UnaryOp) and x.op == "*"):

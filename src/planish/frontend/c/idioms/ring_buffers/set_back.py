@@ -86,6 +86,7 @@ def _is_sound(found: SetBack, loop: SteppingLoop) -> bool:
         and (kind := type_in(found.end, loop)) is not None
         and kind.bits <= max(found.type.bits, 32)
         and 0 < abs(found.amount) < MOST
+        and abs(found.behind) < MOST
         and found.keeps in (("<", "<=", "!=") if found.amount > 0 else (">", ">=", "!="))
         and (found.keeps != "!=" or abs(found.amount) == 1)
     )
@@ -189,11 +190,11 @@ def _moved(node: c_ast.Node, loop: SteppingLoop) -> tuple[c_ast.Node, int] | Non
     match node:
         case c_ast.ID() | c_ast.StructRef() if _is_place(node, loop) and not is_steady(node, loop):
             return node, 0
-        case c_ast.BinaryOp(op="+" | "-" as op, left=left, right=right):
+        case c_ast.BinaryOp(op="+" | "-" as op, left=c_ast.ID() | c_ast.StructRef() as left, right=right):
             number, found = loop.bound.value(right), _moved(left, loop)
             if found is None or number is None:
                 return None
-            return found[0], found[1] + (number if op == "+" else -number)
+            return found[0], number if op == "+" else -number
         case _:
             return None
 
