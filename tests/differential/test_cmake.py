@@ -20,7 +20,8 @@ FILES = {
 cmake_minimum_required(VERSION 3.20)
 project(test C)
 find_package(Planish 0.1 REQUIRED)
-planish_add_library(kernels STATIC sub/scale.c)
+planish_add_library(kernels STATIC sub/scale.c ${OTHERWISE})
+target_compile_options(kernels PRIVATE ${FLAGS})
 target_compile_definitions(kernels PRIVATE OFFSET=0.5f)
 target_include_directories(kernels PRIVATE "my headers")
 add_executable(program main.c)
@@ -75,6 +76,14 @@ def test_a_library_is_made_and_follows_its_headers(tmp_path: Path) -> None:
     later = made.joinpath("scale.c").stat().st_mtime + 5
     os.utime(header, (later, later))
     assert "Making" in run(tmp_path, "cmake", "--build", "out")
+    if shutil.which("aarch64-linux-gnu-gcc"):
+        cross = [f"-DCMAKE_SYSTEM_{x}" for x in ("NAME=Linux", "PROCESSOR=aarch64")]
+        cross += ["-DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"]
+        for flags, told in {"": "-march=armv8.2-a+fp16+dotprod", "-mcpu=cortex-a76": "-mcpu=cortex-a76"}.items():
+            more = [*cross, "-DOTHERWISE=TARGET;neon", f"-DFLAGS={flags}"]
+            run(tmp_path, "cmake", "-G", generator, "-B", "arm", *found, *more, ".")
+            commands = (tmp_path / "arm" / "compile_commands.json").read_text()
+            assert re.findall(r"-m(?:arch|cpu)=\S+", commands) == [told]
 
 
 def run(folder: Path, *command: str) -> str:

@@ -32,6 +32,16 @@ function(_planish_target out)
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
+# Code for Arm, unlike that for x86, compiles only where the command says what the processor has: with what the user's
+# options say or else, behind them, with what Planish builds for.
+function(_planish_name_processor name drop_ins)
+  string(TOUPPER "CMAKE_C_FLAGS_${CMAKE_BUILD_TYPE}" configured)
+  get_target_property(given ${name} COMPILE_OPTIONS)
+  if(NOT "${CMAKE_C_FLAGS} ${${configured}} ${given}" MATCHES "-m(arch|cpu)=")
+    set_source_files_properties(${drop_ins} PROPERTIES COMPILE_OPTIONS "-march=armv8.2-a+fp16+dotprod")
+  endif()
+endfunction()
+
 # planish_add_library(NAME [STATIC|SHARED|MODULE|OBJECT] FILE… [TARGET NAME[,NAME…]] [TIMED] [OPTIONS OPTION…])
 #
 # As add_library, with a drop-in in place of each C file. Include directories and definitions of the library are those
@@ -71,6 +81,7 @@ function(planish_add_library name)
   set(folders "$<TARGET_PROPERTY:${name},INCLUDE_DIRECTORIES>")
   set(macros "$<TARGET_PROPERTY:${name},COMPILE_DEFINITIONS>")
   set(sources)
+  set(drop_ins)
   foreach(given IN LISTS arg_UNPARSED_ARGUMENTS)
     get_filename_component(source "${given}" ABSOLUTE)
     if(NOT source MATCHES "\\.c$")
@@ -97,13 +108,14 @@ function(planish_add_library name)
       COMMAND_EXPAND_LISTS VERBATIM ${pool})
     # Headers beside the file are found from the drop-in, too.
     set_source_files_properties("${made}" PROPERTIES INCLUDE_DIRECTORIES "${beside}")
-    # Code for Arm, unlike that for x86, compiles only where the command says what the processor has.
-    if(arg_TARGET STREQUAL "aarch64-neon" AND NOT CMAKE_C_FLAGS MATCHES "-m(arch|cpu)=")
-      set_source_files_properties("${made}" PROPERTIES COMPILE_OPTIONS "-march=armv8.2-a+fp16+dotprod")
-    endif()
     list(APPEND sources "${made}")
+    list(APPEND drop_ins "${made}")
   endforeach()
   add_library(${name} ${kind} ${sources})
+  if(arg_TARGET MATCHES "^(aarch64-)?neon$")
+    # Behind the last line of the folder, where all options of the library are known.
+    cmake_language(EVAL CODE "cmake_language(DEFER CALL _planish_name_processor [[${name}]] [[${drop_ins}]])")
+  endif()
   if(UNIX AND NOT arg_OBJECT)
     target_link_libraries(${name} PRIVATE m)
   endif()

@@ -19,6 +19,7 @@ TEXT = f"""
 #include <stdint.h>
 #include <stdbool.h>
 typedef float sample;
+typedef int *places;
 typedef struct {{ int x; }} point;
 static float hidden(const float *x) {{ return x[0]; }}
 /* Names that mean something, or differ in case only, in one of the languages. */
@@ -31,16 +32,20 @@ unsigned answer(void) {{ return 4000000000u; }}
 double many({LONG}) {{ return {" + ".join(f"a_rather_long_name_{i}[0]" for i in range(8))}; }}
 size_t bytes(const size_t *sizes) {{ return sizes[0]; }}
 int first(const point *p) {{ return p->x + (int)hidden((const float *)p); }}
+int type(int in, int in_, int _) {{ return in + 10 * in_ + _; }}
+int type_(const places x) {{ return x[0]++; }}
+int kernels_interface(void) {{ return 5; }}
 float **rows(float **x) {{ return x; }}
 void tell(const char *format, ...) {{ (void)format; }}
 """
 FORTRAN = """
 program test
   use, intrinsic :: iso_c_binding
-  use kernels_interface
+  use kernels_interface_2
   real(c_double) :: x(3) = [1, 2, 3], y(3)
   real(c_float) :: rows(3, 2) = 0
   integer(c_int16_t) :: z(1)
+  integer(c_int32_t) :: three(1) = [3]
   integer(c_int8_t) :: bytes3(3) = [0_c_int8_t, 0_c_int8_t, -1_c_int8_t]
   print '(f0.1)', real(3_c_size_t, x, y, 2.0)
   print '(i0)', real_2([-3_c_int8_t], bytes3, -1)
@@ -51,6 +56,8 @@ program test
   print '(i0)', answer()
   print '(f0.1)', many(x, x, x, x, x, x, x, x)
   print '(i0)', bytes([7_c_size_t])
+  three(1) = type_(three) + kernels_interface()
+  print '(i0)', type(1, 2, three(1))
 end program
 """
 RUST = """
@@ -69,10 +76,13 @@ fn main() {
         println!("{}", answer() as i32);
         println!("{:.1}", many(p, p, p, p, p, p, p, p));
         println!("{}", bytes([7usize].as_ptr()));
+        let mut three = [3];
+        three[0] = type_(three.as_mut_ptr()) + kernels_interface();
+        println!("{}", type__(1, 2, three[0]));
     }
 }
 """
-PRINTED = ["6.0", str(-3 + 255 + 2**32 - 1), "TF", "42", str(4000000000 - 2**32), "8.0", "7"]
+PRINTED = ["6.0", str(-3 + 255 + 2**32 - 1), "TF", "42", str(4000000000 - 2**32), "8.0", "7", "29"]
 
 
 def make(tmp_path: Path, language: Language, main: str, name: str, *command: str) -> list[str]:

@@ -208,11 +208,13 @@ def _distinct(name: str, taken: set[str]) -> str:
 
 
 def _rust(head: Sequence[str], signatures: Iterable[_Signature]) -> str:
+    signatures = list(signatures)
     lines = [*(f"// {x}" for x in head), "", 'unsafe extern "C" {']
-    for signature in signatures:
-        given = [(_rust_name(x.name), _rust_type(x)) for x in signature.arguments]
+    names = _rust_names(x.name for x in signatures)
+    for signature, name in zip(signatures, names, strict=True):
+        arguments = signature.arguments
+        given = [(x, _rust_type(y)) for x, y in zip(_rust_names(y.name for y in arguments), arguments, strict=True)]
         result = "" if signature.result is None else f" -> {_rust_type(signature.result)}"
-        name = _rust_name(signature.name)
         if name != signature.name:
             lines.append(f'    #[link_name = "{signature.name}"]')
         start, whole = f"    pub fn {name}(", ", ".join(f"{x}: {y}" for x, y in given)
@@ -223,8 +225,15 @@ def _rust(head: Sequence[str], signatures: Iterable[_Signature]) -> str:
     return "\n".join([*lines, "}", ""])
 
 
-def _rust_name(name: str) -> str:
-    return f"{name}_" if name in _RUST_WORDS or not name.strip("_") else name
+def _rust_names(names: Iterable[str]) -> list[str]:
+    """Names that Rust takes, each once: those that are words there get underscores until nothing else is called so."""
+    names, found = list(names), list[str]()
+    for name in names:
+        made = name
+        while made in _RUST_WORDS or not made.strip("_") or (made != name and made in {*names, *found}):
+            made += "_" if made.strip("_") else "p"
+        found.append(made)
+    return found
 
 
 def _rust_type(argument: _Argument) -> str:
@@ -235,7 +244,8 @@ def _rust_type(argument: _Argument) -> str:
 
 
 def _fortran(head: Sequence[str], stem: str, signatures: Sequence[_Signature]) -> str:
-    module = _fortran_name(stem)[: _LONGEST_NAME - 10] + "_interface"
+    labels = {x.name.lower() for x in signatures}
+    module = _distinct(_fortran_name(stem)[: _LONGEST_NAME - 10] + "_interface", labels)
     lines = [part for x in head for part in _comment(x)]
     lines += [f"module {module}", "  implicit none", "  interface"]
     names = {module.lower()}
