@@ -51,6 +51,7 @@ _HINTS = re.compile(
 )
 _HEADS = frozenset({"if", "else", "for", "while", "do", "switch"})
 _ENDS = frozenset({";", "{", "}", ":"})
+_DEFINITION = re.compile(r"[ \t]*#[ \t]*define[ \t]+(\w+)")
 _PRAGMA = re.compile(r"[ \t]*#[ \t]*pragma\b")
 
 
@@ -178,9 +179,7 @@ def _at_end(tokens: Tokens, end: int, opening: int) -> str | None:
     inner = pragmas_before(tokens, end, opening)
     if inner.found or inner.unsure is not None:
         return inner.unsure or f"#pragma {inner.found[-1].words}"
-    at = bisect_left(tokens.tokens, end, key=lambda x: x.start)
-    last = tokens.tokens[at - 1] if at else None
-    return last.text if last is not None and last.start > opening and last.text not in _ENDS else None
+    return _macro_unsure(tokens, end, opening)
 
 
 def statement_encloses(tokens: Tokens, pragma: LoopPragma, place: int) -> bool:
@@ -199,18 +198,41 @@ def _macros_before(tokens: Tokens, place: int, most: int) -> int:
     at = bisect_left(tokens.tokens, place, key=lambda x: x.start)
     if at < len(tokens.tokens) and tokens.tokens[at].text not in {*_HEADS, "_Pragma", "{"}:
         return place  # the loop comes out of the macro that the pragma does
-    for _ in range(min(most, at)):
-        last = at - 1
-        if tokens.tokens[last].text == ")":
-            depth = 1
-            while last and depth:
-                last -= 1
-                depth += (tokens.tokens[last].text == ")") - (tokens.tokens[last].text == "(")
-            last -= 1
-        if last < 0 or not tokens.tokens[last].text.isidentifier() or tokens.tokens[last].text in _HEADS:
+    for _ in range(most):
+        if (last := _macro_before(tokens, at)) is None:
             break
         at, place = last, tokens.tokens[last].start
     return place
+
+
+def _macro_before(tokens: Tokens, at: int) -> int | None:
+    """The name right in front of a token, or of what looks like a call there, which is not a keyword."""
+    last = at - 1
+    if last > 0 and tokens.tokens[last].text == ")":
+        depth = 1
+        while last and depth:
+            last -= 1
+            depth += (tokens.tokens[last].text == ")") - (tokens.tokens[last].text == "(")
+        last -= 1
+    found = last >= 0 and tokens.tokens[last].text.isidentifier() and tokens.tokens[last].text not in _HEADS
+    return last if found else None
+
+
+def _macro_unsure(tokens: Tokens, place: int, floor: int = -1) -> str | None:
+    """The macro right in front of a place, and behind `floor`, that the text does not say to be no pragma."""
+    name = _macro_before(tokens, bisect_left(tokens.tokens, place, key=lambda x: x.start))
+    if name is None or tokens.tokens[name].start <= floor or tokens.tokens[name].text == "_Pragma":
+        return None
+    defined: dict[str, set[str]] = {}
+    for x in tokens.directives:
+        if (found := _DEFINITION.match(x.text)) is not None:
+            defined.setdefault(found[1], set()).update(re.findall(r"\w+", x.text[found.end() :]))
+    reached, waiting = set[str](), [tokens.tokens[name].text]
+    while waiting:
+        reached.add(last := waiting.pop())
+        waiting.extend(defined.get(last, set()) - reached)
+    known = tokens.tokens[name].text in defined and "_Pragma" not in reached
+    return None if known else tokens.tokens[name].text
 
 
 def _is_first(tokens: Tokens, place: int, alone: bool) -> bool:
@@ -248,6 +270,8 @@ def with_pragmas(region: Region, tokens: Tokens, written: Sequence[LoopPragma]) 
         start, found = _macros_before(tokens, start, len(hidden)), [*hidden, *found]
         if not balanced_conditionals(tokens, start, region.end) or not _is_first(tokens, start, region.alone):
             return f"`#pragma {hidden[0].words}` comes out of a macro"
+    if (unsure := _macro_unsure(tokens, start)) is not None:
+        return f"the macro `{unsure}` in front of it may be a pragma"
     lines = [y for x in tokens.directives if (y := _line(x)) is not None]
     around = [
         x for x in dict.fromkeys((*lines, *written))
@@ -300,5 +324,4 @@ def asked_as_written(tokens: Tokens, start: int, end: int) -> str | None:
         around = x.start < start and bool(_SHAPED.search(x.words)) and statement_encloses(tokens, x, start)
         if around or (start <= x.start < end and is_threaded(x.words)):
             return f"#pragma {x.words}"
-    at = bisect_left(tokens.tokens, start, key=lambda x: x.start)
-    return None if _is_first(tokens, start, True) else tokens.tokens[at - 1].text
+    return _macro_unsure(tokens, start)
