@@ -13,7 +13,7 @@ from planish.frontend.c.translation_unit import CFile
 from planish.ir.expr import Cast
 from planish.ir.index.polynomial import show
 from planish.ir.nest import For, If, Reduce
-from planish.ir.text.printer import print_expr
+from planish.ir.text.printer import print_expr, print_kernel
 from planish.ir.traverse import expressions, walk, walk_expr
 from planish.run.toolchains.toolchain import find_compilers
 
@@ -330,3 +330,12 @@ void f(int n, const base *a, const char *b, const signed char *c, const unsigned
     assert [str(x.type) for x in region.kernel.arrays if x.name != "out"] == [plain, plain, "i8", "u8"]
     found = [x for s in walk(region.kernel.body) for e in expressions(s) for x in walk_expr(e)]
     assert plain in {str(x.type) for x in found if isinstance(x, Cast)}
+
+
+@pytest.mark.parametrize(("defines", "value", "most"), [((), -23, 127), (("__CHAR_UNSIGNED__=1",), 233, 255)])
+def test_characters_have_the_sign_of_the_target(defines: tuple[str, ...], value: int, most: int) -> None:
+    loop = "for (int i = 0; i < n; i++) b[i] = a[i] > CHAR_MAX ? '\\xe9' : 'z';"
+    text = f"#include <limits.h>\nvoid f(int n, const int *restrict a, int *restrict b) {{ {loop} }}\n"
+    (region,) = read_c(Source("f.c", text), defines=defines).functions[0].regions
+    printed = print_kernel(region.kernel)
+    assert f"> {most}:i32" in printed and f"{value}:i32" in printed and "122:i32" in printed

@@ -47,6 +47,7 @@ from planish.frontend.c.text.old_definitions import declare_parameters, is_promo
 from planish.frontend.c.text.preprocess import SYSTEM, preprocess
 from planish.frontend.c.text.syntax import main_lines, parse_c
 from planish.frontend.c.text.written_macros import Invocation, hiding_invocations, write_out
+from planish.frontend.c.translate.arithmetic import remove_signs
 from planish.frontend.c.translate.regions import Search, search
 from planish.frontend.c.translate.state import CTranslation, NotIndex
 from planish.frontend.c.translate.subscripts import index_of
@@ -208,7 +209,10 @@ def _read(
     tokens = tokenize(source.text)
     lines = main_lines(ready.text, source.name)
     active = frozenset(number for number, text in lines if text.strip())
-    characters = {"char": CScalar(U8, "", "char")} if any(map(_UNSIGNED.match, defines)) else {}
+    characters: dict[str, CScalar] = {}
+    if any(map(_UNSIGNED.match, defines)):
+        remove_signs(tree.ast)
+        characters = {"char": CScalar(U8, "", "char")}
     scope = bind_file(tree.ast, characters, find_exposed(ready.text))
     for function in (x for x in tree.ast.ext if isinstance(x, c_ast.FuncDef)):
         copy_members(function, scope)

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import math
 import re
+from contextlib import suppress
+
+from pycparser import c_ast
 
 from planish.frontend.c.numbers.real_constants import real_constant
 from planish.frontend.c.translate.state import Refused
-from planish.frontend.c.types.constants import parse_integer
+from planish.frontend.c.types.constants import parse_integer, walk_tree
 from planish.ir.expr import Binary, Cast, Compare, Const, Expr, Select, Unary, Var, type_of
 from planish.ir.index.polynomial import add, sub
 from planish.ir.semantics.arithmetic import rounding
@@ -160,6 +163,23 @@ def _character(text: str) -> int:
     if body[1] == "x":
         return wrap(int(body[2:], 16), I8)
     return wrap(int(body[1:], 8), I8) if re.fullmatch(r"[0-7]{1,3}", body[1:]) else _no_character(text)
+
+
+def remove_signs(tree: c_ast.Node) -> None:
+    """Makes numbers of the characters of a file above 127, where a plain `char` has no sign.
+
+    >>> from pycparser.c_parser import CParser
+    >>> tree = CParser().parse(r"int a = '\\xe9' + 'z';")
+    >>> remove_signs(tree)
+    >>> tree.ext[0].init.left.value, tree.ext[0].init.right.value
+    ('233', "'z'")
+    """
+    for node in walk_tree(tree):
+        if isinstance(node, c_ast.Constant) and node.type == "char" and node.value.startswith("'"):
+            with suppress(Refused):
+                value = _character(node.value)
+                if value < 0:
+                    node.type, node.value = "int", str(value & 255)
 
 
 def _no_character(text: str) -> int:
