@@ -214,6 +214,8 @@ def test_each_target_has_its_own_record(tmp_path: Path, monkeypatch: pytest.Monk
     assert [(x.target, *(y.version for y in x.choices)) for x in each] == [
         ("x86-avx2", "gemv-rows"), ("aarch64-neon", "fir"),
     ]  # fmt: skip
+    with pytest.raises(PlanishError, match="a name is missing in 'fir.json,'"):
+        read_records("fir.json,", split_targets("neon,avx2"))
 
 
 def test_targets_that_cannot_be_told_apart_are_refused(tmp_path: Path) -> None:

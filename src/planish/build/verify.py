@@ -102,7 +102,7 @@ def refute(what: str, found: Verdict, bench: Workbench) -> Remark:
     message = f"{what}: {found.status}: {found.message}"
     if differs and bench.floats != "strict":
         return Remark("verify-order", "refused", message)
-    return Remark("verify-result", "refused", message)
+    return Remark("verify-time" if found.status == "timeout" else "verify-result", "refused", message)
 
 
 def exercise(

@@ -376,6 +376,11 @@ REASONS = (
         "build with --fp strict where sums must keep their order; else please report it",
     ),
     Reason(
+        "verify-time",
+        "a version's call, or the function's own, takes too long for a check: the limit is some seconds a call",
+        "where the function takes seconds by itself, put its loops into one that does not wait; else report it",
+    ),
+    Reason(
         "verify-result",
         "a version computes something else than the original, so that it is not used",
         "please report it",

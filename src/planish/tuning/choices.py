@@ -151,10 +151,13 @@ def read_record(source: Source) -> tuple[NestChoice, ...]:
 
 def read_records(names: str, targets: Sequence[str]) -> tuple[NestChoice, ...]:
     """The choices of a file or, where there are several targets, of one for each of them, with commas in between.
-    PlanishError E0113 where these are not as many, and as of `read_record`."""
+    PlanishError E0113 where these are not as many or one is missing, and as of `read_record`."""
     if len(targets) == 1:
         return read_record(read_input(names, RECORD).source)
     files = names.split(",")
+    if "" in files:
+        message, advice = f"a name is missing in '{names}'", "name one for each target: --replay a.json,b.json"
+        raise PlanishError(Diagnostic("E0113", message, help=advice))
     if len(files) != len(targets):
         advice = "name one for each target, in their order: --replay a.json,b.json"
         message = f"--replay names {len(files)} record{'s' if len(files) > 1 else ''} for {len(targets)} targets"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from planish.run.processes import fork_client
 from planish.run.processes.fork_client import start_server
 from planish.run.processes.process import Limits, run_process
 from planish.run.processes.sandbox import _environment, run_child
@@ -111,6 +112,23 @@ def test_a_child_does_not_run_the_package_init() -> None:
     text = Path(sys.modules["planish.run.processes.child"].__file__ or "").read_text()
     assert "enter_package(" in text.split('__name__ == "__main__"')[1]
     assert run_process([sys.executable, "-c", command], Limits(30)).stdout == "1\n"
+
+
+def test_a_server_that_is_stopped_and_a_folder_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert run_child("planish.run.processes.child:echo", 1, Limits(30), True).value == 1
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(fork_client, "_KILLED", 0.1)
+    server = start_server(_environment(True))
+    assert server is not None
+    server._process.send_signal(signal.SIGSTOP)
+    try:
+        assert run_child("planish.run.processes.child:echo", 2, Limits(2), True).value == 2
+    finally:
+        server._process.send_signal(signal.SIGCONT)
+    assert run_child("planish.run.processes.child:echo", 3, Limits(30), True).value == 3
 
 
 def test_time_is_limited_for_the_whole_group() -> None:

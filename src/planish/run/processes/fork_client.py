@@ -27,6 +27,8 @@ PROGRAM = Path(__file__).with_name("child.py")
 _READ_AT_START = ("GLIBC_", "LANG", "LC_", "LD_", "MALLOC_", "MKL_", "NPY_", "OPENBLAS_", "PYTHON", "VECLIB_")
 """What the names of variables begin with that the system, Python and NumPy read when an interpreter starts."""
 _ANSWER = 1 << 10
+_KILLED = 15.0
+"""Seconds in which a server that has time to run says of a child that it is killed."""
 
 
 class ForkServer:
@@ -45,10 +47,15 @@ class ForkServer:
         atexit.register(self.close)
 
     def run(self, folder: Path, module: str, environment: Mapping[str, str], seconds: float) -> Finished | None:
-        """How the child ended that served the request in `folder`; None where the server is gone, or cannot fork.
+        """How the child ended that served the request in `folder`; None where the server is gone, stopped, or
+        cannot fork, and where the current folder is gone.
 
         The child and all that it started are killed when the time is over, and when this process is interrupted."""
-        surroundings = Path.cwd(), dict(environment), os.sched_getaffinity(0)
+        try:
+            directory = Path.cwd()
+        except FileNotFoundError:
+            return None  # a new interpreter works there
+        surroundings = directory, dict(environment), os.sched_getaffinity(0)
         (folder / "surroundings").write_bytes(pickle.dumps(surroundings))
         started = time.monotonic()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -65,7 +72,7 @@ class ForkServer:
             finally:
                 with suppress(OSError):
                     ours.shutdown(socket.SHUT_WR)
-                answer = ours.recv(_ANSWER)
+                answer = ours.recv(_ANSWER) if select.select([ours], [], [], _KILLED)[0] else b""
         if not answer:
             return None
         code, peak, cpu = json.loads(answer)
