@@ -195,6 +195,7 @@ PRAGMAS = {
     "tasks": ("#pragma omp task", LOOP + "\n#pragma omp taskwait\n#pragma omp critical\n" + LOOP, True),
     "one_after_the_other": ("for (int k = 0; k < 3; k++)\n#pragma omp ordered", LOOP, True),
     "hidden_team": ("TEAM {", LOOP + "}" + LOOP, True),
+    "sometimes_shared_out": ("", "for (int k = 0; k < 3; k++)\nSHARED " + LOOP, True),
     "waited_for": ("#pragma omp barrier", LOOP, True),
 }
 
@@ -204,6 +205,7 @@ def test_what_stands_for_a_loop_does_not_stand_behind_its_pragmas(name: str, tmp
     pragma, loop, threaded = PRAGMAS[name]
     text = (
         '#define THREADS _Pragma("omp parallel for")\n#define TEAM _Pragma("omp parallel")\n'
+        '#ifdef _OPENMP\n#define SHARED _Pragma("omp for")\n#else\n#define SHARED\n#endif\n'
         '#define EACH(i, n) _Pragma("omp parallel for") for (int i = 0; i < n; i++)\n'
         "static inline void add(int *s, int k) {\n#pragma omp atomic\n*s += k; }\n"
         f"void f(int n, int *restrict y, const int *restrict x) {{\n{pragma}\n{loop}\n(void)add; }}\n"

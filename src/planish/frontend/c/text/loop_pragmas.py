@@ -223,16 +223,37 @@ def _macro_unsure(tokens: Tokens, place: int, floor: int = -1) -> str | None:
     name = _macro_before(tokens, bisect_left(tokens.tokens, place, key=lambda x: x.start))
     if name is None or tokens.tokens[name].start <= floor or tokens.tokens[name].text == "_Pragma":
         return None
-    defined: dict[str, set[str]] = {}
+    reached = _reached(_definitions(tokens), tokens.tokens[name].text)
+    return None if len(reached) > 1 and "_Pragma" not in reached else tokens.tokens[name].text
+
+
+def _definitions(tokens: Tokens) -> dict[str, list[set[str]]]:
+    """The words that macros of the text stand for, one set for each definition of them."""
+    out: dict[str, list[set[str]]] = {}
     for x in tokens.directives:
         if (found := _DEFINITION.match(x.text)) is not None:
-            defined.setdefault(found[1], set()).update(re.findall(r"\w+", x.text[found.end() :]))
-    reached, waiting = set[str](), [tokens.tokens[name].text]
+            out.setdefault(found[1], []).append({"", *re.findall(r"\w+", x.text[found.end() :])})
+    return out
+
+
+def _reached(defined: Mapping[str, Sequence[set[str]]], name: str) -> set[str]:
+    """A name, and all that it may stand for."""
+    reached, waiting = set[str](), [name]
     while waiting:
         reached.add(last := waiting.pop())
-        waiting.extend(defined.get(last, set()) - reached)
-    known = tokens.tokens[name].text in defined and "_Pragma" not in reached
-    return None if known else tokens.tokens[name].text
+        waiting.extend({y for x in defined.get(last, ()) for y in x} - reached)
+    return reached
+
+
+def _sometimes_pragma(tokens: Tokens, start: int, end: int) -> str | None:
+    """A macro in a part of the text that is a pragma by one of its definitions, and something else by another."""
+    defined = _definitions(tokens)
+    first, last = (bisect_left(tokens.tokens, x, key=lambda y: y.start) for x in (start, end))
+    for name in dict.fromkeys(x.text for x in tokens.tokens[first:last] if x.text in defined):
+        reached = _reached(defined, name)
+        if "_Pragma" in reached and any(len(defined.get(x, ())) > 1 for x in reached):
+            return name
+    return None
 
 
 def _is_first(tokens: Tokens, place: int, alone: bool) -> bool:
@@ -287,6 +308,7 @@ def with_pragmas(region: Region, tokens: Tokens, written: Sequence[LoopPragma]) 
         return f"`#pragma {threaded[0].words}` shares its iterations out"
     if (
         threaded
+        or _sometimes_pragma(tokens, start, region.end) is not None
         or any(_is_on_device(x.words) for x in (*written, *around))
         or (region.stages and any(is_threaded(x.words) for x in around))
     ):
