@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from planish.core.span import Source
-from planish.emit.dropin.header import emit_header, share_types
+from planish.emit.dropin.header import common_interface, emit_header, share_types
 from planish.emit.dropin.standalone import emit_standalone
 from planish.frontend.c.reader import read_c
 from planish.ir.text.parser import parse_kernel
@@ -220,3 +220,20 @@ def test_kernels_that_never_were_c(way: str, tmp_path: Path) -> None:
     text += "{ for i in 0 .. n { A[i, 0] = f64(s) c[i] = b[0, 1] > 0:u8 } }"
     (tmp_path / "h.h").write_text(emit_header("k", emit_standalone(parse_kernel(text)).interface))
     compile_header(tmp_path, way, '#include "h.h"\n#include "h.h"\nint one;\n')
+
+
+def test_only_what_a_type_that_differs_is_part_of_is_not_declared_for_all_targets() -> None:
+    text = """
+        typedef SIGN char cell;
+        typedef struct { cell first; } row;
+        typedef struct { int x; } point;
+        typedef int (*call)(int n);
+        int a(const cell *x) { return x[0]; }
+        int b(const row *x) { return x->first; }
+        int c(const point *x) { return x->x; }
+        int d(call x) { return x(2); }
+    """
+    read = [read_c(Source("f.c", text), defines=(f"SIGN={x}",)).interface for x in ("signed", "unsigned")]
+    found = common_interface(read)
+    assert [x.name for x in found.prototypes] == ["c", "d"] and [x for x, _ in found.left_out] == ["a", "b"]
+    assert [x.text.split()[-1] for x in found.types] == ["point;", "n);"]

@@ -22,6 +22,10 @@ from collections.abc import Sequence
 
 from planish.frontend.c.translation_unit import HeaderInterface, Prototype, TypeText
 
+_KEYWORDS = frozenset(
+    ("bool", "char", "const", "double", "enum", "float", "int", "long", "restrict", "short", "signed", "struct",
+     "typedef", "union", "unsigned", "void", "volatile", "_Bool", "_Complex")
+)  # fmt: skip
 _RESTRICT = """\
 #if !defined(__cplusplus)
 #define {word} restrict
@@ -61,18 +65,47 @@ def common_interface(read: Sequence[HeaderInterface]) -> HeaderInterface:
     >>> found = common_interface([HeaderInterface((one, other)), HeaderInterface((one,))])
     >>> [x.name for x in found.prototypes], found.left_out
     (['f'], (('g', 'it is not the same for all targets'),))
+    >>> read = [HeaderInterface((one,), (TypeText(f"typedef {x} char b;"),)) for x in ("signed", "unsigned")]
+    >>> [x.name for x in common_interface(read).prototypes], common_interface(read).types
+    (['f'], ())
     """
     first = read[0]
     known = {x.name: x for x in first.prototypes}
     names = dict.fromkeys(y.name for x in read for y in x.prototypes)
-    types = all((x.types, x.includes) == (first.types, first.includes) for x in read)
-    same = [x for x in names if types and all(known.get(x) in y.prototypes for y in read)]
+    includes = all(x.includes == first.includes for x in read)
+    types, differing = _common_types(read)
+    same = [
+        x for x in names
+        if includes and all(known.get(x) in y.prototypes for y in read) and differing.isdisjoint(_words(known[x].text))
+    ]  # fmt: skip
     told = {x: "it is not the same for all targets" for x in names if x not in same}
     told = dict([*(y for x in read for y in x.left_out), *told.items()])
-    kept = tuple(known[x] for x in same)
-    if not types:
+    if not same:
         return HeaderInterface((), (), (), tuple(told.items()))
-    return HeaderInterface(kept, first.types, first.includes, tuple(told.items()))
+    return HeaderInterface(tuple(known[x] for x in same), types, first.includes, tuple(told.items()))
+
+
+def _common_types(read: Sequence[HeaderInterface]) -> tuple[tuple[TypeText, ...], set[str]]:
+    """The types that are the same for all targets, and the names of those that are not, or are made of such."""
+    kept = [x for x in read[0].types if all(x in y.types for y in read)]
+    names = {z for x in read for y in x.types if y not in kept for z in _names_of(y)}
+    while more := [x for x in kept if not names.isdisjoint(_words(x.text))]:
+        kept = [x for x in kept if x not in more]
+        names |= {y for x in more for y in _names_of(x)}
+    return tuple(kept), names
+
+
+def _names_of(type: TypeText) -> set[str]:
+    """The names that a definition of types may give: those before a comma, bracket or its end, and tags."""
+    outside = re.sub(r"\{.*\}", " ", type.text, flags=re.DOTALL)
+    found = re.findall(r"(\w+)\s*(?=[;,)\[(]|$)", outside)
+    found += re.findall(r"\b(?:struct|union|enum)\s+(\w+)", outside)
+    found += _words(type.text) if re.search(r"\benum\b", type.text) else []
+    return {*found} - _KEYWORDS
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[^\W\d]\w*", text)
 
 
 def share_types(text: str, stem: str, interface: HeaderInterface) -> str:
