@@ -67,15 +67,13 @@ def with_gain(cx: Context, made: MadeVersions, least: float) -> MadeVersions:
 
 def in_own_order(cx: Context, made: MadeVersions) -> MadeVersions:
     """The versions, in front of which the nest stands in its own order where the first one orders loops otherwise, for
-    no gain over what a C compiler makes of the original; none where that order has loops without lanes, or short ones,
-    in which a compiler does better with what the user wrote."""
+    no gain over what a C compiler makes of the original."""
     if cx.nest is None or cx.threads > 1 or not made.versions:
         return made
     first = made.versions[0]
     own = _cycles(made, first.name)
     if own is None or not isinstance(first, Version):
         return made
-    short = unroll_short(cx.kernel, MOST_UNROLLED)
     try:
         source = within(partial(_estimate_source, cx, cx.nest))
         if not isfinite(source) or source >= GAIN * own or _gains_in_cache(cx, cx.nest, made.makers[first.name].found):
@@ -88,8 +86,6 @@ def in_own_order(cx: Context, made: MadeVersions) -> MadeVersions:
     alone = not _gathers(made.makers[first.name].found) and not _is_nested(cx.kernel)
     if not in_lanes and alone and source >= EVEN * own:
         return made  # a loop alone is neither cut nor changed in its order
-    if not in_lanes or any(isinstance(x, For) for x in walk(short.body)) and short != cx.kernel:
-        return _without_gain(cx, made, 0, source / max(own, 1e-9))
     others = tuple(x for x in made.versions if x.name != plain.name)
     return replace(made, versions=(plain, *others), makers={**made.makers, plain.name: made.makers[first.name]})
 

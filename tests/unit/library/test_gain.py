@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from planish.ir.text.parser import parse_kernel
+from planish.ir.text.printer import print_kernel
 from planish.library.driver import make_versions
 from planish.library.gain import GAIN, in_own_order, with_gain
 from planish.library.registry import STRATEGIES
 from planish.library.strategy import Context
+from planish.schedule.auto.plan import Version
 from planish.target.load import load_target
 
 HEAD = "kernel k(n; s: f64[1] distinct, a: f64[n] distinct, b: f64[n] distinct, c: f64[n, n] distinct)"
@@ -66,10 +68,13 @@ def test_threads_are_a_gain() -> None:
         ("for i in 1 .. n { a[i] = a[i - 1] * b[i] }", ["maxfuse"]),
         # tiles and strips for nothing
         ("for i in 0 .. n { for j in 0 .. n { c[i, j] = max(c[i, j] + a[i], 0.0) } }", ["original"]),
-        # waits in both loops: nothing is better than what stands there
-        ("for i in 1 .. n { for j in 1 .. n { c[i, j] = c[i, j - 1] * c[i - 1, j] } }", []),
+        # waits in both loops
+        ("for i in 1 .. n { for j in 1 .. n { c[i, j] = c[i, j - 1] * c[i - 1, j] } }", ["original"]),
         # loops of three iterations, which compilers write out
-        ("for i in 1 .. n - 1 { alloc t: f64[] t[] = 0.0 for k in 0 .. 3 { t[] += b[i + k - 1] } a[i] = t[] }", []),
+        (
+            "for i in 1 .. n - 1 { alloc t: f64[] t[] = 0.0 for k in 0 .. 3 { t[] += b[i + k - 1] } a[i] = t[] }",
+            ["original"],
+        ),
         # memory is as slow for both, the caches are not
         ("for i in 0 .. n { for j in 0 .. n { a[j] += c[i, j] } }", ["maxfuse"]),
         ("for i in 0 .. n { s[0] += a[i] * b[i] }", ["maxfuse"]),
@@ -79,11 +84,12 @@ def test_what_gains_nothing_is_in_its_own_order(loops: str, left: list[str]) -> 
     cx = Context.of(parse_kernel(f"{HEAD} {{ {loops} }}"), TARGET)
     made = in_own_order(cx, make_versions(cx, STRATEGIES, 1))
     assert [x.name for x in made.versions[:1]] == left
-    assert [x.id for x in made.remarks if x.kind == "refused"] == ([] if left else ["schedule-gain"])
+    assert not [x for x in made.remarks if x.kind == "refused"]
 
 
 def test_tables_that_data_choose_from_gain_nothing_in_lanes() -> None:
     head = "kernel k(n; x: u8[n] distinct, t: u16[256] distinct, y: u16[n] distinct)"
     cx = Context.of(parse_kernel(f"{head} {{ for i in 0 .. n {{ y[i] = t[i64(x[i])] }} }}"), TARGET)
     made = in_own_order(cx, make_versions(cx, STRATEGIES, 1))
-    assert not made.versions and made.remarks[-1].id == "schedule-gain"
+    first = made.versions[0]
+    assert first.name == "original" and isinstance(first, Version) and " simd" not in print_kernel(first.kernel)
