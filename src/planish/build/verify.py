@@ -102,7 +102,9 @@ def refute(what: str, found: Verdict, bench: Workbench) -> Remark:
     message = f"{what}: {found.status}: {found.message}"
     if differs and bench.floats != "strict":
         return Remark("verify-order", "refused", message)
-    return Remark("verify-time" if found.status == "timeout" else "verify-result", "refused", message)
+    if found.status == "timeout":
+        return Remark("verify-time", "refused", message)
+    return Remark("verify-result", "refused", message)
 
 
 def exercise(
