@@ -50,7 +50,7 @@ def rewrite(text: str, place: Path) -> str:
 
 
 def text_of(name: str) -> str:
-    """A page's text; of a notebook, that of its cells, with what they print."""
+    """A page's text; of a notebook, that of its cells."""
     text = (ROOT / name).read_text()
     if not name.endswith(".ipynb"):
         return text

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from planish.core.codes import CODES
+from planish.core.done_remarks import DONE
 from planish.core.former_names import FORMER_CODES
-from planish.core.reasons import DONE, REASONS
+from planish.core.reasons import REASONS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reasons.md"
 _HEAD = """# Reasons: what is refused, and what to change

@@ -67,13 +67,19 @@ def make_drop_ins(
                     make = partial(make_replacement, p.region, p.prepared, chosen, file.source, options)
                     made.append(within(make, SHORT))
             except (NoExtentError, PlanishError) as error:
-                remarks.append(Remark("emit-refused", "refused", str(error).splitlines()[0], p.region.span))
+                remarks.append(tell_unemitted(error, p.region.span))
             except OverBudgetError:
                 remarks.append(tell_over(f"{label}: when it may run is not found", p.region.span, SHORT))
         if made:
             link = blas.link if blas is not None and label == BLAS else ()
             versions.append(compose_drop_in(label, made, regions, file.source, link, slack))
     return tuple(versions), tuple(dict.fromkeys(remarks))
+
+
+def tell_unemitted(error: Exception, span: Span | None) -> Remark:
+    """Why a version of a nest has no C of its own, with the advice of the error where that has any."""
+    advice = error.diagnostic.advice if isinstance(error, PlanishError) else ""
+    return Remark("emit-refused", "refused", str(error).splitlines()[0], span, advice)
 
 
 def compose_drop_in(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar, assert_never
 
 from planish.build.batch import Entrant, check_together
-from planish.build.emit import BLAS, make_drop_ins
+from planish.build.emit import BLAS, make_drop_ins, tell_unemitted
 from planish.build.job import Job, make_job
 from planish.build.lower import RegionPlan, known_arguments, limit_plan, lower_plan
 from planish.build.plan import plan_region, tell_over
@@ -183,7 +183,7 @@ def call_nests(
         try:
             replacements.append(make(plan))
         except (NoExtentError, NotAffineError, PlanishError) as error:
-            remarks.append(Remark("emit-refused", "refused", str(error).splitlines()[0], plan.region.span))
+            remarks.append(tell_unemitted(error, plan.region.span))
             continue
         called.append(plan)
     signature = signature_of(function)

@@ -204,17 +204,18 @@ def _check(build: TargetBuild, builds: Sequence[TargetBuild], text: Source, benc
     functions at once or, where one of them is no good, each by itself."""
     others = (without(x.options.variant) for x in builds if x is not build)
     bench = replace(bench, defines=(*bench.defines, *others))
-    own = [x for x in build.result.functions if x.replacements]
     entrants = [
-        Entrant(signature, x.selection.cases, x.selection.version) for x in own
-        if (signature := signature_of(x.function)) is not None and x.selection is not None and x.selection.version
+        Entrant(signature, x.selection.cases, x.selection.version)
+        for x in build.result.functions
+        if x.replacements and x.selection is not None and x.selection.version
+        and (signature := signature_of(x.function)) is not None
     ]  # fmt: skip
     reference = Reference(text.written.text, bench, tuple(x.signature for x in entrants))
     if not entrants or _hold_together(entrants, builds, text, reference):
         return build
     known = {x.name: x for x in entrants}
     functions = tuple(
-        _checked(x, known[x.function.name], builds, text, reference) if x in own and x.function.name in known else x
+        _checked(x, known[x.function.name], builds, text, reference) if x.function.name in known else x
         for x in build.result.functions
     )
     return replace(build, result=replace(build.result, functions=functions))

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from planish.core.done_remarks import DONE
 from planish.core.former_names import current_code
 
 
@@ -415,79 +416,6 @@ REASONS = (
     Reason("astgen-separate", "loops are not separated as far as the option asks", "ask for it in fewer dimensions"),
     Reason("astgen-unroll", "a loop is not written out as the option asks", "unroll loops with few iterations only"),
 )
-
-DONE = {
-    "algebra-accumulate": "a sum is accumulated onto what was stored before",
-    "algebra-chain": "a matrix chain is multiplied in its cheapest order",
-    "algebra-contraction": "a tensor contraction is a transposition and a matrix product (TTGT)",
-    "algebra-cse": "a common subexpression is computed once",
-    "algebra-dce": "a dead result is not computed",
-    "algebra-epilogue": "elementwise operations are fused into the epilogue of the operation before",
-    "algebra-forward": "the source of a copy is read in place of the copy",
-    "algebra-identity": "an operation is removed or simplified for an operand that is zero, one or the identity",
-    "algebra-join": "products that share an operand are one product",
-    "algebra-store": "a result is stored to its destination directly, without an intermediate array",
-    "algebra-symmetric": "one triangle of a symmetric product is computed, the other one copied (SYRK)",
-    "algebra-tactic": "a product is computed as its tactic says",
-    "biquad-simd": "the sections of a biquad cascade are pipelined, one in each lane",
-    "bit-reversal": "a bit-reversal permutation is done by blocks",
-    "cell-reduction": "the place of an extremum, the last match or an affine recurrence is found by blocks in lanes",
-    "coalesce": "rows of few columns run as one loop, with what recurs in each row copied into whole vectors",
-    "compaction": "what iterations keep is packed in lanes",
-    "conv-packed": "a low-precision convolution has its channels packed for dot-product instructions (VNNI)",
-    "early-exit": "the iteration that leaves a loop with early exits is searched for in lanes",
-    "fft-passes": "a Fourier or cosine transform is computed in Stockham passes",
-    "fft-radix": "several stages of a transform are merged into one of higher radix, in registers",
-    "fir": "a FIR filter or one-dimensional convolution is register-blocked",
-    "floyd-warshall-blocked": "all-pairs shortest paths by blocked Floyd-Warshall",
-    "gemm-refine": "the blocks of a matrix product were chosen by measurement",
-    "gemv-rows": "a matrix-vector product is register-blocked: unroll-and-jam over rows",
-    "histogram-private": "a histogram has several private copies of its bins, added up at the end",
-    "im2col": "a convolution is a matrix product over its windows (im2col)",
-    "inner-nest": "a nest inside of a loop is vectorised by itself",
-    "lms-block": "an adaptive filter is computed by blocks of updates (block LMS by look-ahead)",
-    "lu-panel": "LU with partial pivoting by panels of columns",
-    "map-launch": "a nest runs in blocks of threads of a GPU",
-    "mgs-panel": "modified Gram-Schmidt by panels of columns",
-    "nontemporal": "rows are written by non-temporal stores",
-    "pack-transpose": "a table is transposed before it is used",
-    "parallel-chunks": "each thread has a chunk of the iterations",
-    "parallel-loops": "the iterations of a loop are distributed over threads",
-    "parallel-scan": "threads share a prefix sum: each scans a part, to which the sum of the parts before is added",
-    "parallel-time-tiles": "how repeated sweeps are cut into tiles for threads",
-    "qr-panel": "Householder QR by panels of columns (compact WY)",
-    "raise": "an operation was recognised",
-    "raise-factor": "a factorisation is blocked",
-    "raise-gemm": "a product calls the library's kernel",
-    "raise-triangle": "a triangular product or solve is blocked",
-    "recurrence-blocks": "a recurrence is computed by blocks",
-    "register-promote": "values of one iteration are promoted to registers",
-    "scalar-promote": "a scalar that accumulates an array element lives in the array",
-    "schedule-band": "what was done to a band of loops: tiles, lanes, registers, threads",
-    "schedule-block-wavefront": "blocked wavefront over a DP table",
-    "schedule-distributed": "loop distribution: the source's order, one nest for each statement",
-    "schedule-inner-parallel": "parallel loops go inside of sequential reductions",
-    "schedule-inter-nest-tiling": "tiles across the nests that sweep one array",
-    "schedule-interchange": "loops of imperfect nests are interchanged",
-    "schedule-maxfuse": "maximal fusion: statements share loops wherever dependences allow it",
-    "schedule-memory": "an array of the version's own is on the heap",
-    "schedule-nofuse": "no fusion: only strongly connected statements share loops",
-    "schedule-original": "the source's order of loops",
-    "schedule-step": "a step of the script was done",
-    "schedule-parallel-time-tiles": "repeated sweeps in tiles of rows and repetitions, which threads share",
-    "schedule-time-skewing": "repeated sweeps follow each other a few rows behind",
-    "scop-parts": "a nest is split where its subscripts change (index-set splitting)",
-    "simd-scan": "a scan or recurrence along a row is computed in registers, by lane shifts",
-    "size-specialise": "loops are unrolled for small sizes that calls are likely to have",
-    "stencil-lanes": "repeated sweeps over a line have a segment of it in each lane",
-    "time-tiles": "a launch makes several repeated sweeps, in overlapped tiles",
-    "transpose-inplace": "a square matrix is transposed in place, by register blocks",
-    "tuned": "tuning, or a record of it, chose the version and its arguments",
-    "unit-stride": "a nest has a copy for a step of 1, where the elements that it walks over are neighbours",
-    "vector-strips": "a nest of integers in strips of vectors, in instructions that are selected for it",
-    "winograd": "a convolution by minimal filtering (Winograd)",
-}
-"""What a remark says that was done, by its id."""
 
 _REASONS = {reason.id: reason for reason in REASONS}
 

@@ -71,7 +71,8 @@ class Rewriting:
         n = bisect_right(self.changes, offset, key=lambda x: x.made_start)
         if n and offset < self.changes[n - 1].made_end:
             return self.changes[n - 1].told
-        return self.before(offset), self.before(offset) + 1
+        before = unmoved(offset, self.changes)
+        return before, before + 1
 
     def wholes(self) -> list[TextChange]:
         """What changes were made for, each as one change."""
@@ -82,11 +83,6 @@ class Rewriting:
             TextChange(*x[0].whole, *made, x[0].whole, any(y.beside for y in x))
             for x, made in zip(groups, extents, strict=True)
         ]
-
-    def before(self, offset: int) -> int:
-        """Where a place of the made text, at no changed character, was before the changes."""
-        n = bisect_right(self.changes, offset, key=lambda x: x.made_end)
-        return offset - self.changes[n - 1].made_end + self.changes[n - 1].end if n else offset
 
     def between(self, start: Place, end: Place) -> tuple[Place, Place]:
         """The places of what stands between two places of the made text."""

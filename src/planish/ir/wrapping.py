@@ -17,9 +17,10 @@ from dataclasses import replace
 from planish.ir.expr import Binary, Cast, Const, Expr, Load, Unary, Var, type_of
 from planish.ir.nest import Assign, Block, For, Let, Reduce, Stmt
 from planish.ir.traverse import blocks_of, children, walk_expr, with_blocks, with_body, with_children
-from planish.ir.types import I32, I64, U32, U64, Type
+from planish.ir.types import I32, I64, U32, U64
 
-_UNSIGNED = {I32: U32, I64: U64}
+UNSIGNED = {I32: U32, I64: U64}
+"""Wide integers, and those of as many bits without a sign."""
 
 
 def wrapped(value: Expr, data: Set[str]) -> Expr:
@@ -28,13 +29,13 @@ def wrapped(value: Expr, data: Set[str]) -> Expr:
     if isinstance(value, Load):
         return value
     type = type_of(value)
-    if type in _UNSIGNED and has_data(value, data):
-        unsigned = _UNSIGNED[type]
+    if type in UNSIGNED and has_data(value, data):
+        unsigned = UNSIGNED[type]
         match value:
             case Binary(op="add" | "sub" | "mul" as op, left=left, right=right):
-                return Cast(Binary(op, _as(left, unsigned, data), _as(right, unsigned, data)), type)
+                return Cast(Binary(op, without_sign(wrapped(left, data)), without_sign(wrapped(right, data))), type)
             case Unary(op="neg", operand=operand):
-                return Cast(Binary("sub", Const(0, unsigned), _as(operand, unsigned, data)), type)
+                return Cast(Binary("sub", Const(0, unsigned), without_sign(wrapped(operand, data))), type)
             case _:
                 pass
     return with_children(value, tuple(wrapped(x, data) for x in children(value)))
@@ -74,13 +75,13 @@ def with_wrapping(block: Block) -> Block:
     return with_body(block, [*map(visit, block.body)])
 
 
-def _as(value: Expr, unsigned: Type, data: Set[str]) -> Expr:
-    """The same bits without a sign."""
-    made = wrapped(value, data)
-    match made:
+def without_sign(value: Expr) -> Expr:
+    """The same bits of a wide integer as a number without a sign."""
+    unsigned = UNSIGNED[type_of(value)]
+    match value:
         case Const(value=number):
             return Const(int(number) % (1 << unsigned.bits), unsigned)
         case Cast(operand=operand) if type_of(operand) == unsigned:
             return operand
         case _:
-            return Cast(made, unsigned)
+            return Cast(value, unsigned)

@@ -9,7 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from planish.core.codes import CODES
-from planish.core.reasons import DONE, LOSSES, REASONS, help_for, meaning_of
+from planish.core.done_remarks import DONE
+from planish.core.reasons import LOSSES, REASONS, help_for, meaning_of
 from planish.schedule.auto.policies import POLICIES
 
 SOURCE = Path(__file__).resolve().parents[3] / "src" / "planish"

@@ -24,7 +24,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from planish.core.span import Rewriting, Source
+from planish.core.span import Rewriting, Source, unmoved
 from planish.emit.c.context import EmitContext
 from planish.emit.c.expression import emit_expr
 from planish.ir.expr import Cast, Const, Expr, Var
@@ -72,7 +72,7 @@ def _of_origin(patches: Sequence[Patch], source: Source, made: Rewriting) -> tup
             joined.append((first, last, own))
     out: list[Patch] = []
     for first, last, own in (x for x in joined if x[2]):
-        start, end = made.before(first), made.before(last)
+        start, end = unmoved(first, made.changes), unmoved(last, made.changes)
         text, written = _patched(source.text, first, last, _in_order(own, first, last)), made.source.text
         if any(start <= x.start and x.end <= end and x.beside for x in made.changes):
             indent = indentation(written, start)

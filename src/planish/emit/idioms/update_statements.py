@@ -28,14 +28,14 @@ from planish.ir.index.interval import combine, range_of
 from planish.ir.nest import Reduce, ReduceOp
 from planish.ir.semantics.arithmetic import limits
 from planish.ir.traverse import loads, walk_expr
-from planish.ir.types import BOOL, F16, I32, I64, U32, U64, Type
+from planish.ir.types import BOOL, F16, I32, I64, Type
+from planish.ir.wrapping import UNSIGNED, without_sign
 
 _SIGNS: dict[ReduceOp, str] = {"add": "+", "mul": "*", "and": "&", "or": "|", "xor": "^", "min": "min", "max": "max"}
 
 
 _NOTHING: dict[ReduceOp, int] = {"add": 0, "or": 0, "xor": 0, "mul": 1, "and": -1}
 """What changes no integer."""
-_UNSIGNED = {I32: U32, I64: U64}
 
 
 def clause(op: ReduceOp, type: Type) -> str:
@@ -68,14 +68,14 @@ def _wrapping(value: Expr) -> Expr:
     (int32_t)((uint32_t)a - (uint32_t)b)
     (int32_t)a - (int32_t)b
     """
-    unsigned = _UNSIGNED[type_of(value)]
+    unsigned = UNSIGNED[type_of(value)]
     match value:
         case Select(then=then, otherwise=otherwise):
             return replace(value, then=_wrapping(then), otherwise=_wrapping(otherwise))
         case Binary(op="add" | "sub" as op, left=left, right=right) if _may_overflow(op, left, right):
-            return Cast(Binary(op, _unsigned(left), _unsigned(right)), type_of(value))
+            return Cast(Binary(op, without_sign(_wrapping(left)), without_sign(_wrapping(right))), type_of(value))
         case Unary(op="neg", operand=operand) if _may_overflow("sub", Const(0, type_of(operand)), operand):
-            return Cast(Binary("sub", Const(0, unsigned), _unsigned(operand)), type_of(value))
+            return Cast(Binary("sub", Const(0, unsigned), without_sign(_wrapping(operand))), type_of(value))
         case _:
             return value
 
@@ -86,17 +86,6 @@ def _may_overflow(op: Literal["add", "sub"], left: Expr, right: Expr) -> bool:
     low, high = limits(type)
     least, most = combine(op, range_of(left, {}), range_of(right, {}), type)
     return not (low <= least and most <= high)
-
-
-def _unsigned(value: Expr) -> Expr:
-    made, unsigned = _wrapping(value), _UNSIGNED[type_of(value)]
-    match made:
-        case Const(value=number):
-            return Const(int(number) % (1 << unsigned.bits), unsigned)
-        case Cast(operand=operand) if type_of(operand) == unsigned:
-            return operand
-        case _:
-            return Cast(made, unsigned)
 
 
 def _is_there(x: Expr) -> bool:
