@@ -112,6 +112,17 @@ void tallest(int w, int n, int k, int wide, int step, const short *restrict x, c
         }
 }
 """,
+    "highest": """
+void highest(int n, int m, const unsigned char *restrict x, unsigned char *restrict y)
+{
+    for (int c = 0; c < n; c++) {
+        unsigned char most = 5;
+        for (int r = 0; r < m; r++)
+            if (x[r * n + c] > most) most = x[r * n + c];
+        y[c] = most;
+    }
+}
+""",
     "means": """
 void means(int w, int n, int k, unsigned short scale, unsigned char low, unsigned char high,
            const unsigned char *restrict x, unsigned char *restrict y)
@@ -137,7 +148,7 @@ void columns(int n, int m, const unsigned char *restrict x, unsigned short *rest
 """,
 }
 
-IN_STRIPS = ("bytes", "smooth", "filter", "distance", "tallest", "means", "columns")
+IN_STRIPS = ("bytes", "smooth", "filter", "distance", "tallest", "highest", "means", "columns")
 IN_VECTORS = ("dot", "saxpy", "seven", "fir", "window", "clamp", *IN_STRIPS)
 
 

@@ -72,7 +72,7 @@ TIMED = 2.0
 """A build that times versions may take so many times as long, for each function of the file."""
 
 _FAULTY = {
-    "verify-result": "caught", "verify-order": "caught", "verify-compile": "caught",
+    "verify-result": "caught", "verify-order": "caught", "verify-time": "caught", "verify-compile": "caught",
     LOSSES["processor"]: "slow", LOSSES["wall"]: "slow",
     LOSSES["killed"]: "crash", LOSSES["crash"]: "crash",
 }  # fmt: skip
