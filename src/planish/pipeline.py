@@ -7,9 +7,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from planish.build.assemble import FileResult, assemble_file
@@ -17,7 +15,6 @@ from planish.build.dump import STAGES, Stage
 from planish.build.functions import build_functions
 from planish.build.job import make_workbench
 from planish.build.read import read_file
-from planish.build.several_targets import JoinedTargets, TargetBuild, join_targets
 from planish.core.passes import PassTimes
 from planish.core.progress import Progress, keep_quiet
 from planish.core.span import Source
@@ -74,19 +71,3 @@ def build_file(
             results = build_functions(functions, file, options, target, bench, tell, times)
     with times.during("assemble"):
         return assemble_file(file, options, results, bench)
-
-
-def build_for_targets(
-    source: Source, options: Options, each: Sequence[Options], tell: Progress = keep_quiet,
-    times: PassTimes | None = None,
-) -> JoinedTargets:  # fmt: skip
-    """One drop-in with code for several targets, which `options` list; `each` are the options for one of them, as of
-    `planish.build.several_targets.per_target`. PlanishError as of `build_file`, for any of them."""
-    times = times or PassTimes()
-    builds = [TargetBuild(x, build_file(source, x, partial(_tell_target, x, tell), times)) for x in each]
-    with times.during("assemble"):
-        return join_targets(source, options, builds, tell)
-
-
-def _tell_target(options: Options, tell: Progress, what: str) -> None:
-    tell(f"{options.target}: {what}")

@@ -5,10 +5,12 @@ account, cached = build_cached(Source("dot.c", text), Options(), Cache())
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields, replace
+from functools import partial
 
 from planish.build.read import preprocess_for
-from planish.build.several_targets import per_target
+from planish.build.several_targets import JoinedTargets, TargetBuild, join_targets, per_target
 from planish.core.cache import Cache, key
 from planish.core.fingerprint import stamp_program
 from planish.core.passes import PassTimes
@@ -16,7 +18,7 @@ from planish.core.progress import Progress, keep_quiet
 from planish.core.span import Source
 from planish.frontend.mlir.reader import is_mlir, parser_version
 from planish.options import Options
-from planish.pipeline import build_file, build_for_targets
+from planish.pipeline import build_file
 from planish.report.account import FileAccount, account_for, account_for_targets, parse_account, print_account
 from planish.run.toolchains.blas import find_blas
 from planish.run.toolchains.cross import compiler_for, is_foreign
@@ -49,10 +51,26 @@ def build_cached(
     if one is not None:
         account = account_for(build_file(source, one, tell, times), one)
     else:
-        account = account_for_targets(build_for_targets(source, options, each, tell, times), options.fp)
+        account = account_for_targets(_build_for_targets(source, options, each, tell, times), options.fp)
     if account.lasting:
         cache.put(address, print_account(account).encode())
     return account, False
+
+
+def _build_for_targets(
+    source: Source, options: Options, each: Sequence[Options], tell: Progress = keep_quiet,
+    times: PassTimes | None = None,
+) -> JoinedTargets:  # fmt: skip
+    """One drop-in with code for several targets, which `options` list; `each` are the options for one of them, as of
+    `planish.build.several_targets.per_target`. PlanishError as of `build_file`, for any of them."""
+    times = times or PassTimes()
+    builds = [TargetBuild(x, build_file(source, x, partial(_tell_target, x, tell), times)) for x in each]
+    with times.during("assemble"):
+        return join_targets(source, options, builds, tell)
+
+
+def _tell_target(options: Options, tell: Progress, what: str) -> None:
+    tell(f"{options.target}: {what}")
 
 
 def recall(source: Source, options: Options, cache: Cache, trials: TrialStore | None = None) -> FileAccount | None:
