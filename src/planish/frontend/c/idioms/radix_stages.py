@@ -26,14 +26,14 @@ kernel k(h, s; a: f32[?])
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from pycparser import c_ast
 
 from planish.frontend.c.analysis.scope import LEAST_BITS, BoundNames, Symbol, is_plain, written
-from planish.frontend.c.analysis.trip_counts import Quotient
+from planish.frontend.c.analysis.trip_counts import ComputedSize, Quotient
 from planish.frontend.c.translate.geometric_iv import MOST, Ratios, Steps, find_ratios, goes_one_way, read_steps
 from planish.frontend.c.translate.kernels import FinishedKernel
 from planish.frontend.c.translate.loops import Test, tests_of
@@ -41,11 +41,23 @@ from planish.frontend.c.translate.state import Again, CTranslation, Refused
 from planish.frontend.c.translation_unit import Region, Update
 from planish.frontend.c.types.constants import walk_tree
 from planish.frontend.c.types.declarations import CScalar
-from planish.ir.expr import Compare, Const, Expr, Var, index, type_of
+from planish.ir.expr import Binary, Compare, Const, Expr, Var, index, type_of
 from planish.ir.index.polynomial import add, coefficient_of, constant, mul, names, normal, place, polynomial, sub
 from planish.ir.nest import Block, Kernel
-from planish.ir.traverse import map_block, map_exprs, substitute
+from planish.ir.traverse import map_block, map_expr, map_exprs, substitute, used_names
 from planish.ir.types import INDEX
+
+
+@dataclass(frozen=True, slots=True)
+class SizePart:
+    """A size that is the part of a `whole` one `by` a number."""
+
+    whole: str
+    by: int
+
+    def spell(self, variables: Mapping[str, str], times: int = 1) -> str:
+        """The part of so many, in C; -1 where that is no whole number."""
+        return Quotient(Var(self.whole, INDEX), index(self.by * times), whole=True).spell(variables)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +73,10 @@ class Growth:
     base: int
     up: bool
     turned: frozenset[str] = frozenset()
+    ratio: Fraction = Fraction(1)
+    """How many times what advances the unit is."""
+    parts: Mapping[str, SizePart] = field(default_factory=dict)
+    """The scaled sizes that are parts of others: C has no names for them."""
 
 
 def unfold_stages(kernel: Kernel, growth: Growth, stages: int) -> Kernel:
@@ -120,7 +136,7 @@ def find_stages(
     way = next((x for x in ways if x is not None), None)
     if way is None:
         return ()
-    steps, ratios, growth = way
+    region, steps, ratios, growth = way
     counter = steps.counter.counter
     try:
         tests = tests_of(loop.cond, cx)
@@ -145,20 +161,41 @@ def find_stages(
     )  # fmt: skip
 
 
+def _with_named_parts(region: Region, scaled: Collection[str]) -> tuple[Region, dict[str, SizePart]]:
+    """The region with parts of scaled sizes, as the span `len / 2` of butterflies, as sizes of their own."""
+    kernel, parts = region.kernel, dict[str, SizePart]()
+
+    def named(expr: Expr) -> Expr:
+        match expr:
+            case Binary(op="floordiv", left=Var(name=size), right=Const(value=by)) if size in scaled and by > 1:
+                name = next(x for x in (f"{size}_by_{by}{'_' * n}" for n in range(MOST)) if x not in used)
+                parts[name] = SizePart(size, int(by))
+                return Var(name, INDEX)
+            case _:
+                return expr
+
+    used = used_names(kernel)
+    body = map_block(lambda stmt: map_exprs(lambda x: map_expr(named, x), stmt), kernel.body)
+    return replace(region, kernel=replace(kernel, body=body, sizes=(*kernel.sizes, *parts))), parts
+
+
 def _find_way(
     loop: c_ast.For, region: Region, finished: FinishedKernel, before: Sequence[c_ast.Node], steps: Steps,
     bound: BoundNames, live: frozenset[Symbol], changed: set[Symbol],
-) -> tuple[Steps, Ratios, Growth] | None:  # fmt: skip
-    """How sizes follow from what advances, read in one way; None where they do not."""
+) -> tuple[Region, Steps, Ratios, Growth] | None:  # fmt: skip
+    """How sizes follow from what advances, read in one way, and the region over these; None where they do not."""
     body = c_ast.Compound([x for x in loop.stmt.block_items if x is not steps.head])
     if not all(map(is_plain, steps.symbols)) or {*steps.symbols} & written(body, bound):
         return None
     ratios = find_ratios(before, steps, bound, live, changed)
-    growth = None if ratios is None else _find_growth(region, finished, steps, ratios, changed)
-    if ratios is None or growth is None:
+    if ratios is None:
+        return None
+    region, parts = _with_named_parts(region, {x.key for x in ratios.scaled})
+    growth = _find_growth(region, finished, steps, ratios, parts, changed)
+    if growth is None:
         return None
     whole = all(x in ratios.scaled and _units(x, ratios, growth).denominator == 1 for x in steps.held)
-    return (steps, ratios, growth) if whole else None
+    return (region, steps, ratios, growth) if whole else None
 
 
 def _wraps(symbol: Symbol) -> bool:
@@ -172,42 +209,46 @@ def _declared(node: c_ast.Node, bound: BoundNames) -> Symbol | None:
 
 
 def _find_growth(
-    region: Region, finished: FinishedKernel, step: Steps, ratios: Ratios, changed: set[Symbol]
-) -> Growth | None:
+    region: Region, finished: FinishedKernel, step: Steps, ratios: Ratios, parts: Mapping[str, SizePart],
+    changed: set[Symbol],
+) -> Growth | None:  # fmt: skip
     """How the sizes of a region change; None where one changes in another way, or anything else does that it uses."""
     kernel, quotients, source = region.kernel, finished.quotients, step.source
-    counted = [x for x in kernel.sizes if x in quotients]
     own = {x.key: y for x, y in ratios.scaled.items() if x.key in kernel.sizes or x is source.counter}
+    own |= {x: own[y.whole] / y.by for x, y in parts.items()}
+    counted = [x for x in kernel.sizes if x in quotients]
     turned = {x.key: y for x, (_, y) in ratios.turned.items() if x.key in kernel.sizes}
     others = {x.key for x in step.turned}
     left = {x.key for x in changed}
     passed = {x for x, _ in region.names} - own.keys() - turned.keys() - others - quotients.keys()
-    if len(counted) != 1 or passed & left or not own.keys() & {*kernel.sizes}:
+    if not counted or passed & left or not own.keys() & {*kernel.sizes}:
         return None
     unit = min(own, key=lambda x: own[x])
     multiples = {x: y / own[unit] for x, y in own.items()}
     if any(x.denominator != 1 for x in (*multiples.values(), *(y / own[unit] for y in turned.values()))):
         return None
-    (steps,) = counted
-    if any(names(y) & {*own, *turned, *others, steps} for x in kernel.arrays for y in x.shape if y is not None):
+    if any(names(y) & {*own, *turned, *others, *counted} for x in kernel.arrays for y in x.shape if y is not None):
         return None
-    if not isinstance(quotient := quotients[steps], Quotient):
-        return None
-    terms = polynomial(quotient.divisor)
-    single = len(terms) == 1 and len(monomial := next(iter(terms))) == 1 and isinstance(monomial[0], Var)
-    if not single or names(quotient.divisor) - own.keys() or names(_dividend(quotient)) & left:
+    if not all(_is_turned(quotients[x], own, left) for x in counted):
         return None
     scaled = {x: int(y) for x, y in multiples.items()}
-    return Growth(unit, scaled, steps, source.base, source.up, frozenset({*turned, *others & {*kernel.sizes}}))
+    steps, *weights = counted
+    turned_sizes = frozenset({*turned, *weights, *others & {*kernel.sizes}})
+    return Growth(unit, scaled, steps, source.base, source.up, turned_sizes, own[unit], parts)
 
 
-def _unit_ratio(ratios: Ratios, growth: Growth) -> Fraction:
-    return next(y for x, y in ratios.scaled.items() if x.key == growth.unit)
+def _is_turned(quotient: ComputedSize, own: Collection[str], left: Collection[str]) -> bool:
+    """Whether a quotient shrinks as the scaled sizes grow: what is divided stays, and one of these divides it."""
+    if not isinstance(quotient, Quotient):
+        return False
+    terms = polynomial(quotient.divisor)
+    single = len(terms) == 1 and len(monomial := next(iter(terms))) == 1 and isinstance(monomial[0], Var)
+    return single and names(quotient.divisor) <= {*own} and not names(_dividend(quotient)) & {*left}
 
 
 def _units(symbol: Symbol, ratios: Ratios, growth: Growth) -> Fraction:
     """How many units a variable is that is set before the kernel."""
-    return ratios.scaled[symbol] / _unit_ratio(ratios, growth)
+    return ratios.scaled[symbol] / growth.ratio
 
 
 def _dividend(quotient: Quotient) -> Expr:
@@ -228,15 +269,16 @@ def _make_region(
     counter, source = steps.counter, steps.source.counter
     passed |= {x.key: x.name for x in (counter.counter, source, *others)}
     variables = {**finished.variables, **{x.key: x.name for x in (counter.counter, source)}}
-    quotient = finished.quotients[growth.steps]
-    assert isinstance(quotient, Quotient)
-    largest = quotient.divisor if not growth.up else mul(index(most), quotient.divisor)
-    passed[growth.steps] = Quotient(_dividend(quotient), largest, whole=True).spell(variables)
+    for name in (growth.steps, *growth.turned):
+        if isinstance(quotient := finished.quotients.get(name), Quotient):
+            largest = quotient.divisor if not growth.up else mul(index(most), quotient.divisor)
+            passed[name] = Quotient(_dividend(quotient), largest, whole=True).spell(variables)
+    passed |= {x: y.spell(variables) for x, y in growth.parts.items()}
     unit = index(growth.unit)
     # What is rounded down in one iteration is not so many times what it is in another.
     for symbol, (divided, ratio) in ratios.turned.items():
         if symbol.key in growth.turned:
-            units = ratio / _unit_ratio(ratios, growth)
+            units = ratio / growth.ratio
             divisor = mul(index(int(units) * (most if growth.up else 1)), unit)
             if isinstance(divided, Symbol):
                 spelled = Quotient(Var(divided.key, INDEX), divisor, whole=True)
@@ -284,7 +326,7 @@ def _make_region(
             first = mul(advanced, last)
         asked.append(Compare("ge", last, index(1)))
     if not growth.up and stages > 1:
-        passed[growth.unit] = Quotient(Var(growth.unit, INDEX), index(most), whole=True).spell(variables)
+        passed[growth.unit] = growth.parts.get(growth.unit, SizePart(growth.unit, 1)).spell(variables, most)
     tests, granted = asks
     asked += [Compare(x.op, place(x.difference, {counter.counter.key: last}), index(0)) for x in tests]
     # What is linear in the counter, and holds at both ends, does between them.

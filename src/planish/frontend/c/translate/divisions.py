@@ -44,6 +44,8 @@ def divide(op: str, a: Expr, b: Expr, node: c_ast.Node, cx: CTranslation) -> Exp
         return _signed(op, a, number, cx)
     if (both := carried_out(a, b, cx)) is not None:
         return both[0] if op == "/" else both[1]
+    if number is None and op == "/" and (size := _named_quotient(a, b, cx)) is not None:
+        return size
     take_apart(op, a, b, cx)
     if op == "%" and (parts := wrapped(a, b, cx)) is not None:
         return parts
@@ -87,6 +89,26 @@ def _with_named_quotients(expr: Expr, cx: CTranslation) -> Expr:
                 return x
 
     return normal(map_expr(named, expr))
+
+
+def _named_quotient(dividend: Expr, divisor: Expr, cx: CTranslation) -> Expr | None:
+    """The quotient of sizes, none of which is a number, as a size of its own: the stride `n / (2 * h)` of the weights
+    of a transform's stage. None where iterators decide it, or nothing of it is left to divide."""
+    around = {it.name for it in cx.iterators}
+    match dividend:
+        case Binary(op="floordiv", left=whole, right=Const(value=by)):
+            dividend, divisor = whole, mul(index(int(by)), divisor)
+        case _:
+            pass
+    known = constant(floordiv(dividend, divisor)) is not None
+    if known or not (is_of_sizes(dividend, around) and is_of_sizes(divisor, around)):
+        return None
+    stem = "_by_".join(x.name if isinstance(x, Var) else "quotient" for x in (dividend, divisor))
+    # What is rounded up is asked for: for a dividend that is never negative, the floor of this one.
+    rounded = Quotient(add(sub(dividend, divisor), index(1)), divisor, whole=False)
+    size = Var(cx.name_quotient(stem, rounded), INDEX)
+    cx.assume(size)
+    return size
 
 
 def _signed(op: str, a: Expr, by: int, cx: CTranslation) -> Expr:
