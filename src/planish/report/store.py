@@ -58,9 +58,8 @@ def build_cached(
 
 
 def _build_for_targets(
-    source: Source, options: Options, each: Sequence[Options], tell: Progress = keep_quiet,
-    times: PassTimes | None = None,
-) -> JoinedTargets:  # fmt: skip
+    source: Source, options: Options, each: Sequence[Options], tell: Progress, times: PassTimes | None
+) -> JoinedTargets:
     """One drop-in with code for several targets, which `options` list; `each` are the options for one of them, as of
     `planish.build.several_targets.per_target`. PlanishError as of `build_file`, for any of them."""
     times = times or PassTimes()

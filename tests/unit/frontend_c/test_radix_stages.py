@@ -186,6 +186,7 @@ def test_a_base_of_four_has_fewer_stages() -> None:
         f"for (int h = 1; h < n; h *= 2) {{ int t = -64 / h; {NEST.replace('-=', '-= a[-t] *')} }}",
         f"int t; for (int h = 1; h < n; h *= 2) {{ t = m / h; {NEST} }} a[0] = t;",
         f"for (int h = 1; h < n; h *= 2) {{ {NEST} a++; }}",
+        f"for (int h = 1; h < n; h *= 2) {{ {NEST.replace('i < n', 'i < m / h')} }}",
     ],
 )
 def test_other_loops_stay(loop: str) -> None:

@@ -321,23 +321,31 @@ def _affine_atom(atom: Expr, moving: frozenset[str]) -> bool:
             return False
 
 
+_BINDS = {"add": 1, "sub": 1, "mul": 2, "floordiv": 2, "mod": 2}
+"""How tightly operators bind their operands, in C and in Python."""
+
+
 def show(expr: Expr) -> str:
-    """An index expression as the user would write it, for remarks."""
+    """An index expression as the user would write it, for remarks and for C.
+
+    >>> n, h = Var("n", INDEX), Var("h", INDEX)
+    >>> show(floordiv(n, mul(index(2), h))), show(Binary("mul", h, floordiv(n, index(2))))
+    ('n/(2*h)', 'h*(n/2)')
+    """
     match expr:
         case Const(value=value):
             return str(value)
         case Var(name=name):
             return name
         case Unary(operand=x):
-            return f"-{show(x)}"
+            return f"-{_operand(x, 2)}"
         case Binary(op=op, left=a, right=b):
             sign = {"add": " + ", "sub": " - ", "mul": "*", "floordiv": "/", "mod": "%"}.get(op)
             if sign is None:
                 return f"{op}({show(a)}, {show(b)})"
-            if op in ("add", "sub"):
-                return f"{show(a)}{sign}{show(b)}"
-            parts = [f"({show(x)})" if isinstance(x, Binary) and x.op in ("add", "sub") else show(x) for x in (a, b)]
-            return sign.join(parts)
+            binds = _BINDS[op]
+            associates = op == "add" or (op == "mul" and isinstance(b, Binary) and b.op == "mul")
+            return f"{_operand(a, binds)}{sign}{_operand(b, binds if associates else binds + 1)}"
         case Load(array=array):
             return array
         case Compare() | Select() | Cast() | Call():
@@ -345,3 +353,9 @@ def show(expr: Expr) -> str:
             return f"{type(expr).__name__.lower()}({inner})"
         case _:
             assert_never(expr)
+
+
+def _operand(expr: Expr, least: int) -> str:
+    """An operand of an operator that binds so tightly, in parentheses where its own one binds less."""
+    looser = isinstance(expr, Binary) and _BINDS.get(expr.op, least) < least
+    return f"({show(expr)})" if looser else show(expr)

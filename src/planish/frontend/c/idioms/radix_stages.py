@@ -190,7 +190,7 @@ def _find_way(
     ratios = find_ratios(before, steps, bound, live, changed)
     if ratios is None:
         return None
-    region, parts = _with_named_parts(region, {x.key for x in ratios.scaled})
+    region, parts = _with_named_parts(region, {x.key for x in ratios.scaled} & {*region.kernel.sizes})
     growth = _find_growth(region, finished, steps, ratios, parts, changed)
     if growth is None:
         return None
@@ -229,7 +229,7 @@ def _find_growth(
         return None
     if any(names(y) & {*own, *turned, *others, *counted} for x in kernel.arrays for y in x.shape if y is not None):
         return None
-    if not all(_is_turned(quotients[x], own, left) for x in counted):
+    if not all(_is_turned(quotients[x], own, left | quotients.keys()) for x in counted):
         return None
     scaled = {x: int(y) for x, y in multiples.items()}
     steps, *weights = counted
@@ -238,7 +238,8 @@ def _find_growth(
 
 
 def _is_turned(quotient: ComputedSize, own: Collection[str], left: Collection[str]) -> bool:
-    """Whether a quotient shrinks as the scaled sizes grow: what is divided stays, and one of these divides it."""
+    """Whether a quotient shrinks as the scaled sizes grow: what is divided stays (is not `left`
+    to another value, nor a quotient itself), and one of these divides it."""
     if not isinstance(quotient, Quotient):
         return False
     terms = polynomial(quotient.divisor)

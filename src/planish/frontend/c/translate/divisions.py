@@ -16,7 +16,7 @@ from planish.frontend.c.idioms.collapsed_loops import carried_out, take_apart
 from planish.frontend.c.idioms.modular_subscripts import choose_index, may_choose, wrapped
 from planish.frontend.c.translate.state import CTranslation, NotIndex
 from planish.ir.expr import Binary, Compare, Const, Expr, Var, index
-from planish.ir.index.polynomial import add, constant, extremum, floordiv, mod, mul, neg, normal, sub
+from planish.ir.index.polynomial import add, constant, extremum, floordiv, mod, mul, neg, normal, show, sub
 from planish.ir.traverse import map_expr
 from planish.ir.types import INDEX
 
@@ -44,7 +44,7 @@ def divide(op: str, a: Expr, b: Expr, node: c_ast.Node, cx: CTranslation) -> Exp
         return _signed(op, a, number, cx)
     if (both := carried_out(a, b, cx)) is not None:
         return both[0] if op == "/" else both[1]
-    if number is None and op == "/" and (size := _named_quotient(a, b, cx)) is not None:
+    if number is None and op == "/" and (size := _quotient_of_sizes(a, b, cx)) is not None:
         return size
     take_apart(op, a, b, cx)
     if op == "%" and (parts := wrapped(a, b, cx)) is not None:
@@ -67,10 +67,10 @@ def multiply(a: Expr, b: Expr, cx: CTranslation) -> Expr:
     of sizes is a stride, one of their quotients fits no model."""
     if constant(a) is not None or constant(b) is not None:
         return mul(a, b)
-    return mul(_with_named_quotients(a, cx), _with_named_quotients(b, cx))
+    return mul(with_named_quotients(a, cx), with_named_quotients(b, cx))
 
 
-def _with_named_quotients(expr: Expr, cx: CTranslation) -> Expr:
+def with_named_quotients(expr: Expr, cx: CTranslation) -> Expr:
     """An expression whose quotients of sizes by numbers are sizes; what defines these is granted."""
     around = {it.name for it in cx.iterators}
 
@@ -78,9 +78,7 @@ def _with_named_quotients(expr: Expr, cx: CTranslation) -> Expr:
         match x:
             case Binary(op="floordiv", left=dividend, right=Const(value=value)) if is_of_sizes(dividend, around):
                 by = int(value)
-                stem = f"{dividend.name}_by_{by}" if isinstance(dividend, Var) else f"quotient_by_{by}"
-                # What is rounded up is asked for: for a dividend that is never negative, the floor of this one.
-                size = Var(cx.name_quotient(stem, Quotient(sub(dividend, index(by - 1)), index(by), False)), INDEX)
+                size = _named(dividend, index(by), cx)
                 rest = sub(dividend, mul(index(by), size))
                 cx.assume(rest)
                 cx.assume(sub(index(by - 1), rest))
@@ -91,9 +89,9 @@ def _with_named_quotients(expr: Expr, cx: CTranslation) -> Expr:
     return normal(map_expr(named, expr))
 
 
-def _named_quotient(dividend: Expr, divisor: Expr, cx: CTranslation) -> Expr | None:
+def _quotient_of_sizes(dividend: Expr, divisor: Expr, cx: CTranslation) -> Expr | None:
     """The quotient of sizes, none of which is a number, as a size of its own: the stride `n / (2 * h)` of the weights
-    of a transform's stage. None where iterators decide it, or nothing of it is left to divide."""
+    of a transform's stage. None where iterators decide it, or it is a number."""
     around = {it.name for it in cx.iterators}
     match dividend:
         case Binary(op="floordiv", left=whole, right=Const(value=by)):
@@ -103,12 +101,17 @@ def _named_quotient(dividend: Expr, divisor: Expr, cx: CTranslation) -> Expr | N
     known = constant(floordiv(dividend, divisor)) is not None
     if known or not (is_of_sizes(dividend, around) and is_of_sizes(divisor, around)):
         return None
-    stem = "_by_".join(x.name if isinstance(x, Var) else "quotient" for x in (dividend, divisor))
-    # What is rounded up is asked for: for a dividend that is never negative, the floor of this one.
-    rounded = Quotient(add(sub(dividend, divisor), index(1)), divisor, whole=False)
-    size = Var(cx.name_quotient(stem, rounded), INDEX)
+    size = _named(dividend, divisor, cx)
     cx.assume(size)
     return size
+
+
+def _named(dividend: Expr, divisor: Expr, cx: CTranslation) -> Expr:
+    """The size that is the quotient of what is never negative and what is positive."""
+    stem = "_by_".join(show(x) if isinstance(x, Var | Const) else "quotient" for x in (dividend, divisor))
+    # What is rounded up is asked for: for such a dividend, the floor of this one.
+    rounded = Quotient(add(sub(dividend, divisor), index(1)), divisor, whole=False)
+    return Var(cx.name_quotient(stem, rounded), INDEX)
 
 
 def _signed(op: str, a: Expr, by: int, cx: CTranslation) -> Expr:

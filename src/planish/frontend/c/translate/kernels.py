@@ -387,11 +387,13 @@ def _values(body: Block, loose: Iterable[Expr], cx: CTranslation) -> tuple[list[
 
 
 def _quotients(body: Block, loose: Iterable[Expr], cx: CTranslation) -> dict[str, str]:
-    """The sizes that are quotients of others, and how C computes them."""
+    """The sizes that are quotients of others, and how C computes them: of each other, too."""
     within = (e for s in walk(body) for e in expressions(s))
     used = {x.name for e in (*loose, *within) for x in walk_expr(e) if isinstance(x, Var)}
-    variables = {s.key: s.name for s in cx.used}
-    return {name: quotient.spell(variables) for name, quotient in cx.quotients.items() if name in used}
+    spelled = {s.key: s.name for s in cx.used}
+    for name, quotient in cx.quotients.items():
+        spelled[name] = quotient.spell(spelled)
+    return {name: spelled[name] for name in cx.quotients if name in used}
 
 
 def _scalars_in(body: Block, types: dict[str, Type]) -> Block:

@@ -25,6 +25,7 @@ from planish.frontend.c.idioms.ring_buffers.wrap_around import Turn, WrapAround,
 from planish.frontend.c.idioms.unrolled_loops import run_each
 from planish.frontend.c.translate.addresses import distance, is_address
 from planish.frontend.c.translate.arithmetic import common
+from planish.frontend.c.translate.divisions import with_named_quotients
 from planish.frontend.c.translate.state import (
     Address,
     Again,
@@ -332,9 +333,9 @@ def count_steps(distance: Expr, step: Expr, stem: str, cx: CTranslation) -> Expr
     around = {it.name for it in cx.iterators}
     if not is_of_sizes(step, around) or not cx.never_negative(sub(step, index(1))):
         return None
-    terms = polynomial(distance)
+    terms = polynomial(with_named_quotients(distance, cx))
     fixed = build({m: c for m, c in terms.items() if is_of_sizes(build({m: c}), around)})
-    passed = sub(fixed, distance)
+    passed = sub(fixed, build(terms))
     moves = constant(passed) != 0
     if moves and not (cx.never_negative(passed) and cx.never_negative(sub(sub(step, index(1)), passed))):
         return None
