@@ -176,6 +176,17 @@ def test_a_read_without_its_condition_has_a_reason_of_its_own() -> None:
         store_changes(kernel, ("a",), ("a",))
 
 
+def test_where_the_sign_of_a_zero_counts_floats_are_stored_under_their_condition_or_not_at_all() -> None:
+    sum_, choice = (
+        parse_kernel(f"kernel k(n; a: f32[n] distinct) {{ for i in 0 .. n {{ a[i] = {x} }} }}")
+        for x in ("a[i] + 0.0:f32", "select(a[i] > 1.0:f32, 1.0:f32, a[i])")
+    )
+    assert store_changes(sum_, ("a",)) != sum_
+    with pytest.raises(PlanishError, match="E0714"):
+        store_changes(sum_, ("a",), exact=True)
+    assert store_changes(choice, ("a",), exact=True) == store_changes(choice, ("a",))
+
+
 LOOP = "for (int i = 0; i < n; i++) y[i] = x[i] * 3;"
 PRAGMAS = {
     "threads": ("#pragma omp parallel for", LOOP, True),

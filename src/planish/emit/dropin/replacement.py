@@ -79,13 +79,14 @@ def replace_region(
     kernel = speculate(kernel, always_readable(scop))
     if settings.reads_whole:
         kernel = between_reads(kernel, region.conditional_stores, wide=True)
-    kernel = store_changes(kernel, region.conditional_stores, region.guarded)
+    exact = settings.floats == "strict"
+    kernel = store_changes(kernel, region.conditional_stores, region.guarded, exact)
     text = emit_function(
         kernel, name, threads=threads, strict=strict, own_functions=not strict, noalias=True, comment=comment,
-        reserved=reserved, catalogue=catalogue, exact=settings.floats == "strict", declared=dict(region.declared),
+        reserved=reserved, catalogue=catalogue, exact=exact, declared=dict(region.declared),
         accumulators=settings.accumulators,
     )  # fmt: skip
-    text = part_of_caller(text, name, kernel, settings.floats == "strict")
+    text = part_of_caller(text, name, kernel, exact)
     called = tuple(emit_callees((kernel,), catalogue, threads, declared=dict(region.declared)))
     return call_instead(
         region, scop, name, text, source_text, is_fallible(kernel), headers_of(kernel, catalogue), called,

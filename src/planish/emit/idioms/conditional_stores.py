@@ -31,11 +31,14 @@ from planish.ir.nest import Assign, Block, For, If, Kernel, Let, Reduce, Stmt
 from planish.ir.traverse import bindings, blocks_of, map_block, used_names, walk, with_blocks, with_body
 
 
-def store_changes(kernel: Kernel, arrays: Collection[str], guarded: Collection[str] = ()) -> Kernel:
+def store_changes(
+    kernel: Kernel, arrays: Collection[str], guarded: Collection[str] = (), exact: bool = False
+) -> Kernel:
     """The kernel where nothing is stored to some arrays but where another value than an element's own is chosen, or,
-    where that is no choice, but changes; of those that are `guarded` nothing is read elsewhere either. PlanishError
-    E0715 where an instruction that asks for no condition stores to one of them, E0714 where that is read, or it is not
-    known what is chosen."""
+    where that is no choice, but changes; of those that are `guarded` nothing is read elsewhere either. `exact`: the
+    sign of a zero counts, of which no comparison of floats tells that it changes. PlanishError E0715 where an
+    instruction that asks for no condition stores to one of them, E0714 where that is read, or it is not known what is
+    chosen."""
     if not arrays:
         return kernel
     _refuse_unguarded(kernel, guarded)
@@ -55,6 +58,8 @@ def store_changes(kernel: Kernel, arrays: Collection[str], guarded: Collection[s
         found = _choice(stmt)
         if found is not None:
             return If(found.guard, Block((replace(stmt, value=found.value),)), span=stmt.span)
+        if exact and type_of(stmt.value).is_float:
+            raise PlanishError(Diagnostic("E0714", f"`{stmt.array}` is stored to in any case", stmt.span))
         stem = f"{stmt.array}_new"
         name = next(x for n in range(1, len(taken) + 2) if (x := f"{stem}_{n}" if n > 1 else stem) not in taken)
         taken.add(name)

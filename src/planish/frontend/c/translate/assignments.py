@@ -251,11 +251,13 @@ def _write_guarded(target: StoreTarget, value: Expr, node: c_ast.Node, cx: CTran
     guard = conjunction(cx.guards)
     chosen = choose(guard, value, target.load)
     seen = not target.local and not cx.is_covered(target.array, target.index) and cx.searches is None
-    # What is loaded in every case is there in every case; of floats, the sign of a zero is not seen to change.
+    # What is loaded in every case is there in every case.
+    unread = seen and target.load not in cx.certain
+    # Of floats, no sum and no extremum tells where it changes the sign of a zero.
     exact = target.type.is_int or cx.fp == "reassociate"
-    unread = seen and (target.load not in cx.certain or not exact)
-    sum_ = None if unread else accumulation(target.array, target.index, value, cx.fp == "reassociate")
-    found = None if unread else accumulation(target.array, target.index, chosen, cx.fp == "reassociate")
+    stays = unread or (seen and not exact)
+    sum_ = None if stays else accumulation(target.array, target.index, value, cx.fp == "reassociate")
+    found = None if stays else accumulation(target.array, target.index, chosen, cx.fp == "reassociate")
     if sum_ is not None and sum_[0] == "add" and exact:
         zero = Const(0.0 if target.type.is_float else 0, target.type)
         found = "add", choose(guard, sum_[1], zero)
