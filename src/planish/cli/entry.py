@@ -15,8 +15,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from planish.cli.exits import OK, USAGE_ERROR, check_interrupted, guard
+from planish.cli.terminal.bytecode import keep_bytecode
 from planish.cli.terminal.streams import open_streams
 from planish.cli.terminal.supervision import GRACE, supervise
+from planish.core.cache import default_root
 from planish.version import VERSION
 
 
@@ -68,6 +70,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Without `arguments` the process is the command: it is supervised, so that signals end it at any time."""
     open_streams()
+    if arguments is None:
+        keep_bytecode(default_root())
     given = list(sys.argv[1:] if arguments is None else arguments)
     match given:
         case []:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import typer
 
 from planish.cli.exits import OK, guarded
+from planish.cli.terminal.bytecode import clear_bytecode
 from planish.core.cache import Cache
 from planish.report.tables import describe_cache
 
@@ -34,5 +35,6 @@ def clear() -> int:
     store = Cache()
     before = store.info()
     store.clear()
+    clear_bytecode(store.root)
     print(f"removed from {describe_cache(before)}")
     return OK
