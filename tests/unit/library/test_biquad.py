@@ -58,6 +58,9 @@ NEAR_MISSES = {
     "a sample for each stage": kernel_of("s[] = c[k] * s[] + x[t]"),
     "the number of the stage": kernel_of("s[] = c[k] * s[] + f64(k)"),
     "nothing goes on": kernel_of("o[] = c[k] * z[k] z[k] = o[]", after="y[t] = g"),
+    "a plain sum": kernel_of("s[] += c[k] * g", "s[] = x[t]"),
+    "sums of two kinds": kernel_of("s[] += c[k] r[] += z[k] * c[k]", "s[] = x[t] r[] = 0.0", "y[t] = s[] + r[]"),
+    "a cosine transform": kernel_of("s[] += c[k] * cos(f64(k) * f64(t))", "s[] = 0.0"),
     "no floats": parse_kernel(
         "kernel k(n, m; x: i32[n], c: i32[m], y: i32[n]) { alloc s: i32[] for t in 0 .. n { s[] = x[t]"
         " for k in 0 .. m { s[] = s[] * c[k] } y[t] = s[] } }"

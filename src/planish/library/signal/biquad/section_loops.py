@@ -84,6 +84,8 @@ def find_cascade(kernel: Kernel, loop: For) -> BiquadCascade | None:
     if links is None or results is None or elements is None or not links:
         return None
     stored = frozenset(x.array for x in body) - cells
+    if not stored and not any(y.array in links for x in body for y in loads(x.value)):
+        return None  # What is only added up is a plain sum, which has lanes of its own.
     set_cells = tuple(dict.fromkeys(x.array for x in body if x.array in cells))
     types = {x.array.type for x in _allocs(kernel) if x.array.name in {*links, *results, *set_cells}}
     types |= {x.type for x in elements}
