@@ -23,6 +23,7 @@ from bench.promises import (
     correctness,
     drop_ins,
     emitted,
+    families,
     faults,
     gemm,
     gpu,
@@ -68,6 +69,7 @@ GROUPS: Mapping[str, Group] = {
     "users": Group("what somebody meets who tries it first: expectations, pages, the explorer, minutes", users.examine),
     "tuning": Group("trials are never lost, records repeat, searches beside each other, gains", tuning.examine),
     "ranking": Group("what is taken without the clock, beside what the clock would choose", ranking.examine),
+    "families": Group("how much code strategies are, and which programs each takes", families.examine),
     "structure": Group("how the code is kept; nothing is measured (seconds)", structure.examine, "house"),
 }
 """Each group by its name; a new one is a module with an `examine` and a line here."""

@@ -1,0 +1,72 @@
+"""Which strategies take the nests of a program: those of the first version without the clock, and of all versions.
+
+>>> from planish.library.registry import find_strategy
+>>> text = "void f(int n, const int *x, int *y) { int s = 0; for (int i = 0; i < n; i++) { s += x[i]; y[i] = s; } }"
+>>> file = read_in("c", text)
+>>> first_versions(file), is_taken(find_strategy("simd-scan"), file.functions[0], OPTIONS)
+(['simd-scan'], True)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from planish.build.devices import plan_devices
+from planish.build.lower import lower_plan, lower_region
+from planish.build.plan import plan_region
+from planish.build.read import read_file
+from planish.core.span import Source
+from planish.emit.dropin.standalone import emit_standalone
+from planish.frontend.c.translation_unit import CFile, CFunction
+from planish.frontend.python.reader import read_python_source
+from planish.library.registry import DEVICE_STRATEGIES
+from planish.library.strategy import LOOPS, Strategy
+from planish.options import Options
+from planish.target.device import load_device
+from planish.target.load import load_target
+
+OPTIONS = Options(target="x86-avx512", measure=False)
+DEVICE = "cuda-sm90"
+"""What the strategies for GPUs are asked for."""
+
+
+def read_in(language: str, text: str, options: Options = OPTIONS) -> CFile:
+    """A file in `c`, `python` or `mlir`; ImportError where the packages that read it are missing."""
+    match language:
+        case "python":
+            return emit_standalone(read_python_source(text, "kernel.py").kernel)
+        case "mlir" | "c":
+            return read_file(Source(f"kernel.{language}", text), options)
+        case _:
+            raise ValueError(language)
+
+
+def first_versions(file: CFile, options: Options = OPTIONS) -> list[str]:
+    """The version of each nest that is taken without the clock."""
+    target = load_target(options.target)
+    plans = [lower_region(x, options, target, 1) for f in file.functions for x in f.regions]
+    return [x.versions[0].name for x in plans if x.versions]
+
+
+def is_taken(strategy: Strategy[Any], function: CFunction, options: Options) -> bool:
+    """Whether a strategy takes a nest of a function. One that is expected to be faster than any order of loops has to
+    be the first; one that only the clock chooses has to make a version."""
+    target = load_target(options.target)
+    for region in function.regions:
+        plan = plan_region(region, options, target)
+        if any(strategy.makes(x.name) for x in lower_plan(plan, options, 1).versions):
+            return True
+        measured = replace(options, measure=True)
+        behind = plan.context.nest is not None and strategy.least(plan.context) >= LOOPS
+        if behind and any(strategy.makes(x.name) for x in lower_plan(plan, measured).versions):
+            return True
+    return False
+
+
+def takes_on_device(strategy: Strategy[Any], source: Source) -> Sequence[str]:
+    """The functions of a file of which a strategy for GPUs takes a nest."""
+    assert strategy in DEVICE_STRATEGIES
+    made = plan_devices(source, Options(), load_device(DEVICE)).nests
+    return [x.function for x in made if strategy.makes(x.version)]
