@@ -11,6 +11,7 @@ import struct
 
 from pycparser import c_ast
 
+from planish.frontend.c.analysis.scope import BoundNames
 from planish.frontend.c.numbers.library_calls import BUILT_IN
 from planish.frontend.c.translate.addresses import call_name, moved, row
 from planish.frontend.c.translate.arithmetic import convert
@@ -31,9 +32,9 @@ _FORMATS = {
 """How numbers lie in memory."""
 
 
-def is_block_call(node: c_ast.FuncCall, cx: CTranslation) -> bool:
+def is_block_call(node: c_ast.FuncCall, bound: BoundNames) -> bool:
     """Whether it is a call of the library's `memset`, `memcpy` or `memmove`."""
-    known = call_name(node).removeprefix(BUILT_IN) in BLOCK_FUNCTIONS - cx.bound.file.defined
+    known = call_name(node).removeprefix(BUILT_IN) in BLOCK_FUNCTIONS - bound.file.defined
     return known and len(_operands(node)) == 3
 
 

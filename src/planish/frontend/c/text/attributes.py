@@ -15,10 +15,11 @@ import re
 from pycparser import c_ast
 
 from planish.core.span import Source
-from planish.frontend.c.text.lexer import tokenize
+from planish.frontend.c.text.lexer import Tokens, tokenize
 from planish.frontend.c.types.constants import walk_tree
 
 _UNKNOWN = "attributed"
+_WORD = "__attribute"
 _CHANGING = re.compile(
     r"__attribute(?:__)?\W.*\b_*(?:packed|vector_size|ext_vector_type|mode)_*\b"
 )
@@ -29,7 +30,10 @@ _DEFINE = re.compile(r"\s*#\s*define\s+(\w+)(.*)", re.S)
 
 def mark_attributes(tree: c_ast.FileAST, source: Source) -> None:
     """Makes types unknown that a file declares with such attributes, also by macros of its own."""
-    lines, packed = _lines(source.text, _CHANGING), _lines(source.text, _PACKED)
+    if _WORD not in source.text:
+        return
+    tokens = tokenize(source.text)
+    lines, packed = _lines(tokens, _CHANGING), _lines(tokens, _PACKED)
     if not lines:
         return
     for node in walk_tree(tree):
@@ -55,14 +59,13 @@ def _touches(node: c_ast.Node, lines: set[int]) -> bool:
     return any(min(own) <= x <= last for x in lines)
 
 
-def _lines(text: str, wanted: re.Pattern[str]) -> set[int]:
+def _lines(tokens: Tokens, wanted: re.Pattern[str]) -> set[int]:
     """The lines on which such attributes stand."""
-    tokens = tokenize(text)
     defined = (_DEFINE.match(x.text) for x in tokens.directives)
     macros = {x[1] for x in defined if x is not None and wanted.search(x[2])}
     found = {x.line for x in tokens.tokens if x.text in macros}
     for number, token in enumerate(tokens.tokens):
-        if token.text in ("__attribute__", "__attribute"):
+        if token.text in (_WORD, f"{_WORD}__"):
             depth, end = 0, number + 1
             while end < len(tokens.tokens):
                 depth += {"(": 1, ")": -1}.get(tokens.tokens[end].text, 0)

@@ -40,7 +40,7 @@ from planish.frontend.c.translate.data_subscripts import data_subscript
 from planish.frontend.c.translate.kernels import FinishedKernel, finish
 from planish.frontend.c.translate.region_types import declared_types, distances_of, size_types
 from planish.frontend.c.translate.state import Address, Again, CTranslation, Refused
-from planish.frontend.c.translate.statements import execute
+from planish.frontend.c.translate.statements import execute, refused_at_once
 from planish.frontend.c.translation_unit import Region
 from planish.frontend.c.types.constants import walk_tree
 from planish.ir.expr import Expr
@@ -130,10 +130,8 @@ def _search_run(nodes: list[c_ast.Node], s: Search) -> None:
                 _search_run(nodes[:n], s)
                 s.found.append(spread)
                 return _search_run(nodes[n + 1 :], s)
-    at = 0
-    while at < len(nodes):
-        if not any(has_loop(x) for x in nodes[at:]):
-            return
+    at, end = 0, max((n for n, x in enumerate(nodes, 1) if has_loop(x)), default=0)
+    while at < end:
         stop, refusal = _readable(nodes[at:], s)
         run = nodes[at : at + stop]
         if any(has_loop(x) for x in run):
@@ -325,10 +323,10 @@ def _searched(node: c_ast.For | c_ast.While, s: Search) -> Region | None:
 
 def _readable(nodes: list[c_ast.Node], s: Search) -> tuple[int, Refused | None]:
     """How many of the statements can be translated together, and what stops the next one."""
-    count = next((n for n, x in enumerate(nodes) if id(x) not in s.items), len(nodes))
-    hidden = Refused("scop-macro", "its text comes out of a macro", nodes[count]) if count < len(nodes) else None
+    refusals = ((n, y) for n, x in enumerate(nodes) if (y := refused_at_once(x, s.bound, id(x) in s.items)) is not None)
+    count, refusal = next(refusals, (len(nodes), None))
     outcome = _attempt(nodes[:count], [], s, None) if count else None
-    return outcome if isinstance(outcome, tuple) else (count, hidden)
+    return outcome if isinstance(outcome, tuple) else (count, refusal)
 
 
 def _restart(again: Again, cells: frozenset[Symbol], flat: frozenset[Symbol], node: c_ast.Node) -> Refused | None:

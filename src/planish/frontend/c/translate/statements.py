@@ -11,7 +11,7 @@ from functools import partial
 from pycparser import c_ast
 
 from planish.frontend.c.analysis.assertions import asserted, assumed
-from planish.frontend.c.analysis.scope import Symbol
+from planish.frontend.c.analysis.scope import BoundNames, Symbol
 from planish.frontend.c.assumed.granted_conditions import grant, granted_side, is_rare
 from planish.frontend.c.assumed.guarded_stores import GuardedStore
 from planish.frontend.c.idioms.branch_stores import joined
@@ -88,21 +88,35 @@ def execute(node: c_ast.Node, cx: CTranslation) -> None:
             _assert(condition, node, cx)
         case c_ast.Cast(expr=operand):
             execute(operand, cx)
-        case c_ast.Break() | c_ast.Continue() | c_ast.Return() | c_ast.Goto():
-            raise Refused("scop-jump", f"a {_JUMPS[type(node)]}", node)
+        case _ if (refusal := refused_at_once(node, cx.bound)) is not None:
+            raise refusal
         case c_ast.Switch() if (branches := as_branches(node)) is not None:
             execute(cx.bound.keep(branches), cx)
-        case c_ast.Label() | c_ast.Switch():
-            raise Refused("scop-jump", f"a {type(node).__name__.lower()}", node)
-        case c_ast.FuncCall() if is_block_call(node, cx):
+        case c_ast.Switch():
+            raise Refused("scop-jump", "a switch", node)
+        case c_ast.FuncCall() if is_block_call(node, cx.bound):
             run_block_call(node, cx)
-        case c_ast.FuncCall() if call_name(node) in cx.bound.file.functions:
+        case c_ast.FuncCall():
             cx.whole = node
             cx.inline(node, cx, read_for_effects)
-        case c_ast.FuncCall():
-            raise Refused("scop-call", f"a call of {call_name(node)}", node)
         case _:
             raise Refused("scop-statement", f"a statement of the form {type(node).__name__}", node)
+
+
+def refused_at_once(node: c_ast.Node, bound: BoundNames, written_out: bool = True) -> Refused | None:
+    """Why a statement is none of any nest, whatever stands around it; None where that has to be read."""
+    match node:
+        case _ if not written_out:
+            return Refused("scop-macro", "its text comes out of a macro", node)
+        case c_ast.Break() | c_ast.Continue() | c_ast.Return() | c_ast.Goto():
+            return Refused("scop-jump", f"a {_JUMPS[type(node)]}", node)
+        case c_ast.Label():
+            return Refused("scop-jump", "a label", node)
+        case c_ast.FuncCall() if assumed(node) is None and not is_block_call(node, bound):
+            name = call_name(node)
+            return None if name in bound.file.functions else Refused("scop-call", f"a call of {name}", node)
+        case _:
+            return None
 
 
 def _assert(condition: c_ast.Node, node: c_ast.Node, cx: CTranslation) -> None:

@@ -37,7 +37,9 @@ def walk_tree(node: c_ast.Node) -> Iterator[c_ast.Node]:
     while left:
         part = left.pop()
         yield part
-        left += reversed([*part])
+        if inner := [*part]:
+            inner.reverse()
+            left += inner
 
 
 def has_effects(node: c_ast.Node) -> bool:
