@@ -3,6 +3,7 @@
     python bench/claims.py drop-ins             # everything (an hour and a half at first; goes on where it stopped)
     python bench/claims.py drop-ins --quick     # a sample, under a minute
     python bench/claims.py drop-ins --stored    # measures no kernels, takes the results that are there
+    python bench/claims.py reach --bases DIR    # folders that some groups look into
     python bench/claims.py                      # the groups, and what each shows
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +33,7 @@ from bench.promises import (
     kernels,
     loops,
     ranking,
+    reach,
     recognition,
     selection,
     structure,
@@ -39,16 +41,24 @@ from bench.promises import (
     users,
     vliw,
 )
-from bench.promises.claim import Claim, Examine
+from bench.promises.claim import Claim, Note
+
+Examine = Callable[..., Iterator[Claim | Note]]
+"""`examine(quick, stored)` yields claims as they are found, with notes between them.
+
+quick: a sample that ends within a minute; stored: measure no times again, take the results that are there.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Claims that belong together: what they show in one sentence, how they are examined, their old name."""
+    """Claims that belong together: what they show in one sentence, how they are examined, their old name; `folders`:
+    the options that name folders for them, which are not in the repository."""
 
     shows: str
     examine: Examine
     alias: str = ""
+    folders: tuple[str, ...] = ()
 
 
 GROUPS: Mapping[str, Group] = {
@@ -66,6 +76,7 @@ GROUPS: Mapping[str, Group] = {
     "vliw": Group("kernels of signal processing as packets of a VLIW machine, in its simulator", vliw.examine),
     "gpu": Group("plain C as CUDA kernels, in an emulator; faults that are planted in them", gpu.examine),
     "emitted": Group("drop-ins are as short as people would commit them, calls from Python cheap", emitted.examine),
+    "reach": Group("public C code: functions that have a nest, seconds of reading", reach.examine, "", reach.FOLDERS),
     "users": Group("what somebody meets who tries it first: expectations, pages, the explorer, minutes", users.examine),
     "tuning": Group("trials are never lost, records repeat, searches beside each other, gains", tuning.examine),
     "ranking": Group("what is taken without the clock, beside what the clock would choose", ranking.examine),
@@ -90,6 +101,9 @@ def main(arguments: Sequence[str]) -> int:
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("--quick", action="store_true", help="a sample with smaller sizes, under a minute")
     mode.add_argument("--stored", action="store_true", help="measure no kernels, take the results that are there")
+    for name in dict.fromkeys(x for group in GROUPS.values() for x in group.folders):
+        users = ", ".join(key for key, group in GROUPS.items() if name in group.folders)
+        parser.add_argument(f"--{name}", type=Path, metavar="FOLDER", help=f"where the {name} lie ({users})")
     asked = parser.parse_args(arguments)
     if asked.group is None:
         print(list_groups())
@@ -100,7 +114,8 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     short = 0
     try:
-        for item in group.examine(asked.quick, asked.stored):
+        folders = {name: getattr(asked, name) for name in group.folders}
+        for item in group.examine(asked.quick, asked.stored, **folders):
             print(item, flush=True)
             short += isinstance(item, Claim) and not item.ok
     except KeyboardInterrupt:

@@ -8,14 +8,7 @@ claim help.seconds value=0.41 bar=0.3 short
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-
-Examine = Callable[[bool, bool], "Iterator[Claim | Note]"]
-"""`examine(quick, stored)` yields claims as they are found, with notes between them.
-
-quick: a sample that ends within a minute; stored: measure no times again, take the results that are there.
-"""
 
 
 @dataclass(frozen=True, slots=True)

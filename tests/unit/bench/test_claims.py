@@ -11,7 +11,7 @@ import pytest
 
 from bench import claims
 from bench.harness.record import Heat, LeftOut, Result, Time
-from bench.promises import drop_ins, faults, kernels, selection
+from bench.promises import drop_ins, faults, kernels, reach, selection
 from bench.promises.claim import Claim, Note, at_least, below
 from bench.promises.drop_ins import count_inputs, count_programs, find_unread, judge
 from bench.races import streams, untimed
@@ -152,3 +152,18 @@ def test_what_only_moves_bytes_or_a_library_is_the_bar() -> None:
     assert streams.Streamed("copy", 0.004, 0.002, None).ratio == 0.5
     found = streams.Streamed("dot", 0.004, 0.005, 0.003)
     assert found.ratio == 0.75 and str(found) == "dot: 4 ms, the bytes moved 5 ms, OpenBLAS 3 ms: 0.75"
+
+
+def test_reach_claims_nothing_of_bases_that_are_not_there(tmp_path: Path) -> None:
+    items = list(reach.examine(True, True, tmp_path, tmp_path))
+    assert items and all(isinstance(x, Note) for x in items)
+    assert "`apt-get source lz4=1.9.4-1`" in "".join(map(str, items))
+
+
+def test_reach_weighs_functions_and_files() -> None:
+    functions = [{"loops": 1, "taken": x, "reasons": ["scop-call: a call of \u2026"]} for x in (2, 0)]
+    files = [{"file": "a.c", "seconds": 0.1}, {"file": "b.c", "seconds": 9.0, "hang": "over 60 s"}]
+    found = {x.name: (x.value, x.ok) for x in reach.weigh(functions, files) if isinstance(x, Claim)}
+    assert found["reach.coverage"] == (0.5, False)
+    assert found["reach.read_seconds_worst"] == (9.0, False)
+    assert found["reach.crashes"] == (1, False)
