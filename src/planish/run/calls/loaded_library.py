@@ -1,8 +1,8 @@
 """A built library inside a child process: its entry, called with arguments in guarded memory.
 
-    library = Library(path, signature)
-    arguments = Arguments(signature, draw(signature, case, "uniform"), "end")
-    library.call(arguments)
+library = Library(path, signature)
+arguments = Arguments(signature, draw(signature, case, "uniform"), "end")
+library.call(arguments)
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ def draw(signature: Signature, case: CallCase, distribution: Distribution) -> Dr
             count, row = case.elements.get(parameter.name, 0), case.rows.get(parameter.name, 0)
             shape = tuple(case.shapes.get(parameter.name, ()))
             arrays[parameter.name] = source.array(parameter.type, count, shape, bounds, row)
-            if case.pool and bounds is None:
-                source.strew(arrays[parameter.name], parameter.type, case.pool)
             if parameter.name in case.rising and bounds is not None:
                 source.rise(arrays[parameter.name], *bounds)
             if parameter.name in case.calm:
                 source.calm(arrays[parameter.name], parameter.type, case.calm[parameter.name])
+            if case.pool and bounds is None:
+                source.strew(arrays[parameter.name], parameter.type, case.pool)
         elif parameter.name in case.values:
             given = np.array([case.values[parameter.name]])
             scalars[parameter.name] = to_memory(given, parameter.type)

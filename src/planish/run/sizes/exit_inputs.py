@@ -13,32 +13,37 @@ True
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
 from planish.frontend.c.translation_unit import CFunction, Region
+from planish.ir.types import Type
 from planish.poly.early_exit.exit_test import find_exit_test
 from planish.run.calls.passing import leaves_of
 from planish.run.calls.signature import CallCase, Placement
 from planish.run.sizes.call_sizes import make_case, usable_sizes
-from planish.run.sizes.exit_values import Number, arguments_of, compiled, number_pool
+from planish.run.sizes.exit_values import Number, arguments_of, compiled, held, number_pool
 from planish.run.sizes.known_sizes import KnownSizes
 
 SIZES, SEEDS = (130, 259, 700, 9000), 3
 """The sizes of calls in which few elements let an iteration leave, and so many calls of each."""
 FIRST_SEED = 400
 MOST_CALM, MOST_TRIED = 2, 400
+_MOST_KEPT, _MIXED = 12, 40
+"""So many of the function's numbers are tried, and so many choices of them in several arrays at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class CalmInput:
     """Values with which iterations stay in a loop: of arrays, by the names of the function's parameters, the number
-    that they hold, and others with which iterations may leave; and of scalars."""
+    that they hold, and others with which iterations may leave; and of scalars. With the numbers of the function that
+    are `kept`, and their neighbours, they stay as well, wherever these lie."""
 
     arrays: Mapping[str, tuple[Number, ...]] = field(default_factory=dict)
     scalars: Mapping[str, Number] = field(default_factory=dict)
+    kept: tuple[Number, ...] = ()
 
 
 def exit_cases(function: CFunction, known: tuple[KnownSizes, ...]) -> tuple[CallCase, ...]:
@@ -52,7 +57,9 @@ def exit_cases(function: CFunction, known: tuple[KnownSizes, ...]) -> tuple[Call
                 case = make_case(function, known, sizes, seed=FIRST_SEED + SEEDS * n + seed)
                 values = {**case.values, **{x: y for x, y in calm.scalars.items() if x not in sizes}}
                 placement: Placement = "start" if seed % 3 == 1 else "end"
-                out.append(replace(case, values=values, calm=calm.arrays, placement=placement))
+                # What else is done for an element is seen where the numbers that it asks for are not rare.
+                pool = calm.kept if seed == SEEDS - 1 else ()
+                out.append(replace(case, values=values, calm=calm.arrays, placement=placement, pool=pool))
     return tuple(out)
 
 
@@ -71,9 +78,13 @@ def calm_inputs(function: CFunction) -> tuple[CalmInput, ...]:
     found = [_calm(x, function) for x in regions]
     if not found:
         return ()
-    return tuple(CalmInput(_joined([x.arrays for x in y]), _joined([x.scalars for x in y])) for y in product(*found))[
-        :MOST_CALM
-    ]
+    return tuple(_join(x) for x in product(*found))[:MOST_CALM]
+
+
+def _join(parts: Sequence[CalmInput]) -> CalmInput:
+    """What all loops stay with."""
+    kept = tuple(x for x in parts[0].kept if all(x in y.kept for y in parts))
+    return CalmInput(_joined([x.arrays for x in parts]), _joined([x.scalars for x in parts]), kept)
 
 
 def _joined(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -110,7 +121,28 @@ def _calm(region: Region, function: CFunction) -> tuple[CalmInput, ...]:
             rare = [last[x] for x in named[:3]] or others[:3]
             told = {place: (values[x], *(y[x] for y in rare)) for x in arrays for place in places[x]}
             fixed = {names[x]: values[x] for x in scalars}
-            found.append(CalmInput(told, {x: y for x, y in fixed.items() if x in own}))
+            kept = _kept(function.conditions.constants, {x: types[x] for x in arrays}, values, leaves, source)
+            found.append(CalmInput(told, {x: y for x, y in fixed.items() if x in own}, kept))
         if len(found) == MOST_CALM:
             break
     return tuple(found) or (CalmInput(),)
+
+
+def _kept(
+    constants: Sequence[Number], types: Mapping[str, Type], values: Mapping[str, Number],
+    leaves: Callable[[Mapping[str, Number]], bool], source: random.Random,
+) -> tuple[Number, ...]:  # fmt: skip
+    """The numbers that, with their neighbours, let no iteration leave where any of the arrays hold them."""
+
+    def stays(numbers: Sequence[Number]) -> bool:
+        pools = {x: [values[x], *held(numbers, type)] for x, type in types.items()}
+        alone = ({x: y} for x, pool in pools.items() for y in pool[1:])
+        mixed = ({x: source.choice(y) for x, y in pools.items()} for _ in range(_MIXED if len(types) > 1 else 0))
+        return not any(leaves({**values, **x}) for x in (*alone, *mixed))
+
+    out: list[Number] = []
+    for x in constants[:_MOST_KEPT]:
+        near = [y + step for y in (*out, x) for step in (-1, 0, 1)]
+        if stays(near):
+            out.append(x)
+    return tuple(out)

@@ -35,11 +35,24 @@ Number = int | float
 def number_pool(type: Type, constants: Sequence[Number]) -> list[Number]:
     """Numbers of a type that a condition may ask for: usual ones, those near the function's own, and the limits."""
     near = [x + step for x in constants for step in (0, 1, -1)]
+    ends = () if type.is_float else _limits(type)
+    return list(dict.fromkeys(held([*_USUAL, *near, *ends], type)))
+
+
+def held(numbers: Sequence[Number], type: Type) -> list[Number]:
+    """Those of some numbers that an element of a type may be.
+
+    >>> held((0, 0.5, 300), U8), held((2, 0.5), BOOL)
+    ([0], [])
+    """
     if type.is_float:
-        return [float(x) for x in dict.fromkeys((*_USUAL, *near))]
-    low, high = (0, 1) if type == BOOL else limits(type)
-    whole = [int(x) for x in near if x == int(x)]
-    return [x for x in dict.fromkeys((*_USUAL, *whole, low, high)) if low <= x <= high]
+        return [float(x) for x in numbers]
+    low, high = _limits(type)
+    return [int(x) for x in numbers if x == int(x) and low <= x <= high]
+
+
+def _limits(type: Type) -> tuple[int, int]:
+    return (0, 1) if type == BOOL else limits(type)
 
 
 def arguments_of(region: Region, function: CFunction) -> dict[str, tuple[str, ...]]:

@@ -83,8 +83,6 @@ def _value(node: c_ast.Node | None, constants: Mapping[str, int]) -> int | float
                 return float(text.rstrip("fFlL"))
             except ValueError:
                 return None
-        case c_ast.Constant(type="char", value=text):
-            return ord(text[1]) if len(text) == 3 else None
         case c_ast.UnaryOp(op="-", expr=inner):
             value = _value(inner, constants)
             return None if value is None else -value

@@ -14,14 +14,12 @@ from pycparser import c_ast
 
 from planish.frontend.c.numbers.real_constants import real_constant
 from planish.frontend.c.translate.state import Refused
-from planish.frontend.c.types.constants import parse_integer, walk_tree
+from planish.frontend.c.types.constants import parse_character, parse_integer, walk_tree
 from planish.ir.expr import Binary, Cast, Compare, Const, Expr, Select, Unary, Var, type_of
 from planish.ir.index.polynomial import add, sub
 from planish.ir.semantics.arithmetic import rounding
 from planish.ir.traverse import loads
 from planish.ir.types import BF16, BOOL, F32, F64, I8, I32, I64, INDEX, U32, U64, Type
-
-_ESCAPES = {"n": 10, "t": 9, "r": 13, "a": 7, "b": 8, "f": 12, "v": 11, "\\": 92, "'": 39, '"': 34, "?": 63}
 
 _REAL = re.compile(
     r"(0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?\d+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)([fF]?)"
@@ -155,14 +153,8 @@ def literal(kind: str, text: str) -> Const:
 
 
 def _character(text: str) -> int:
-    body = text[1:-1]
-    if not body.startswith("\\"):
-        return wrap(ord(body), I8) if len(body) == 1 and ord(body) < 256 else _no_character(text)
-    if body[1:] in _ESCAPES:
-        return _ESCAPES[body[1:]]
-    if body[1] == "x":
-        return wrap(int(body[2:], 16), I8)
-    return wrap(int(body[1:], 8), I8) if re.fullmatch(r"[0-7]{1,3}", body[1:]) else _no_character(text)
+    value = parse_character(text)
+    return wrap(value, I8) if value is not None else _no_character(text)
 
 
 def remove_signs(tree: c_ast.Node) -> None:

@@ -28,7 +28,11 @@ STEPS = frozenset({"++", "--", "p++", "p--"})
 _REAL: Mapping[str, Callable[[float, float], float]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
 }  # fmt: skip
-_PLAIN_CHARACTER = re.compile(r"'([^\\'])'")
+_ESCAPES = {"n": 10, "t": 9, "r": 13, "a": 7, "b": 8, "f": 12, "v": 11, "\\": 92, "'": 39, '"': 34, "?": 63}
+_CHARACTER = re.compile(
+    r"""'(?:(?P<plain>[^\\'\n])|\\(?:(?P<named>[abfnrtv\\'"?])|x(?P<hex>[0-9a-fA-F]+)|(?P<octal>[0-7]{1,3})))'"""
+)
+"""A character constant without a prefix."""
 
 
 def walk_tree(node: c_ast.Node) -> Iterator[c_ast.Node]:
@@ -128,8 +132,9 @@ def fold(node: c_ast.Node, constants: Constants, types: Mapping[str, CType] | No
     match node:
         case c_ast.Constant(type=kind, value=text) if "int" in kind:
             return parse_integer(text)
-        case c_ast.Constant(type="char", value=text) if (found := _PLAIN_CHARACTER.fullmatch(text)) is not None:
-            return ord(found[1]) if ord(found[1]) < 128 else None
+        case c_ast.Constant(type="char", value=text) if (found := parse_character(text)) is not None:
+            # The value of others depends on whether `char` has a sign.
+            return found if found < 128 else None
         case c_ast.ID(name=name):
             return constants(node) if callable(constants) else constants.get(name)
         case c_ast.UnaryOp(op="-" | "~" | "+" as op, expr=x):
@@ -222,6 +227,24 @@ def _operate(op: str, a: int, b: int) -> int | None:
             return a ^ b
         case _:
             return None
+
+
+def parse_character(text: str) -> int | None:
+    """The byte that a character constant without a prefix stands for; None where it is not a single one.
+
+    >>> parse_character("'a'"), parse_character(r"'\\n'"), parse_character(r"'\\xff'"), parse_character("'ab'")
+    (97, 10, 255, None)
+    """
+    match = _CHARACTER.fullmatch(text)
+    if match is None:
+        return None
+    if match["plain"]:
+        value = ord(match["plain"])
+    elif match["named"]:
+        value = _ESCAPES[match["named"]]
+    else:
+        value = int(match["hex"], 16) if match["hex"] else int(match["octal"], 8)
+    return value if value < 256 else None
 
 
 def parse_integer(text: str) -> int:
