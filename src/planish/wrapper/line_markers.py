@@ -28,7 +28,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from planish.core.span import Source
-from planish.emit.dropin.patched_file import Patch, assemble, prologue_offset
+from planish.emit.dropin.patched_file import Patch, as_written, assemble, prologue_offset
 from planish.emit.dropin.replacement import Replacement, prologue_of
 
 _GENERATED = "planish/"
@@ -42,7 +42,13 @@ def compose_with_lines(source: Source, replacements: Sequence[Replacement]) -> s
 
 def with_lines(source: Source, patches: Sequence[Patch], prologue: str) -> str:
     """The user's text with its patches and the prologue before them, with line markers."""
-    text, quoted = source.text, source.name.replace("\\", "\\\\").replace('"', '\\"')
+    quoted = source.name.replace("\\", "\\\\").replace('"', '\\"')
+    if source.made is not None:
+        # Lines are the same in all texts; what stands beside what it was rewritten as moves those behind it.
+        marked, text = as_written([_marked(source.text, quoted, x) for x in patches], source)
+    else:
+        marked, text = patches, source.text
+    patches = [_marked(text, quoted, x) for x in marked]
     place = prologue_offset(text, min(x.start for x in patches))
     first = _line(text, place)
     # `assemble` sets one line between the prologue and what follows, unless that begins with an empty one.
@@ -50,8 +56,8 @@ def with_lines(source: Source, patches: Sequence[Patch], prologue: str) -> str:
     generated = f'#line 1 "{_GENERATED}{quoted}"\n{prologue}\n#line {max(after, 0) if after else 1} "{quoted}"\n'
     if not after:
         generated = generated.rstrip("\n")
-    marked = assemble(source, [_marked(text, quoted, x) for x in patches], "", generated)
-    return marked if place == 0 else f'#line 1 "{quoted}"\n{marked}'
+    whole = assemble(text, patches, "", generated)
+    return whole if place == 0 else f'#line 1 "{quoted}"\n{whole}'
 
 
 def _marked(text: str, quoted: str, patch: Patch) -> Patch:

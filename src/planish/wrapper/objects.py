@@ -19,8 +19,8 @@ NM = "nm"
 """What lists the symbols of an object."""
 _ALLOWED = frozenset(
     (
-        "abort", "aligned_alloc", "free", "malloc", "memcpy", "memmove", "memset", "__cpu_model", "__cpu_features2",
-        "__cpu_indicator_init", "_GLOBAL_OFFSET_TABLE_", "__stack_chk_fail", "__tls_get_addr",
+        "abort", "aligned_alloc", "free", "madvise", "malloc", "memcpy", "memmove", "memset", "__cpu_model",
+        "__cpu_features2", "__cpu_indicator_init", "_GLOBAL_OFFSET_TABLE_", "__stack_chk_fail", "__tls_get_addr",
     )
 )  # fmt: skip
 """What new code may need besides what the original needs: C's memory, and what compilers bring themselves."""

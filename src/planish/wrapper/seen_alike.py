@@ -11,15 +11,14 @@ bodies of other functions have the same lines.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from planish.frontend.c.text.lexer import tokenize
 from planish.frontend.c.text.preprocess import STUBS
 from planish.frontend.c.text.syntax import line_map, main_lines
+from planish.wrapper.standard_forms import same_form
 
-_WHOLE = re.compile(r"0[xX]([0-9a-fA-F]+)([uUlL]*)")
 Bodies = Sequence[tuple[str, int, int]]
 """Functions: name, first and last line."""
 
@@ -86,15 +85,5 @@ def _merged(lines: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
     return list(found.items())
 
 
-def _tokens(text: str) -> list[str]:
-    return [_number(t.text) for t in tokenize(text).tokens]
-
-
-def _number(token: str) -> str:
-    """A whole number in one form: headers of ours write limits otherwise than the system's.
-
-    >>> _number("0x7fff"), _number("12UL"), _number("1e3"), _number("name")
-    ('32767', '12UL', '1e3', 'name')
-    """
-    found = _WHOLE.fullmatch(token)
-    return f"{int(found[1], 16)}{found[2]}" if found is not None else token
+def _tokens(text: str) -> str:
+    return same_form([t.text for t in tokenize(text).tokens])

@@ -99,16 +99,16 @@ def _depth(statement: Stmt) -> int:
 
 def _difference(file: CFile, theirs: str, source: Source) -> str:
     bodies = [(f.name, f.span.line, f.span.end_line) for f in file.functions]
-    if not same_headers(file.preprocessed, theirs, source.name, system_headers(theirs)):
+    if not same_headers(file.preprocessed_as_written, theirs, source.name, system_headers(theirs)):
         return f"{_DIFFERENT}: a header"
-    if not same_outside(file.preprocessed, theirs, source.name, bodies):
+    if not same_outside(file.preprocessed_as_written, theirs, source.name, bodies):
         return f"{_DIFFERENT}: outside of functions"
     return ""
 
 
 def _is_alike(file: CFile, theirs: str, function: CFunction) -> bool:
     span = function.span
-    return same_function(file.preprocessed, theirs, file.source.name, span.line, span.end_line)
+    return same_function(file.preprocessed_as_written, theirs, file.source.name, span.line, span.end_line)
 
 
 def _first_line(error: PlanishError) -> str:

@@ -48,8 +48,8 @@ def assemble(source: Source | str, patches: Sequence[Patch], banner: str, prolog
     (Headers must come after the user's own feature macros, so the prologue cannot stand at the top.) Raises
     ValueError where patches overlap or leave the source.
     """
-    while not isinstance(source, str):
-        patches, source = (patches, source.text) if source.made is None else _of_origin(patches, source, source.made)
+    if isinstance(source, Source):
+        patches, source = as_written(patches, source)
     ordered = _in_order(patches, 0, len(source))
     if not ordered:
         return banner + source
@@ -57,6 +57,13 @@ def assemble(source: Source | str, patches: Sequence[Patch], banner: str, prolog
     head = source[:place]
     before = [banner, head, "\n" if head else "", prologue, "" if source[place : place + 1] == "\n" else "\n"]
     return "".join((*before, _patched(source, place, len(source), ordered)))
+
+
+def as_written(patches: Sequence[Patch], source: Source) -> tuple[Sequence[Patch], str]:
+    """Patches of a source as those of what the user wrote, and that."""
+    while source.made is not None:
+        patches, source = _of_origin(patches, source, source.made)
+    return patches, source.text
 
 
 def _of_origin(patches: Sequence[Patch], source: Source, made: Rewriting) -> tuple[list[Patch], Source]:

@@ -76,7 +76,9 @@ def read_c(
     """
     with deep():
         read = partial(_read, defines=defines, include_dirs=include_dirs, fp=fp, compiler=compiler)
-        return _with_loops_cut(_with_macros_written_out(read(source), read), read)
+        first = read(source)
+        found = _with_loops_cut(_with_macros_written_out(first, read), read)
+        return found if found.source is source else replace(found, unchanged=first.preprocessed)
 
 
 def _with_macros_written_out(found: CFile, read: Callable[[Source], CFile]) -> CFile:

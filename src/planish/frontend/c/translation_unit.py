@@ -417,8 +417,9 @@ class CutLoop:
 
 @dataclass(frozen=True, slots=True)
 class CFile:
-    """A C file as read: `preprocessed` is what the parser saw, `remarks` say what was not extracted and why, `missing`
-    are the headers that were not found, `ring_loops` the loops that may be cut where subscripts go round.
+    """A C file as read: `preprocessed` is what the parser saw (`unchanged`: what it saw first, where parts of the text
+    are written otherwise), `remarks` say what was not extracted and why, `missing` are the headers
+    that were not found, `ring_loops` the loops that may be cut where subscripts go round.
 
     `interface` is what a header of its functions says. `origin` is what the user wrote, where that was not C: the file
     then has the plain C of each kernel that it holds.
@@ -432,6 +433,12 @@ class CFile:
     interface: HeaderInterface = HeaderInterface()
     missing: tuple[MissingHeader, ...] = ()
     ring_loops: tuple[CutLoop, ...] = ()
+    unchanged: str = ""
+
+    @property
+    def preprocessed_as_written(self) -> str:
+        """What the preprocessor makes of what the user wrote."""
+        return self.unchanged or self.preprocessed
 
     @property
     def given(self) -> Source:

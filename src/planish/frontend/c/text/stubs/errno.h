@@ -1,1 +1,4 @@
-/* Nothing that a kernel needs. */
+#define ENOMEM 12
+#define EINVAL 22
+#define EDOM 33
+#define ERANGE 34
