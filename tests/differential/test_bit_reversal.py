@@ -102,8 +102,46 @@ void sixteens(int *a, int *b, int n)
         j += k;
     }
 }
+void each(float *a, float *b, int n)
+{
+    int m = 0;
+    (void)b;
+    while (1 << m < n)
+        m++;
+    for (int i = 0; i < n; i++) {
+        int r = 0;
+        for (int k = 0; k < m; k++)
+            if (i & (1 << k))
+                r |= 1 << (m - 1 - k);
+        if (r > i) {
+            float t = a[i];
+            a[i] = a[r];
+            a[r] = t;
+        }
+    }
+}
+void shifted(char *a, char *b, int n)
+{
+    for (int i = 0; i < n; i++) {
+        int r = 0, left = i;
+        for (int m = 1; m < n; m <<= 1, left /= 2)
+            r = 2 * r + left % 2;
+        b[2 * i] = a[2 * r];
+        b[2 * i + 1] = a[2 * r + 1];
+    }
+}
+void scattered(double *a, double *b, int n)
+{
+    for (unsigned i = 0; i != (unsigned)n; i++) {
+        unsigned r = 0;
+        for (unsigned m = 1, h = n / 2; h; m += m, h >>= 1)
+            r += i & m ? h : 0;
+        b[r] = a[i];
+    }
+}
 """
-TYPES = {"textbook": "f4", "bits": "f8", "entry": "i2", "fours": "f4", "sixteens": "i4"}
+TYPES = {"textbook": "f4", "bits": "f8", "entry": "i2", "fours": "f4", "sixteens": "i4", "each": "f4",
+         "shifted": "i1", "scattered": "f8"}  # fmt: skip
 BASES = {"fours": 4, "sixteens": 16}
 NUMBERS = (4, 16, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 65536, 1 << 20)
 """From the last one on, threads are started."""
@@ -152,7 +190,7 @@ def test_all_elements_are_where_they_belong(name: str, built: tuple[DropIn, Drop
         assert (made.fallbacks == before) == (number >= 256), number
 
 
-@pytest.mark.parametrize("number", [255, 257, 300, 768])
+@pytest.mark.parametrize("number", [0, 1, 255, 257, 300, 768])
 def test_what_is_no_power_is_done_as_written(number: int, built: tuple[DropIn, DropIn]) -> None:
     plain, made = built
     before = made.fallbacks
@@ -173,6 +211,9 @@ def test_overlapping_arrays_are_done_as_written(built: tuple[DropIn, DropIn]) ->
     before = made.fallbacks
     assert np.array_equal(run(plain, "fours", 1024, 100), run(made, "fours", 1024, 100))
     assert made.fallbacks == before + 1
+    for near in (0, 1, 511):
+        assert np.array_equal(run(plain, "scattered", 512, near), run(made, "scattered", 512, near))
+    assert made.fallbacks == before + 4
 
 
 @pytest.mark.parametrize("name", TYPES)

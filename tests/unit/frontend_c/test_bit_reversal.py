@@ -13,6 +13,11 @@ SWAP = "float t = x[i]; x[i] = x[j]; x[j] = t;"
 LATER = "for (i = 1, j = 0; i < n; i++) { k = n >> 1; for (; j & k; k >>= 1) j ^= k; j ^= k; if (i < j) { SWAP } }"
 
 
+BITS = "for (j = 0; j < k; j++) r |= (i >> j & 1) << (k - 1 - j);"
+EACH = f"for (i = 0; i < n; i++) {{ int r = 0; {BITS} if (i < r) {{ SWAP }} }}"
+MASKS = "for (i = 0; i < n; i++) { int r = 0, m = 1; while (m < n) { r *= 2; if (i & m) r++; m *= 2; } y[r] = x[i]; }"
+
+
 def read(loop: str, before: str = "", behind: str = "") -> BitReversal | None:
     """How the loop of a function reverses digits."""
     text = f"int g; void f(float *x, float *y, double *z, int n) {{ int i, j, k; {before} {loop} {behind} }}"
@@ -102,3 +107,59 @@ def test_where_the_second_number_begins_is_asked() -> None:
     text = f"void f(float *x, int n, int j) {{ int i, k; {LOOP.replace(', j = 0', '')} }}".replace("SWAP", SWAP)
     (region,) = read_c(Source("a.c", text)).functions[0].regions
     assert region.reversal is not None and "j == 0" in dict(region.names)["tiles"]
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        EACH,
+        EACH.replace("r |=", "r +=").replace("i >> j & 1", "i / (1 << j) % 2"),
+        EACH.replace("r |= (i >> j & 1) << (k - 1 - j)", "if ((i & (1 << j)) != 0) r ^= 1 << (k - j - 1)"),
+        EACH.replace("r |= (i >> j & 1) << (k - 1 - j)", "r = r << 1 | (i >> j & 1)"),
+        EACH.replace("int r = 0", "int r = 0, b = i")
+        .replace("r |= (i >> j & 1) << (k - 1 - j)", "r = 2 * r, r += b & 1, b >>= 1"),
+        EACH.replace("j = 0; j < k; j++", "j = k - 1; j >= 0; --j"),
+        EACH.replace("i < n", "i < 1 << k"),
+        EACH.replace("i < n", "i <= n - 2"),
+    ],
+)  # fmt: skip
+def test_numbers_are_reversed_bit_by_bit(loop: str) -> None:
+    assert read(loop.replace("SWAP", SWAP.replace("j", "r"))) == BitReversal(2, {"x": 1})
+
+
+@pytest.mark.parametrize("loop", [MASKS, MASKS.replace("y[r] = x[i]", "y[i] = x[r]")])
+def test_elements_are_copied(loop: str) -> None:
+    assert read(loop) == BitReversal(2, {"y": 1}, {"y": "x"})
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        EACH.replace("k - 1 - j", "k - j"),
+        EACH.replace("(i >> j & 1)", "(i >> j & 3)"),
+        EACH.replace("j < k", "j < k - 1"),
+        EACH.replace("j = 0; j < k", "j = 1; j < k"),
+        EACH.replace("int r = 0", "int r = 1"),
+        EACH.replace("i < n;", "i < n - 2;"),
+        EACH.replace("i = 0", "i = 1"),
+        EACH.replace("k - 1 - j", "j"),
+        EACH.replace("r |= (i >> j & 1)", "r += (i >> j & 1) + (i & 1)"),
+        EACH.replace("int r = 0;", "int r; if (n > 256) r = 0;"),
+        EACH.replace("i >> j", "(char)i >> j"),
+        EACH.replace("int r", "static int r"),
+        EACH.replace("j < k", "j < k + g"),
+        EACH.replace("r |=", "g++, r |="),
+        MASKS.replace("m < n", "m <= n"),
+        MASKS.replace("y[r] = x[i]", "y[r] = x[i + 1]"),
+        MASKS.replace("y[r] = x[i]", "y[r] = x[r]"),
+        MASKS.replace("y[r] = x[i]", "x[r] = x[i]"),
+        MASKS.replace("y[r] = x[i]", "y[2 * r] = x[2 * i]"),
+        MASKS.replace("y[r] = x[i]", "z[r] = x[i]"),
+        MASKS.replace("i < n", "i < n - 1"),
+        MASKS.replace("m *= 2", "m *= 3"),
+        MASKS.replace("r++", "r--"),
+    ],
+)
+def test_other_numbers_are_not(loop: str) -> None:
+    assert loop not in (EACH, MASKS)
+    assert read(loop.replace("SWAP", SWAP.replace("j", "r"))) is None

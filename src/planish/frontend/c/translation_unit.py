@@ -182,11 +182,13 @@ TILE = 16
 @dataclass(frozen=True, slots=True)
 class BitReversal:
     """That a region exchanges elements whose numbers have the same digits the other way round, of some `base`; of each
-    array so many side by side. The region's one size, `tiles`, is how many squares of `TILE` rows of `TILE` elements
-    there are; it is a power of the base, and TILE as well."""
+    array so many side by side. Where there are `sources`, all elements are copied to each array from its source. The
+    region's one size, `tiles`, is how many squares of `TILE` rows of `TILE` elements there are; it is a power of the
+    base, and TILE as well."""
 
     base: int
     widths: Mapping[str, int]
+    sources: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

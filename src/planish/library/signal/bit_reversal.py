@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from planish.core.diagnostic import Remark
 from planish.core.names import take_name
-from planish.frontend.c.idioms.bit_reversal import spell_place
+from planish.frontend.c.idioms.bit_reversal.exchange_loops import spell_place
 from planish.frontend.c.translation_unit import TILE, BitReversal, Region
 from planish.ir.expr import index
 from planish.ir.index.polynomial import mul
@@ -51,25 +51,27 @@ def reversal_versions(region: Region, threads: int = 1) -> tuple[tuple[StageVers
 
 def write_squares(kernel: Kernel, reversal: BitReversal, parallel: bool) -> str:
     """The kernel that swaps pairs of squares, as text: each pair once; a square that is its own partner is read twice
-    and written twice, with the same elements."""
+    and written twice, with the same elements. Copies read each square once, and write it into the other's place."""
     base, taken = reversal.base, {x.name for x in kernel.arrays} | {"tiles"}
     order, turned, row, column, tile, mirrored = (
         take_name(x, taken) for x in ("order", "turned", "row", "column", "tile", "mirrored")
     )
     backwards = [_reverse(x, base) for x in range(TILE)]
     reads, writes, buffers = "", "", ""
-    for array in kernel.arrays:
+    for array in (x for x in kernel.arrays if x.name in reversal.widths):
         name, width = quoted(array.name), reversal.widths[array.name]
+        source = quoted(reversal.sources.get(array.name, array.name))
         near, far = (take_name(f"{array.name}_{x}", taken) for x in ("near", "far"))
         shape = f"{array.type}[{TILE}, {TILE * width}]"
-        buffers += f"alloc {near}: {shape} distinct stack alloc {far}: {shape} distinct stack "
+        pairs = ((mirrored, near), (tile, far)) if not reversal.sources else ((mirrored, near),)
+        buffers += "".join(f"alloc {x}: {shape} distinct stack " for _, x in pairs)
         line = TILE * width
         places = {x: f"{line} * (tiles * {row} + {x}) + " for x in (tile, mirrored)}
         reads += f"for {row} in 0 .. {TILE} {{ for {column} in 0 .. {line} simd {{ "
-        reads += f"{near}[{row}, {column}] = {name}[{places[tile]}{column}] "
-        reads += f"{far}[{row}, {column}] = {name}[{places[mirrored]}{column}] }} }} "
+        read = {near: tile, far: mirrored}
+        reads += "".join(f"{x}[{row}, {column}] = {source}[{places[read[x]]}{column}] " for _, x in pairs) + "} } "
         writes += f"for {row} in 0 .. {TILE} {{ "
-        for square, buffer in ((mirrored, near), (tile, far)):
+        for square, buffer in pairs:
             for at in range(line):
                 source = f"{buffer}[{backwards[at // width]}, {spell_place(f'{turned}[{row}]', width, at % width)}]"
                 writes += f"{name}[{places[square]}{at}] = {source} "
@@ -80,7 +82,7 @@ def write_squares(kernel: Kernel, reversal: BitReversal, parallel: bool) -> str:
         f"{_head(kernel)} {{ alloc {turned}: i64[{TILE}] distinct table ({digits}) alloc {order}: i64[tiles] distinct "
         f"{order}[0] = 0 for {tile} in 1 .. tiles {{ {order}[{tile}] = {order}[{tile} // {base}] // {base}"
         f" + {tile} % {base} * (tiles // {base}) }} {loop} {{ let {mirrored} = {order}[{tile}] "
-        f"if {tile} <= {mirrored} {{ {buffers}{reads}{writes}}} }} }}"
+        f"if {'0' if reversal.sources else tile} <= {mirrored} {{ {buffers}{reads}{writes}}} }} }}"
     )
 
 
@@ -89,10 +91,10 @@ def _reach(kernel: Kernel, reversal: BitReversal) -> str:
     taken = {x.name for x in kernel.arrays} | {"tiles"}
     at = take_name("at", taken)
     loops = ""
-    for array in kernel.arrays:
-        element = f"{quoted(array.name)}[{at}]"
-        count = TILE * TILE * reversal.widths[array.name]
-        loops += f"for {at} in 0 .. {count} * tiles {{ {element} = {element} }} "
+    for array, width in reversal.widths.items():
+        read = reversal.sources.get(array, array)
+        count = TILE * TILE * width
+        loops += f"for {at} in 0 .. {count} * tiles {{ {quoted(array)}[{at}] = {quoted(read)}[{at}] }} "
     return f"{_head(kernel)} {{ {loops} }}"
 
 

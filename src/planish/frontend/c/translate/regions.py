@@ -27,7 +27,7 @@ from planish.frontend.c.assumed.address_choices import choose_address
 from planish.frontend.c.compaction.packed_stores import spreads
 from planish.frontend.c.compaction.regions import find_packing
 from planish.frontend.c.early_exits.exit_regions import Attempt, Loop, find_early_exit
-from planish.frontend.c.idioms.bit_reversal import find_reversal
+from planish.frontend.c.idioms.bit_reversal.exchange_loops import find_reversal
 from planish.frontend.c.idioms.data_dependent_rows import find_ranges
 from planish.frontend.c.idioms.radix_stages import find_stages
 from planish.frontend.c.idioms.unrolled_loops import loops_over_tables
