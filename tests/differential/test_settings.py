@@ -288,3 +288,33 @@ def test_no_call_of_a_generated_function_is_taken_for_one_without_effect(floats:
     for compiler in COMPILERS:
         for flags in ("-O1", *WAYS[:2]):
             assert run(made, [compiler, *flags.split()], tmp_path) == right, (compiler, flags)
+
+
+CHARACTERS = """
+void widen(int n, const char *restrict x, int *restrict y) { for (int i = 0; i < n; i++) y[i] = x[i] * 3; }
+int below(int n, const char *x) { int k = 0; for (int i = 0; i < n; i++) k += x[i] < 0; return k; }
+void shift(int n, short *y) { for (int i = 0; i < n; i++) y[i] += '\\xe9'; }
+"""
+SHOWN = """
+int main(void)
+{
+    static char x[300]; static int y[300]; static short z[300];
+    for (int i = 0; i < 300; i++)
+        x[i] = (char)i;
+    widen(300, x, y), shift(300, z);
+    for (int i = 0; i < 300; i++)
+        printf("%d %d\\n", y[i], z[i]);
+    printf("%d\\n", below(300, x));
+}
+"""
+
+
+def test_the_original_runs_where_a_plain_char_is_another_one(tmp_path: Path) -> None:
+    text = HEAD + CHARACTERS + SHOWN
+    made = build_file(Source("p.c", text), Options(measure=False)).text
+    assert all(f"planish_{x}_1(" in made for x in ("widen", "below", "shift"))
+    assert made.count("defined(__CHAR_UNSIGNED__)") == 1
+    for sign in ("-funsigned-char", "-fsigned-char"):
+        right = run(text, ["gcc", "-O1", sign], tmp_path)
+        for compiler in COMPILERS:
+            assert run(made, [compiler, "-O2", sign], tmp_path) == right, (compiler, sign)

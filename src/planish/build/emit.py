@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 import islpy as isl
@@ -15,6 +16,7 @@ from planish.build.lower import RegionPlan
 from planish.build.plan import sizes_of, tell_over
 from planish.core.diagnostic import PlanishError, Remark
 from planish.core.span import Source, Span
+from planish.emit.c.compiler_attributes import CompilerSettings
 from planish.emit.compaction.replacement import replace_packing
 from planish.emit.dropin.multiversion_dispatch import replace_by_ladder
 from planish.emit.dropin.patched_file import defined_macros
@@ -117,7 +119,7 @@ def _call_blas(
             made = replace_by_calls(
                 region, target, file.source.text, blas.interface, declared=file.preprocessed,
                 reserved=defined_macros(file.source.text), comment=f"{_place(region.span)}: calls of {blas.name}",
-                typical=sizes_of(region, options), settings=options.settings,
+                typical=sizes_of(region, options), settings=_settings(region, options),
             )  # fmt: skip
         except (NotAffineError, NoExtentError, PlanishError, isl.Error) as error:
             made = str(error).splitlines()[0]
@@ -139,7 +141,7 @@ def make_replacement(
         threads=options.threads > 1, strict=options.fp != "reassociate",
         comment=f"{_place(region.span)}: {candidate.name}", reserved=defined_macros(source.text),
         catalogue=shipped().joined(options.catalogue).joined(candidate.catalogue),
-        settings=options.settings,
+        settings=_settings(region, options),
     )  # fmt: skip
 
 
@@ -147,8 +149,13 @@ def _replace_stages(region: Region, version: StageVersion, source: Source, optio
     """The C for a version of one region that does several iterations of the loop around it."""
     return replace_by_ladder(
         region, version, source.text, options.fp != "reassociate", f"{_place(region.span)}: {version.name}",
-        defined_macros(source.text), shipped(), options.threads > 1, options.settings,
+        defined_macros(source.text), shipped(), options.threads > 1, _settings(region, options),
     )  # fmt: skip
+
+
+def _settings(region: Region, options: Options) -> CompilerSettings:
+    """What compilers are told of the functions for a region."""
+    return replace(options.settings, characters=region.characters)
 
 
 def _place(span: Span | None) -> str:

@@ -328,6 +328,7 @@ void f(int n, const base *a, const char *b, const signed char *c, const unsigned
 """
     (region,) = read_c(Source("a.c", text), defines=defines).functions[0].regions
     assert [str(x.type) for x in region.kernel.arrays if x.name != "out"] == [plain, plain, "i8", "u8"]
+    assert region.characters == {"i8": "signed", "u8": "unsigned"}[plain]
     found = [x for s in walk(region.kernel.body) for e in expressions(s) for x in walk_expr(e)]
     assert plain in {str(x.type) for x in found if isinstance(x, Cast)}
 
@@ -337,5 +338,6 @@ def test_characters_have_the_sign_of_the_target(defines: tuple[str, ...], value:
     loop = "for (int i = 0; i < n; i++) b[i] = a[i] > CHAR_MAX ? '\\xe9' : 'z';"
     text = f"#include <limits.h>\nvoid f(int n, const int *restrict a, int *restrict b) {{ {loop} }}\n"
     (region,) = read_c(Source("f.c", text), defines=defines).functions[0].regions
+    assert region.characters == ("unsigned" if defines else "signed")
     printed = print_kernel(region.kernel)
     assert f"> {most}:i32" in printed and f"{value}:i32" in printed and "122:i32" in printed

@@ -41,6 +41,8 @@ _GCC_11 = ("no-ipa-modref", "no-ipa-pure-const")
 nothing. gcc 10 knows no `modref`."""
 
 
+_OTHER_SIGN = {"": "", "signed": " || defined(__CHAR_UNSIGNED__)", "unsigned": " || !defined(__CHAR_UNSIGNED__)"}
+"""By how a plain `char` was read: the condition, for the preprocessor, under which a flag makes another one of it."""
 _INTRINSIC = re.compile(r"\b_mm\w+(?=\()")
 _LATE = ("avx512", "avxvnni", "gfni", "vaes", "vpclmulqdq")
 
@@ -49,18 +51,20 @@ _LATE = ("avx512", "avxvnni", "gfni", "vaes", "vpclmulqdq")
 class CompilerSettings:
     """`floats`: what may happen to them; `features`: what the functions need of the processor, as compilers call it;
     `tuning`: what lets gcc use all of its vectors, as its pragma `target` calls it; `accumulators`: the registers that
-    a sum in lanes has; `variant`: what those for one target are called where a file has them for several."""
+    a sum in lanes has; `variant`: what those for one target are called where a file has them for several;
+    `characters`: whether a plain `char` has a sign in what they stand for ("signed", "unsigned"; "": it has none)."""
 
     floats: Floats = "reassociate"
     features: tuple[str, ...] = ()
     tuning: tuple[str, ...] = ()
     accumulators: Accumulators = Accumulators()
     variant: str = ""
+    characters: str = ""
 
     @property
     def guarded(self) -> bool:
         """Whether the functions may be called only where `planish_able` holds."""
-        return bool(self.features or self.variant)
+        return bool(self.features or self.variant or self.characters)
 
     @property
     def reads_whole(self) -> bool:
@@ -89,10 +93,12 @@ class CompilerSettings:
         #else
         #define planish_able 1
         #endif
+        >>> print(CompilerSettings(characters="signed").guard.splitlines()[0])
+        #if defined(PLANISH_ORIGINAL) || defined(__CHAR_UNSIGNED__)
         """
         if not self.guarded:
             return ""
-        off = "".join(f" || defined({without(x)})" for x in (self.variant,) if x)
+        off = "".join(f" || defined({without(x)})" for x in (self.variant,) if x) + _OTHER_SIGN[self.characters]
         opening = f"#if defined(PLANISH_ORIGINAL){off}\n#define planish_able 0\n"
         if not self.features:
             return f"{opening}#else\n#define planish_able 1\n#endif\n"
@@ -194,6 +200,7 @@ def name_settings(settings: CompilerSettings) -> str:
     level = next((x for x in (_V4, _V3) if settings.features[: len(x)] == x), ())
     names = [{_V4: "avx512", _V3: "avx2"}[level]] if level else []
     names += [*settings.features[len(level) :], *(re.sub(r"\W", "_", x.rpartition("=")[2]) for x in settings.tuning)]
+    names += [f"{settings.characters}_char"] if settings.characters else []
     names += [settings.floats] if settings.floats != "reassociate" else []
     return "_".join(["planish", *names])
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import get_args
 
 from planish.emit.c.compiler_attributes import CompilerSettings, name_settings
@@ -57,8 +57,8 @@ def share_prologue(text: str) -> PartedFile:
     if len(openings) != 1:
         return PartedFile(text)
     (opening,) = openings
-    settings = _settings(opening[0])
     before, rest = text[: opening.start()], text[opening.end() :]
+    settings = _settings(opening[0], before)
     guard = settings.guard and f"{settings.guard}\n" if settings is not None else ""
     if settings is None or rest.count(settings.closing) != 1 or not before.endswith(guard):
         return PartedFile(text)
@@ -71,13 +71,15 @@ def share_prologue(text: str) -> PartedFile:
     return PartedFile(parted, {name: _header(name, settings), **kernels, END: _end()})
 
 
-def _settings(opening: str) -> CompilerSettings | None:
-    """The settings that an opening tells compilers."""
+def _settings(opening: str, before: str) -> CompilerSettings | None:
+    """The settings that an opening tells compilers, and what stands before it asks of them."""
     targets = [x.split(",") for x in _TARGETS.findall(opening)]
     features = next((tuple(x) for x in targets if "avx2" in x), ())
     tuning = next((tuple(x) for x in targets if "avx2" not in x), ())
     found = (CompilerSettings(x, features, tuning) for x in get_args(Floats))
-    return next((x for x in found if f"{x.opening}\n" == opening), None)
+    made = next((x for x in found if f"{x.opening}\n" == opening), None)
+    asking = [replace(made, characters=x) for x in ("signed", "unsigned")] if made is not None else []
+    return next((x for x in asking if before.endswith(f"{x.guard}\n")), made)
 
 
 def _without_helpers(text: str) -> str:

@@ -21,6 +21,7 @@ from planish.core.recursion_limit import MOST_NESTED, deep
 from planish.core.span import Source, Span, TextChange, rewrite
 from planish.frontend.c.analysis.aliasing import find_exposed
 from planish.frontend.c.analysis.conditions import calls_in, conditions_of
+from planish.frontend.c.analysis.data_model import names_plain_char
 from planish.frontend.c.analysis.derived_integers import computed_from_parameters
 from planish.frontend.c.analysis.liveness import live_after
 from planish.frontend.c.analysis.scope import BoundNames, FileScope, Symbol, bind_file, bind_function
@@ -239,6 +240,9 @@ def _read(
             tests = conditions_of(node, calls, scope.constants)
             made = replace(found, globals=own, completion=completion, outside=outside, conditions=tests)
             functions.append(made)
+    if names_plain_char(ready.text, source.text, SYSTEM):
+        sign = "unsigned" if characters else "signed"
+        functions = [replace(x, regions=tuple(replace(y, characters=sign) for y in x.regions)) for x in functions]
     if not functions:
         where, advice = source.point(1), "give a file with a kernel"
         raise PlanishError(Diagnostic("E0203", "the file defines no function", where, advice), source)

@@ -293,7 +293,8 @@ class Region:
     `exits`: it is a loop with early exits, whose kernel only tells whether any iteration leaves it; `packing`: one that
     packs what it keeps; `bases`: arrays that do not begin where their pointers pointed when the function was called;
     `in_rows`: it is only worth a call in rows that are long on average, and whether they are is asked in front of the
-    loop over all, of which the kernel is a part, `rows`.
+    loop over all, of which the kernel is a part, `rows`. `characters`: whether the plain `char` that its file has is
+    one with a sign ("signed", "unsigned"; "" where it has none).
     """
 
     function: str
@@ -326,6 +327,7 @@ class Region:
     spaced: tuple[SpacedRows, ...] = ()
     recast: tuple[RecastArray, ...] = ()
     bases: tuple[ArrayBase, ...] = ()
+    characters: str = ""
 
     @property
     def goes_on(self) -> bool:

@@ -1,9 +1,11 @@
-"""Whether a file means the same where `long` and addresses have 32 bits: it is read as where they have 64.
+"""Whether a file means the same where `long` and addresses have 32 bits, or a plain `char` has another sign.
 
 >>> text = '# 1 "k.c"\\nvoid k(ptrdiff_t s, float *a)\\n{\\n  for (unsigned long i = 0; i < 4; i++) a[i] = s;\\n}\\n'
 >>> (found,) = wider_words(text, "/nowhere")
 >>> found.line, found.column, found.text
 (3, 8, 'unsigned long')
+>>> names_plain_char(text, text, "/nowhere"), names_plain_char("unsigned char c; char d;", "", "/nowhere")
+(False, True)
 """
 
 from __future__ import annotations
@@ -22,6 +24,10 @@ _UNSIGNED = ("size_t", "uintptr_t", "uint_fast16_t", "uint_fast32_t", "sizeof", 
 _SIGNED = ("ptrdiff_t", "intptr_t", "ssize_t", "int_fast16_t", "int_fast32_t")
 _LITERAL = re.compile(r"(?!0[xX]|.*[.]).*?\d(?:[uU]?[lL]|[lL][uU])|0[xX][\da-fA-F]+(?:[uU]?[lL]|[lL][uU])")
 _AFTER = (",", ")", "=", ";")
+_CHARACTER = re.compile(r"\bchar\b|['\"]")
+_LIMIT = re.compile(r"\bCHAR_M(?:IN|AX)\b")
+_FAR = re.compile(r"['\"].*?(?:\\x[89a-fA-F][\da-fA-F]|\\[23][0-7]{2}|[^\x00-\x7f])", re.DOTALL)
+"""Characters above 127."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +47,21 @@ def check_data_model(preprocessed: str, own: str | tuple[str, ...], source: Sour
         message = f"`{x.text}` has 32 bits on {machine}, and is read with 64"
         advice = "use int, or the types of stdint.h with a number in their name"
         raise PlanishError(Diagnostic("E0205", message, Span(x.file, x.line, x.column, x.line, last), advice), source)
+
+
+def names_plain_char(preprocessed: str, written: str, own: str | tuple[str, ...]) -> bool:
+    """Whether a preprocessed text, but for files below the folders `own`, has a `char` without a word on its sign, or a
+    character that may be a number below 0; what is `written` in its main file may name the limits of a `char`."""
+    if _CHARACTER.search(preprocessed) is None and _LIMIT.search(written) is None:
+        return False
+    lines = zip(preprocessed.split("\n"), line_map(preprocessed), strict=True)
+    plain = "\n".join(x for x, place in lines if not x.startswith("#") and not place[0].startswith(own))
+    words = [x.text for x in tokenize(plain).tokens]
+    signs = ("signed", "unsigned", "__signed__", "__signed")
+    return _LIMIT.search(written) is not None or any(
+        word == "char" and before not in signs and behind not in signs or _FAR.match(word)
+        for before, word, behind in zip(("", *words), words, (*words[1:], ""), strict=False)
+    )
 
 
 def wider_words(preprocessed: str, own: str | tuple[str, ...]) -> Iterator[WiderWord]:
