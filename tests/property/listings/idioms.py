@@ -266,7 +266,7 @@ def _window(rng: random.Random, t: str) -> str:
 _FLAT = [("y", 4 * L + 7, True), ("x", 4 * L + 7, True), ("z", L + 1, True)]
 
 _BYTES = ("unsigned char", "uint8_t")
-_VIEWED = ("absent", "affine", "complexes", "exit", "members", "records", "rows")
+_VIEWED = ("absent", "affine", "complexes", "exit", "inner", "members", "records", "rows")
 """What points into arrays."""
 _MANY = FACTOR * L + 9
 

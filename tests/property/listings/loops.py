@@ -64,7 +64,7 @@ def make_loop(
         return _both_ends(name, fresh("z"), bounds, iterator)
     if roll < 0.08:
         return _while(rng, name, type, bounds, iterator)
-    if roll < 0.25 and not unsigned and not mixed:
+    if roll < 0.25 and not unsigned and not mixed and type not in ("unsigned char", "uint16_t"):
         return _down(rng, name, type, bounds, iterator)
     if roll < 0.28 and bounds.low.text == "0" and not mixed:
         head = f"for ({type} {name} = {bounds.high.text}; {name}-- > 0; )"
