@@ -73,12 +73,21 @@ def sizes_for(
 
 
 def draw_values(kernel: Kernel, sizes: Mapping[str, int], seed: int = 0) -> dict[str, Any]:
-    """Sizes, scalars, and arrays of random elements, as many as the kernel reaches."""
+    """Sizes, scalars, and arrays of random elements, as many as the kernel reaches; tables have their own elements,
+    which packets know.
+
+    >>> from planish.ir.text.parser import parse_kernel
+    >>> kernel = parse_kernel("kernel k(T: i32[2], y: i32[2]) { for i in 0 .. 2 { y[i] = T[i] } }")
+    >>> table, out = kernel.arrays
+    >>> draw_values(replace(kernel, arrays=(replace(table, values=(3, 4)), out)), {})["T"]
+    array([3, 4], dtype=int32)
+    """
     draw = np.random.default_rng(seed)
     counts = _counts(kernel, sizes)
     out: dict[str, Any] = dict(sizes)
     for array in kernel.arrays:
-        out[array.name] = _numbers(draw, array.type, max(1, counts[array.name]))
+        drawn = _numbers(draw, array.type, max(1, counts[array.name]))
+        out[array.name] = np.array(array.values, array.type.numpy) if array.values else drawn
     for scalar in kernel.scalars:
         out[scalar.name] = _numbers(draw, scalar.type, 1)[0]
     return out
