@@ -71,7 +71,7 @@ void many(int count, int n, double a[count][n][n + 1])
             }
 }
 """
-TYPES = {"float": "float32", "double": "float64"}
+TYPES = {"float": "float32", "double": "float64", "int": "int32", "unsigned long": "uint64"}
 SIZES = ((0, 0), (1, 1), (2, 2), (3, 9), (15, 15), (16, 16), (17, 21), (64, 64), (75, 1000), (271, 271), (300, 304))
 
 
@@ -88,9 +88,9 @@ def make(text: str, folder: Path) -> DropIn:
 def fill(type: str, *shape: int) -> tuple[Matrix, Matrix]:
     """Numbers in the middle of nothing but 7, and all of it."""
     count = int(np.prod(shape))
-    whole: np.ndarray[Any, Any] = np.full(count + 2 * MARGIN, 7.0, TYPES[type])
+    whole: np.ndarray[Any, Any] = np.full(count + 2 * MARGIN, 7, TYPES[type])
     out = whole[MARGIN : MARGIN + count].reshape(shape)
-    out[...] = np.random.default_rng(count).uniform(-1, 1, shape)
+    out[...] = np.random.default_rng(count).uniform(0, 1 << 31, shape)
     return out, whole
 
 

@@ -81,24 +81,40 @@ class Vectors:
 
 def choose_vectors(target: Target, product: ProductTypes | Type) -> Vectors:
     """The vectors that a machine has for a product; PlanishError E0640 where there are no instructions for it."""
+    return find_vectors(_extension_of(target), product)
+
+
+def choose_movable(target: Target, type: Type) -> Vectors:
+    """The vectors that a machine has for elements that are moved only, whether it computes with them or not;
+    PlanishError E0640 where there are none."""
+    return _find(_extension_of(target), ProductTypes(str(type), type, type, type))
+
+
+def _extension_of(target: Target) -> str:
+    """The vector extension of a machine."""
     name = target.vector_extension
     if name is None:
         message = f"there are no instructions for the target `{target.name}`"
         raise PlanishError(Diagnostic("E0640", message, help=f"there are some for {', '.join(extensions())}"))
-    return find_vectors(name, product)
+    return name
+
+
+def _find(name: str, product: ProductTypes) -> Vectors:
+    """The vectors of an extension at a product."""
+    if name not in extensions():
+        message = f"there are no instructions for `{name}`"
+        raise PlanishError(Diagnostic("E0640", message, help=f"there are {', '.join(extensions())}"))
+    kind = next(iter(extension(name).memories.values()))
+    return Vectors(name, kind.name, kind.lanes(product.sum), kind.count, product)
 
 
 def find_vectors(name: str, product: ProductTypes | Type) -> Vectors:
     """The vectors of an extension, for a product or for one of a type by itself; PlanishError E0640 where there is no
     such extension, or no arithmetic for the product."""
-    if name not in extensions():
-        message = f"there are no instructions for `{name}`"
-        raise PlanishError(Diagnostic("E0640", message, help=f"there are {', '.join(extensions())}"))
-    known, kind = extension(name).instructions, next(iter(extension(name).memories.values()))
     if isinstance(product, Type):
         product = ProductTypes(str(product), product, product, product)
-    found = Vectors(name, kind.name, kind.lanes(product.sum), kind.count, product)
-    if found.multiply not in known:
+    found = _find(name, product)
+    if found.multiply not in extension(name).instructions:
         message = f"`{name}` has no products of {product.name} here"
         raise PlanishError(Diagnostic("E0640", message, help="choose another type or extension"))
     return found

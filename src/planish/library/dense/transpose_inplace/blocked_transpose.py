@@ -19,10 +19,10 @@ from planish.ir.index.polynomial import add
 from planish.ir.index.simplify import simplify, simplify_block
 from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, Let, Reduce, Stmt
 from planish.ir.traverse import arrays_in, blocks_of, flatten, used_names, variables, walk, with_blocks
-from planish.ir.types import BOOL, F32, F64
+from planish.ir.types import BOOL
 from planish.library.dense.transpose_inplace.block_pairs import BLOCK, has_mirror, make_mirror
 from planish.library.dense.transpose_inplace.copy_nests import InplaceTranspose, find_mirror
-from planish.library.kernels.vectors import choose_vectors
+from planish.library.kernels.vectors import choose_movable
 from planish.poly.isl.affine import NotAffineError
 from planish.raising.expansion import inline
 from planish.raising.operation import Operation
@@ -37,8 +37,8 @@ NAME = "transpose-inplace"
 
 
 def mirror_versions(prepared: Prepared, target: Target, size: int = BLOCK) -> tuple[Version, ...]:
-    """The version of a kernel in which matrices that are transposed where they are, of f32 or f64, are so by squares,
-    those of a block of so many rows and columns after each other; none where there are none."""
+    """The version of a kernel in which matrices that are transposed where they are, are so by squares, those of a
+    block of so many rows and columns after each other; none where there are none."""
     kernel = label_kernel(prepared.kernel)
     making = _Making(kernel, target, size)
     body = flatten(making.replaced(kernel.body).body)
@@ -83,7 +83,7 @@ class _Making:
             return None
         nest = region(self.kernel, path_to(self.kernel.body, loop.label), Block((loop,)))
         found = find_mirror(nest, {x.name for x in self.kernel.arrays})
-        if found is None or self.kernel.array(found.array).type not in (F32, F64):
+        if found is None:
             return None
         known = {*self.kernel.sizes}
         return found if all(variables(x) <= known for x in _asked(found, self.kernel.array(found.array))) else None
@@ -96,7 +96,7 @@ class _Making:
             if found is None:
                 return None
             array = self.kernel.array(found.array)
-            vectors = choose_vectors(self.target, array.type)
+            vectors = choose_movable(self.target, array.type)
         except (NotAffineError, PlanishError):
             return None
         if not has_mirror(vectors):
