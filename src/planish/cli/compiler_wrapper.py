@@ -52,6 +52,9 @@ def cc(
         str, typer.Option("--report", metavar="FILE", help="Add a line of JSON for each C file.", show_default=False)
     ] = "",
     verbose: Annotated[bool, typer.Option("--verbose", help="Say on stderr what becomes of each C file.")] = False,
+    warm: Annotated[
+        bool, typer.Option("--warm", help="Keep Planish loaded until no file came for a minute: less to wait for.")
+    ] = False,
     summary: Annotated[
         str, typer.Option("--summary", metavar="FILE", help="Print the table of such a report.", show_default=False)
     ] = "",
@@ -74,7 +77,7 @@ def cc(
         return int(_load("summary").print_summary(summary))
     if finish:
         return int(_load("finishing").finish_record(finish, lambda text: print(text, flush=True)))
-    return _compile(list(arguments or ()), using, floats, budget, report, verbose)
+    return _compile(list(arguments or ()), using, floats, budget, report, verbose, warm)
 
 
 def run_at_once(arguments: Sequence[str]) -> int | None:
@@ -86,7 +89,7 @@ def run_at_once(arguments: Sequence[str]) -> int | None:
         name, equals, value = rest.pop(0).partition("=")
         if name == "--":
             break
-        if name == "--verbose" and not equals:
+        if name in ("--verbose", "--warm") and not equals:
             told[name] = name
             continue
         if name not in ("--using", "--budget", "--report", "--fp"):
@@ -97,17 +100,18 @@ def run_at_once(arguments: Sequence[str]) -> int | None:
         told[name] = value
     floats = Floats(told["--fp"]) if "--fp" in told else None
     budget = float(told.get("--budget", SECONDS))
-    return _compile(rest, told.get("--using"), floats, budget, told.get("--report", ""), "--verbose" in told)
+    flags = "--verbose" in told, "--warm" in told
+    return _compile(rest, told.get("--using"), floats, budget, told.get("--report", ""), *flags)
 
 
 def _compile(
-    given: list[str], using: str | None, floats: Floats | None, budget: float, report: str, verbose: bool
+    given: list[str], using: str | None, floats: Floats | None, budget: float, report: str, verbose: bool, warm: bool
 ) -> int:  # fmt: skip
     if using is None and given and _names_compiler(given[0]):
         using = given.pop(0)
     wishes = WrapperWishes(
         _find(using), None if floats is None else read_floats(floats), budget or None,
-        os.path.abspath(report) if report else "", verbose,
+        os.path.abspath(report) if report else "", verbose, warm,
     )  # fmt: skip
     return run_compiler(given, wishes)
 

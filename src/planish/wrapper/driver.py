@@ -44,13 +44,15 @@ _ACCESS = re.compile(rb"\[|\*\s*\(?\s*(?:\+\+|--)?[A-Za-z_]")
 @dataclass(frozen=True, slots=True)
 class WrapperWishes:
     """What the user asks of the wrapper: the compiler's path; what may happen to floats (None: what its flags permit);
-    the seconds for a source (None: any); the record to write; whether to say on stderr what is done."""
+    the seconds for a source (None: any); the record to write; whether to say on stderr what is done; whether a process
+    keeps the compiler loaded for the next files."""
 
     compiler: str
     floats: Floats | None = None
     seconds: float | None = SECONDS
     report: str = ""
     verbose: bool = False
+    warm: bool = False
 
     @property
     def kind(self) -> str:
@@ -173,7 +175,7 @@ def translate_source(
         wishes.floats or read_permissions(command, wishes.kind).floats,
         None if wishes.seconds is None else wishes.seconds * (1 - RESERVE),
     )  # fmt: skip
-    return translate_remembered(request, expanded, Cache(), scratch, wanted)
+    return translate_remembered(request, expanded, Cache(), scratch, wanted, wishes.warm)
 
 
 def _macros(command: CommandLine) -> tuple[str, ...]:

@@ -67,6 +67,12 @@ class Translation:
         return not self.unfinished or (seconds is not None and seconds <= self.seconds)
 
 
+def read_request(found: dict[str, Any]) -> TranslationRequest:
+    """A request as JSON has it; TypeError where it is none."""
+    read: dict[str, Any] = {x: tuple(y) if isinstance(y, list) else y for x, y in found.items()}
+    return TranslationRequest(**read)
+
+
 def print_translation(translation: Translation) -> bytes:
     """A translation as JSON."""
     return json.dumps(asdict(translation)).encode("utf-8", "surrogatepass")

@@ -18,11 +18,14 @@ from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 
-from planish.core.cache import Cache, key
+from planish.core.cache import Cache, default_root, key
 from planish.core.fingerprint import stamp_program
 from planish.core.forked_process import end, fork, wait
 from planish.wrapper.request import Translation, TranslationRequest, print_translation, read_translation
+from planish.wrapper.server import ask_server, server_folder, start_server
 
+PREPARED = ("planish.wrapper.building",)
+"""What a server loads besides."""
 LATE = 1.0
 """Seconds beyond its time that a translation has to say what it has."""
 _TURN = 0.05
@@ -36,10 +39,12 @@ def translation_module() -> str:
 
 
 def translate_remembered(
-    request: TranslationRequest, expanded: str, cache: Cache, scratch: Path, wanted: Callable[[], bool]
-) -> tuple[Translation, bool]:
+    request: TranslationRequest, expanded: str, cache: Cache, scratch: Path, wanted: Callable[[], bool],
+    warm: bool = False,
+) -> tuple[Translation, bool]:  # fmt: skip
     """The translation of a file whose text after the preprocessor is `expanded`, and whether it was known. `wanted` is
-    asked now and then whether anyone still waits for it."""
+    asked now and then whether anyone still waits for it. `warm`: a process that has the compiler loaded makes it, and
+    is started where there is none."""
     address = _address(request, expanded)
     known = _recall(cache, address, request.seconds)
     if known is not None:
@@ -51,7 +56,8 @@ def translate_remembered(
         known = _recall(cache, address, request.seconds)
         if known is not None:
             return known, True
-        made = _run(request, scratch, wanted) or _cut(request, _NO_TIME)
+        work = _run_served if warm else _run
+        made = work(request, scratch, wanted) or _cut(request, _NO_TIME)
         if wanted() and not made.reason.startswith("internal error"):
             cache.put(address, print_translation(made))
     return made, False
@@ -109,6 +115,16 @@ def _lock(path: Path, limit: float | None, wanted: Callable[[], bool]) -> Iterat
                 time.sleep(_TURN)
         yield True
         path.unlink(missing_ok=True)
+
+
+def _run_served(request: TranslationRequest, scratch: Path, wanted: Callable[[], bool]) -> Translation | None:
+    """The same by a server, where one answers; else one is started for the next time."""
+    folder = server_folder(default_root())
+    served = ask_server(folder, request, scratch, wanted)
+    if served is not None:
+        return served.made
+    start_server(folder, _run, (translation_module(), *PREPARED))
+    return _run(request, scratch, wanted)
 
 
 def _run(request: TranslationRequest, scratch: Path, wanted: Callable[[], bool]) -> Translation | None:
