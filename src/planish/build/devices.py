@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from planish.build.plan import plan_region
 from planish.build.read import read_file
@@ -29,10 +28,7 @@ from planish.gpu.spmd import UnmappedError, make_launches
 from planish.ir.expr import Binary, index
 from planish.ir.nest import Kernel
 from planish.library.driver import MadeVersions, make_versions
-from planish.library.registry import DEVICE_STRATEGIES
-from planish.library.strategies.devices.tiles import DEVICE_TILES, tiles_for
-from planish.library.strategies.devices.time_tiles import DEVICE_TIME_TILES
-from planish.library.strategy import Context, Strategy
+from planish.library.registry import strategies_for
 from planish.options import Options
 from planish.poly.isl.affine import NotAffineError
 from planish.poly.scop.dependence import is_live_in
@@ -46,7 +42,8 @@ from planish.target.load import load_target
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DeviceNest:
-    """A nest on a device: the version of it, its kernel of launches, and their text; or why it stays on the host."""
+    """A nest on a device: the version of it, its kernel of launches, and their text; or why it stays on the host.
+    `mapping`: those of the remarks that say which of its loops are launched, and which ones run in one thread."""
 
     function: str
     region: Region
@@ -55,6 +52,7 @@ class DeviceNest:
     kernel: Kernel | None
     text: DeviceText | None
     remarks: tuple[Remark, ...]
+    mapping: tuple[Remark, ...] = ()
 
     @property
     def span(self) -> Span | None:
@@ -96,9 +94,12 @@ def _plan(function: CFunction, region: Region, options: Options, device: Device)
         prepared, scripted = follow(prepared, options.script, options.fp, options.catalogue)
         made = MadeVersions((scripted,), ())
     else:
-        strategies, untried = _strategies(plan.context, device, region)
-        made = make_versions(plan.context, strategies)
-        remarks += untried
+        dialect = DIALECTS[device.dialect]
+        tried, untried = strategies_for(device, 2 if dialect.copies else 1, in_time=not dialect.swept_alone)
+        made = make_versions(plan.context, tried)
+        if any(x.match(plan.context) for x in untried):
+            told = f"each sweep is a launch of its own: {dialect.swept_alone}"
+            remarks.append(Remark("time-tiles", "refused", told, region.span))
     versions = sorted((x for x in made.versions if isinstance(x, Version)), key=lambda x: x.cost)
     for version in versions:
         try:
@@ -112,23 +113,11 @@ def _plan(function: CFunction, region: Region, options: Options, device: Device)
             remarks.append(Remark("device-launch", "refused", message, region.span))
         else:
             known = (*remarks, *version.remarks)
-            return DeviceNest(function.name, region, prepared, version.name, kernel, text, known)
+            return DeviceNest(function.name, region, prepared, version.name, kernel, text, known, version.bands)
     if not versions and options.script is None:
         told = "the loops that run most often depend on each other: it stays on the host"
         remarks.append(Remark("device-serial", "refused", told, region.span))
     return DeviceNest(function.name, region, prepared, "", None, None, (*remarks, *made.remarks))
-
-
-def _strategies(cx: Context, device: Device, region: Region) -> tuple[list[Strategy[Any]], list[Remark]]:
-    """The strategies for a nest on a device; and what is not tried, with the reason."""
-    dialect = DIALECTS[device.dialect]
-    reason, tiles = dialect.swept_alone, tiles_for(device, 2 if dialect.copies else 1)
-    known = [tiles if x is DEVICE_TILES else x for x in DEVICE_STRATEGIES]
-    if not reason:
-        return known, []
-    left = [x for x in known if x is not DEVICE_TIME_TILES]
-    told = Remark("time-tiles", "refused", f"each sweep is a launch of its own: {reason}", region.span)
-    return left, [told] if DEVICE_TIME_TILES.match(cx) else []
 
 
 def _emit(region: Region, prepared: Prepared, kernel: Kernel, device: Device) -> DeviceText:

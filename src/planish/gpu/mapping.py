@@ -56,11 +56,12 @@ class MappedNest:
 @dataclass(frozen=True, slots=True)
 class Mapped:
     """A kernel whose nests are mapped, as far as they have independent loops; `serial`: so many statements run in one
-    thread."""
+    thread; `chosen`: those of the remarks that say what each nest became, not what was tried for it."""
 
     kernel: Kernel
     nests: tuple[MappedNest, ...]
     remarks: tuple[Remark, ...]
+    chosen: tuple[Remark, ...]
     serial: int = 0
 
     @property
@@ -94,10 +95,16 @@ class _Mapper:
     plain: Sequence[Technique]
     nests: list[MappedNest] = field(default_factory=list)
     remarks: list[Remark] = field(default_factory=list)
+    chosen: list[Remark] = field(default_factory=list)
     serial: int = 0
     made: dict[int, tuple[Stmt, ...]] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
     views: list[Kernel] = field(default_factory=list)
+
+    def choose(self, remark: Remark) -> None:
+        """Say what a nest becomes."""
+        self.remarks.append(remark)
+        self.chosen.append(remark)
 
 
 def map_kernel(
@@ -112,7 +119,7 @@ def map_kernel(
     for label, stmts in mapper.made.items():
         body = put_in_place(body, label, tuple(map(_unlabelled, stmts)))
     whole = with_views(replace(mapper.kernel, body=body), mapper.views)
-    return Mapped(whole, tuple(mapper.nests), tuple(mapper.remarks), mapper.serial)
+    return Mapped(whole, tuple(mapper.nests), tuple(mapper.remarks), tuple(mapper.chosen), mapper.serial)
 
 
 def _map_block(mapper: _Mapper, block: Block) -> None:
@@ -140,7 +147,7 @@ def _map_loop(mapper: _Mapper, loop: For) -> None:
             return
         mapper.serial += sum(isinstance(x, Assign | Reduce) for x in walk(loop))
         told = f"no iterations of `{loop.var}`, nor of loops in it, are independent: it runs in one thread"
-        mapper.remarks.append(Remark("map-serial", "refused", told, loop.span))
+        mapper.choose(Remark("map-serial", "refused", told, loop.span))
         return
     for technique in (*mapper.techniques, *mapper.plain, map_threads):
         try:
@@ -152,7 +159,7 @@ def _map_loop(mapper: _Mapper, loop: For) -> None:
         if made is not None:
             mapped, told = made
             mapper.made[loop.label] = _in_kernel(mapper, program, mapped).body
-            mapper.remarks.append(Remark("map-launch", "done", told, loop.span))
+            mapper.choose(Remark("map-launch", "done", told, loop.span))
             special = technique in mapper.techniques
             loops = min(3, len(chain.loops) + special)
             mapper.nests.append(MappedNest(loop.span, mapped.steps, told, loops, special))
@@ -184,7 +191,7 @@ def _sum_up(mapper: _Mapper, loop: For, program: Program) -> bool:
         return False
     mapper.made[loop.label] = _in_kernel(mapper, program, made).body
     told = f"`{loop.var}` is summed up by threads, by blocks, and over all blocks"
-    mapper.remarks.append(Remark("map-launch", "done", told, loop.span))
+    mapper.choose(Remark("map-launch", "done", told, loop.span))
     mapper.nests.append(MappedNest(loop.span, made.steps, told, 2, True))
     return True
 

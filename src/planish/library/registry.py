@@ -21,7 +21,7 @@ from planish.library.strategies.dense.operations import OPERATIONS
 from planish.library.strategies.dense.panels import PANELS
 from planish.library.strategies.dense.transpose_inplace import TRANSPOSE_INPLACE
 from planish.library.strategies.devices.threads import DEVICE_THREADS
-from planish.library.strategies.devices.tiles import DEVICE_TILES
+from planish.library.strategies.devices.tiles import DEVICE_TILES, tiles_for
 from planish.library.strategies.devices.time_tiles import DEVICE_TIME_TILES
 from planish.library.strategies.nests.cell_reduction import CELL_REDUCTION
 from planish.library.strategies.nests.coalesce import COALESCE
@@ -48,6 +48,7 @@ from planish.library.strategies.signal.fft_radix import FFT_RADIX
 from planish.library.strategies.signal.fir import FIR
 from planish.library.strategies.signal.lms import LMS
 from planish.library.strategy import Strategy
+from planish.target.device import Device
 
 STRATEGIES: tuple[Strategy[Any], ...] = (
     FFT_RADIX, BIT_REVERSAL, FFT_PASSES, HISTOGRAM, OPERATIONS, PANELS, FIR, LMS, BIQUAD, STENCIL_1D,
@@ -59,6 +60,16 @@ STRATEGIES: tuple[Strategy[Any], ...] = (
 
 DEVICE_STRATEGIES: tuple[Strategy[Any], ...] = (DEVICE_TIME_TILES, DEVICE_TILES, DEVICE_THREADS)
 """Those for GPUs."""
+
+
+def strategies_for(
+    device: Device, stages: int, in_time: bool
+) -> tuple[list[Strategy[Any]], list[Strategy[Any]]]:  # fmt: skip
+    """Those for a device, with tiles of its size, of which its language copies so many at once (`stages`); and those
+    that are left out, which repeat sweeps in one launch, unless it can (`in_time`)."""
+    known = [tiles_for(device, stages) if x is DEVICE_TILES else x for x in DEVICE_STRATEGIES]
+    left = [] if in_time else [DEVICE_TIME_TILES]
+    return [x for x in known if x not in left], left
 
 
 def find_strategy(name: str) -> Strategy[Any]:

@@ -88,8 +88,7 @@ def describe_nests(nests: Sequence[DeviceNest], source: Source, every: bool) -> 
             yield f"{nest.function}, {where}: {nest.version}"
         else:
             yield f"{nest.function}, {where}: stays on the host"
-        shown = [x for x in nest.remarks if every or not nest.version or x.id in ("map-launch", "map-serial")]
-        yield from _rendered(shown, source)
+        yield from _rendered(nest.remarks if every or not nest.version else nest.mapping, source)
 
 
 def describe_unread(functions: Sequence[CFunction], remarks: Sequence[Remark], source: Source) -> Iterator[str]:

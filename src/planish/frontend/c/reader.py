@@ -29,6 +29,7 @@ from planish.frontend.c.analysis.statement_runs import is_loop
 from planish.frontend.c.analysis.unobservable import unseen_in
 from planish.frontend.c.analysis.variables import Variables
 from planish.frontend.c.idioms.ring_buffers.cut_loops import find_ring_loops
+from planish.frontend.c.refusals import HiddenRemark, remark_of
 from planish.frontend.c.structures.structure_arguments import StructureArguments
 from planish.frontend.c.structures.structure_copies import copy_members
 from planish.frontend.c.text.attributes import mark_attributes
@@ -85,7 +86,7 @@ def read_c(
 def _with_macros_written_out(found: CFile, read: Callable[[Source], CFile]) -> CFile:
     """The file with those macros written out in which nests are found then; as it is where there are none."""
     source = found.source
-    if not any(x.id == "scop-macro" for x in found.remarks):
+    if not any(isinstance(x, HiddenRemark) for x in found.remarks):
         return found
     lines = main_lines(found.preprocessed, source.name)
     active = frozenset(number for number, text in lines if text.strip())
@@ -120,8 +121,8 @@ def _with_macros_written_out(found: CFile, read: Callable[[Source], CFile]) -> C
 def _with_reasons(found: CFile, reasons: Mapping[int, Remark]) -> CFile:
     """The file with what is said where macros are written out, by lines, of those that stay, as they hold no nest."""
     remarks = [
-        replace(x, id=said.id, message=said.message)
-        if x.id == "scop-macro" and x.place is not None and (said := reasons.get(x.place.line)) is not None else x
+        Remark(said.id, x.kind, said.message, x.span, about=x.about)
+        if isinstance(x, HiddenRemark) and x.place is not None and (said := reasons.get(x.place.line)) else x
         for x in found.remarks
     ]  # fmt: skip
     return replace(found, remarks=tuple(remarks))
@@ -318,7 +319,7 @@ def _read_function(node: c_ast.FuncDef, reading: _Reading) -> CFunction:
     try:
         body, found = _find_items(node, reading)
     except UnreadableText as reason:
-        remarks.append(Remark("scop-macro", "refused", f"{node.decl.name} stays as written: {reason}", name_span))
+        remarks.append(remark_of("scop-macro", f"{node.decl.name} stays as written: {reason}", name_span))
     regions = _find_regions(node, bound, found, reading, name_span)
     reading.ring_loops.extend(find_ring_loops(found, bound, tokens))
     result = resolve(node.decl.type.type, bound.typedefs)

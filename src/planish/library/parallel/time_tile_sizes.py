@@ -8,9 +8,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, prod
+
+import islpy as isl
+
+from planish.poly.scop.extents import fix_sizes
+from planish.schedule.auto.parallel_time_tiles import ParallelTimeTiles
 
 MOST_ROWS = 1 << 14
 """The rows of the largest tiles."""
@@ -43,6 +48,23 @@ class TileSizes:
     repetitions: int
     columns: int
     speedup: float
+
+
+def shape_of(found: ParallelTimeTiles, sizes: Mapping[str, int]) -> GridShape:
+    """What is swept over, for some sizes."""
+    inside = [x for x in found.scop.statements if x.name in found.places]
+    deepest = max(inside, key=lambda x: len(x.iterators))
+    domain = fix_sizes(deepest.domain, sizes)
+    repetitions, rows, *others = (_extent(domain, x) for x in range(len(deepest.iterators)))
+    written = {x.write.array for x in inside}
+    arrays = [x for x in (*found.scop.kernel.arrays, *found.scop.locals) if x.name in written and x.shape]
+    cells = prod(others)
+    return GridShape(repetitions, rows, cells * sum(x.type.size for x in arrays), others[0] if others else 1)
+
+
+def _extent(domain: isl.Set, place: int) -> int:
+    first, last = domain.dim_min_val(place), domain.dim_max_val(place)
+    return int(last.to_python() - first.to_python()) + 1 if first.is_int() and last.is_int() else 1000
 
 
 def choose_sizes(

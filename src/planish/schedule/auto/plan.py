@@ -86,7 +86,7 @@ class Version:
     """A version of a nest: its name, its schedule, the kernel that runs it, what was done, the estimated cost; and
     the kernels that it calls. What the kernel assumes besides what was prepared is asked when it runs. `slack`: of
     some arrays, how far the constants are off of which the original makes them; those of this one are more exact.
-    `bands`: those of the remarks that say how bands of loops were shaped."""
+    `bands`: those of the remarks that say how bands of loops were shaped, or mapped to a device."""
 
     name: str
     schedule: isl.Schedule

@@ -26,6 +26,7 @@ from typing import TypeVar
 
 from pycparser import c_ast
 
+from planish.frontend.c.refusals import UNREADABLE
 from planish.frontend.c.translate.addresses import is_address
 from planish.frontend.c.translate.state import Address, CTranslation, LostValue, Refused
 from planish.frontend.c.types.declarations import CPointer
@@ -40,8 +41,6 @@ ReadAddress = Callable[[c_ast.Node, CTranslation], Address]
 
 NOWHERE = LostValue("it leads nowhere")
 """What a pointer variable holds that is set to `NULL`."""
-_UNREAD = frozenset({"scop-assertion", "scop-call", "scop-expression", "scop-jump", "scop-statement", "scop-static"})
-"""Why statements are no part of any nest, whatever is known of sizes."""
 
 
 def is_rare(refusal: Refused, test: Expr, cx: CTranslation) -> bool:
@@ -49,7 +48,7 @@ def is_rare(refusal: Refused, test: Expr, cx: CTranslation) -> bool:
     loop runs, and what is in front of all loops may as well stay there."""
     its = {it.name for it in cx.iterators}
     moves = bool(variables(test) & its) or any("@" in x for x in variables(test))
-    return cx.repeats and refusal.id in _UNREAD and not (moves and refusal.id == "scop-jump")
+    return cx.repeats and refusal.cause in UNREADABLE and not (moves and refusal.cause == "scop-jump")
 
 
 def grant(condition: Expr, cx: CTranslation) -> bool:

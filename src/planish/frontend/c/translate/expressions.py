@@ -90,7 +90,7 @@ def value_of(node: c_ast.Node, cx: CTranslation) -> Expr:
             try:
                 return literal(kind, text)
             except Refused as refused:
-                raise Refused(refused.id, refused.message, node) from None
+                raise Refused(refused.cause, refused.message, node) from None
         case c_ast.ID():
             return _variable(node, cx)
         case c_ast.ArrayRef() if (symbol := searched(node, cx)) is not None:
@@ -173,7 +173,7 @@ def _member(node: c_ast.StructRef, cx: CTranslation) -> Expr:
         symbol = member_number(node, cx, address_of)
     except NotIndex as reason:
         undo()
-        place = member_address(node, cx, address_of) if reason.id == "scop-struct" else None
+        place = member_address(node, cx, address_of) if reason.cause == "scop-struct" else None
         if place is not None and place.symbol.rows:
             return load(place, node, cx)
         raise reason.refusal() from None

@@ -68,7 +68,7 @@ def member_number(node: c_ast.StructRef, cx: CTranslation, address_of: ReadAddre
         try:
             symbol = member_address(node, cx, address_of).symbol
         except Refused as reason:
-            raise NotIndex(reason.message, reason.node or node, reason.id) from None
+            raise NotIndex(reason.message, reason.node or node, reason.cause) from None
         if not isinstance(symbol.ctype, CScalar):
             raise NotIndex(f"a member of {symbol.name}", node, "scop-struct")
         return symbol
@@ -103,7 +103,7 @@ def held_element(node: c_ast.Node, cx: CTranslation, place_of: ReadAddress) -> S
     try:
         place = place_of(node, cx)
     except Refused as reason:
-        raise NotIndex(reason.message, reason.node or node, reason.id) from None
+        raise NotIndex(reason.message, reason.node or node, reason.cause) from None
     root, text = place.symbol, text_of(node)
     if not isinstance(place.target, CScalar) or not place.target.type.is_int or isinstance(root.ctype, CScalar):
         raise NotIndex("a value that is read from an array", node, "scop-data")

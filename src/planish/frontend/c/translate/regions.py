@@ -32,6 +32,7 @@ from planish.frontend.c.idioms.data_dependent_rows import find_ranges
 from planish.frontend.c.idioms.radix_stages import find_stages
 from planish.frontend.c.idioms.unrolled_loops import loops_over_tables
 from planish.frontend.c.numbers.complex_numbers import complex_part
+from planish.frontend.c.refusals import remark_of
 from planish.frontend.c.text.extent import ColumnMap, Item, balanced_conditionals
 from planish.frontend.c.text.lexer import Tokens
 from planish.frontend.c.translate.asserted_facts import Assertion, lasting_assertions, read_assertions
@@ -184,17 +185,16 @@ def _refuse(node: c_ast.Node, refusal: Refused, s: Search, before: list[c_ast.No
             s.found.append(left)
             return
         refusal = refusal if left is None else left
-    if isinstance(node, c_ast.For | c_ast.While) and id(node) in s.items and (region := _searched(node, s)) is not None:
-        s.found.append(region)
-        return
-    if isinstance(node, c_ast.For) and id(node) in s.items and (region := _reversed(node, s)) is not None:
-        s.found.append(region)
-        return
+    if isinstance(node, c_ast.For | c_ast.While) and id(node) in s.items:
+        region = _searched(node, s) or (_reversed(node, s) if isinstance(node, c_ast.For) else None)
+        if region is not None:
+            s.found.append(region)
+            return
     if is_loop(node):
         loop = s.span_of(node)
         where = s.span_of(refusal.node) or loop
         message = f"the loop stays as written: {refusal.message}"
-        remark = Remark(refusal.id, "refused", message, where, about=loop if refusal.within else None)
+        remark = remark_of(refusal.cause, message, where, loop if refusal.within else None)
         if remark not in s.remarks:
             s.remarks.append(remark)
     if id(node) in s.items or isinstance(node, (c_ast.Case, c_ast.Default, c_ast.Label)):
@@ -490,7 +490,7 @@ def _read(
             flat |= {again.flat} if again.flat is not None else set()
         except Refused as refused:
             known, (unrolled, elements) = unrolled, loops_over_tables(nodes, s.bound)
-            if known or not unrolled or refused.id != "scop-data" or searches is not None:
+            if known or not unrolled or refused.cause != "scop-data" or searches is not None:
                 return (min(position, len(nodes) - 1), refused), chosen or cx.chosen
             cells, flat, folds = computed_from_data(nodes, s.bound, steady=steady | elements), frozenset(), {}
     if searches is not None:

@@ -18,6 +18,7 @@ from planish.core.span import Span
 from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_integer
 from planish.frontend.c.analysis.trip_counts import ComputedSize
 from planish.frontend.c.assumed.guarded_stores import GuardedStore
+from planish.frontend.c.refusals import Cause
 from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, leaf_of
 from planish.frontend.c.types.records import BY_MEMBERS
 from planish.ir.expr import Binary, Compare, Const, Expr, Load, Select, Var, index
@@ -28,12 +29,12 @@ from planish.ir.types import INDEX, Type
 
 
 class Refused(Exception):
-    """The statements are not a static control part: `id` and `message` go into a remark, `node` says where; `within`:
-    the message names the call that leads there."""
+    """The statements are not a static control part: `cause` and `message` go into a remark, `node` says where;
+    `within`: the message names the call that leads there."""
 
-    def __init__(self, id: str, message: str, node: c_ast.Node | None = None) -> None:
+    def __init__(self, cause: Cause, message: str, node: c_ast.Node | None = None) -> None:
         super().__init__(message)
-        self.id = id
+        self.cause = cause
         self.message = message.replace(BY_MEMBERS, "")
         self.node = node
         self.within = False
@@ -42,16 +43,16 @@ class Refused(Exception):
 class NotIndex(Exception):
     """The expression is not an index expression; `message` says why."""
 
-    def __init__(self, message: str, node: c_ast.Node | None = None, id: str = "scop-affine") -> None:
+    def __init__(self, message: str, node: c_ast.Node | None = None, cause: Cause = "scop-affine") -> None:
         super().__init__(message)
-        self.id = id
+        self.cause = cause
         self.message = message.replace(BY_MEMBERS, "")
         self.node = node
         self.within = False
 
     def refusal(self) -> Refused:
         """The same, where there is no other way to read the expression."""
-        found = Refused(self.id, self.message, self.node)
+        found = Refused(self.cause, self.message, self.node)
         found.within = self.within
         return found
 

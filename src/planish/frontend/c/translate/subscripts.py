@@ -72,7 +72,7 @@ def index_of(node: c_ast.Node, cx: CTranslation) -> Indexed:
             try:
                 value = literal(kind, text)
             except Refused as refused:
-                raise NotIndex(refused.message, node, refused.id) from None
+                raise NotIndex(refused.message, node, refused.cause) from None
             if not value.type.is_int:
                 raise NotIndex("a floating-point number", node, "scop-data")
             return Indexed(index(int(value.value)), value.type)
@@ -257,7 +257,7 @@ def _binary(node: c_ast.Node, op: str, left: c_ast.Node, right: c_ast.Node, cx: 
         try:
             return Indexed(distance(address_of(left, cx), address_of(right, cx), node, cx), INDEX)
         except Refused as reason:
-            raise NotIndex(reason.message, reason.node or node, reason.id) from None
+            raise NotIndex(reason.message, reason.node or node, reason.cause) from None
     goes_round = op == "%" and (inner := _cycled(left, right, cx)) is not None
     a, b = index_of(inner if goes_round else left, cx), index_of(right, cx)
     return _combined(node, op, (a, b), goes_round, cx)
@@ -439,7 +439,7 @@ def subscript_of(node: c_ast.Node, cx: CTranslation) -> Expr:
         with cx.holding():
             return normal(_offset(node, cx).expr)
     except NotIndex as reason:
-        refusal = Refused(reason.id, f"a subscript holds {reason.message}", reason.node or node)
+        refusal = Refused(reason.cause, f"a subscript holds {reason.message}", reason.node or node)
         if not cx.gathers:
             raise refusal from None
         cx.assumptions[:] = granted

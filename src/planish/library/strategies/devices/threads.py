@@ -51,7 +51,8 @@ def make_mapped(cx: Context, policy: Policy, name: str, techniques: tuple[Techni
         return
     if mapped.nests and runs_deepest(mapped.kernel):
         remarks = (order, *mapped.remarks)
-        yield Version(f"{name}, {policy.name}", schedule, mapped.kernel, remarks, cost_of_mapped(mapped))
+        cost = cost_of_mapped(mapped)
+        yield Version(f"{name}, {policy.name}", schedule, mapped.kernel, remarks, cost, bands=mapped.chosen)
 
 
 def cost_of_mapped(mapped: Mapped) -> float:

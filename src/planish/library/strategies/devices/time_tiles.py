@@ -74,7 +74,8 @@ def _apply(cx: Context, policy: Policy) -> Made:
     whole = replace(launched, sizes=kernel.sizes, body=_with_tiles(launched, made))
     order = Remark(f"schedule-{policy.name}", "done", policy.describe, cx.kernel.span, brief="")
     name = f"device-time-tiles, {policy.name}"
-    yield Version(name, schedule, whole, (order, *mapped.remarks, *remarks), cost_of_mapped(mapped) - 1.0)
+    every = (order, *mapped.remarks, *remarks)
+    yield Version(name, schedule, whole, every, cost_of_mapped(mapped) - 1.0, bands=mapped.chosen)
 
 
 def _with_tiles(kernel: Kernel, made: list[TimeTiles]) -> Block:

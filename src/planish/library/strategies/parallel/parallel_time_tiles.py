@@ -17,14 +17,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-import islpy as isl
-
 from planish.core.diagnostic import Remark
-from planish.library.parallel.time_tile_sizes import LEAST_COLUMNS, GridShape, TileSizes, choose_sizes
+from planish.library.parallel.time_tile_sizes import LEAST_COLUMNS, TileSizes, choose_sizes, shape_of
 from planish.library.strategy import Context, Made, Strategy, cost_of_cycles, share
 from planish.poly.isl.op_budget import OverBudgetError, within
 from planish.poly.scop.dependence import movable_updates
-from planish.poly.scop.extents import fix_sizes
 from planish.schedule.arguments import Point, TuningArgument, TuningArguments
 from planish.schedule.auto.cost.estimate import CostModel
 from planish.schedule.auto.parallel_time_tiles import ParallelTimeTiles, find_time_tiles
@@ -62,7 +59,7 @@ def _match(cx: Context) -> tuple[SharedTiles, ...]:
         found = within(partial(find_time_tiles, prepared.scop, kept))
         if found is None:
             return ()
-        shape = _shape(found, model)
+        shape = shape_of(found, model.sizes)
         known = {*prepared.kernel.sizes} <= {*cx.sizes}
         room = room_for_sweeps(cx.target)
         sizes = choose_sizes(shape, found.slopes, found.starts_at_once, cx.threads, room, always=not known)
@@ -78,25 +75,6 @@ def _match(cx: Context) -> tuple[SharedTiles, ...]:
         return ()
     leaves_cache = found.strips is None and shape.columns == 1 and shape.rows * shape.row_bytes > room
     return (SharedTiles(found, sizes, made, leaves_cache, draft),)
-
-
-def _shape(found: ParallelTimeTiles, model: CostModel) -> GridShape:
-    """What is swept over, for the sizes of the model."""
-    inside = [x for x in found.scop.statements if x.name in found.places]
-    deepest = max(inside, key=lambda x: len(x.iterators))
-    domain = fix_sizes(deepest.domain, model.sizes)
-    repetitions, rows, *others = (_extent(domain, x) for x in range(len(deepest.iterators)))
-    written = {x.write.array for x in inside}
-    arrays = [x for x in (*found.scop.kernel.arrays, *found.scop.locals) if x.name in written and x.shape]
-    cells = 1
-    for extent in others:
-        cells *= extent
-    return GridShape(repetitions, rows, cells * sum(x.type.size for x in arrays), others[0] if others else 1)
-
-
-def _extent(domain: isl.Set, place: int) -> int:
-    first, last = domain.dim_min_val(place), domain.dim_max_val(place)
-    return int(last.to_python() - first.to_python()) + 1 if first.is_int() and last.is_int() else 1000
 
 
 def _apply(cx: Context, found: SharedTiles) -> Made:
