@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import log2, prod
 
-from planish.ir.expr import Binary, Call, Cast, Compare, Expr, Select, Unary, type_of
+from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Select, Unary, type_of
 from planish.ir.nest import Reduce
 from planish.ir.traverse import walk_expr
 from planish.ir.types import INDEX
@@ -38,6 +38,9 @@ DIVISION, DIVISION_32 = 2.0, 0.7
 """Cycles in which the unit that divides makes a quotient of 64 bits, and of fewer, in a register full of them; a lone
 one takes `DIVISION_ALONE`."""
 DIVISION_ALONE = 4.0
+MULTIPLIED = 4.0
+"""Additions in whose time an integer is divided by a constant: multiplied, shifted, and put right where it is negative.
+"""
 DIVISION_LATENCY, FORWARD = 14, 5
 """Cycles until the result of a division is there, and until what was stored can be loaded."""
 PARTIAL, MANY = 4, 4
@@ -111,8 +114,7 @@ class _Loop:
         """How many iterations an instruction is for."""
         if self.marked is None or "rows" in self.first.mark or (self.sums and self.trips < FEW):
             return 1
-        widest = max(x.bytes for leaf in self.body for x in leaf.references)
-        return max(1, min(self.target.vector_bits // 8 // widest, self.trips))
+        return max(1, min(self.target.vector_bits // 8 // _widest(self.body), self.trips))
 
     @cached_property
     def iterations(self) -> float:
@@ -123,8 +125,8 @@ class _Loop:
         """All of it."""
         entries = self.iterations / self.trips
         loads, stores = self.accesses()
-        work = sum(x.instances / self.iterations * _operations(x) for x in self.body)
-        divided = sum(x.instances / self.iterations * _divisions(x) for x in self.body) * self.division
+        work = sum(x.instances / self.iterations * _operations(x) * self.filled(x) for x in self.body)
+        divided = sum(x.instances / self.iterations * _divisions(x) * self.division(x) for x in self.body)
         issued = (loads + stores + work + OVERHEAD) / self.target.issue_width
         busy = max(stores / self.target.store_ports, work / self.target.fma_units, divided, issued, self.waits())
         whole, rest = divmod(self.trips, self.lanes)
@@ -134,11 +136,13 @@ class _Loop:
             entries * (turns * busy + added), entries * turns * loads / self.target.load_ports, entries * BRANCH
         )
 
-    @cached_property
-    def division(self) -> float:
-        """The cycles in which the one unit that divides does a register full of quotients."""
-        widest = max(x.bytes for leaf in self.body for x in leaf.references)
-        return max(DIVISION_ALONE, self.lanes * (DIVISION if widest > 4 else DIVISION_32))
+    def filled(self, leaf: Leaf) -> float:
+        """The part of a register that the elements of a statement take, of which the widest elements fill one."""
+        return 1.0 if self.lanes == 1 else _widest((leaf,)) / _widest(self.body)
+
+    def division(self, leaf: Leaf) -> float:
+        """The cycles in which the one unit that divides does the quotients of a statement."""
+        return max(DIVISION_ALONE, self.lanes * (DIVISION if _widest((leaf,)) > 4 else DIVISION_32))
 
     def waits(self) -> float:
         """The cycles of an iteration in which it waits for the one before."""
@@ -183,6 +187,11 @@ class _Loop:
                 return self.lanes * (SCATTERED if write else GATHERED)
 
 
+def _widest(body: Sequence[Leaf]) -> int:
+    """The bytes of the widest element that statements access."""
+    return max(x.bytes for leaf in body for x in leaf.references)
+
+
 def _operations(leaf: Leaf) -> float:
     """What a statement computes, in additions; a product that is added at once is one with the sum."""
     stmt = leaf.statement.stmt
@@ -217,6 +226,8 @@ def _divides(x: Expr) -> float:
     match x:
         case Binary(op="div"):
             return 1.0
+        case Binary(op="quo" | "rem" | "floordiv" | "mod", right=Const()):
+            return 0.0
         case Binary(op="quo" | "rem" | "floordiv" | "mod"):
             return 2.0
         case Call(function="sqrt"):
@@ -233,5 +244,7 @@ def _weight(x: Expr) -> float:
             return 1.0
         case Call():
             return FUNCTION
+        case Binary(op="quo" | "rem" | "floordiv" | "mod", right=Const()):
+            return MULTIPLIED
         case _:
             return 1.0
