@@ -136,9 +136,17 @@ def has_partial_sums(loop: For, sums: Sequence[LaneSum], values: Mapping[str, Ex
     parts = (y for s in walk(loop.body) for x in expressions(s) for y in walk_expr(x))
     if strict and any(isinstance(x, Compare) and type_of(x.left).is_float for x in parts):
         return False
-    if not sums or not runs_in_lanes(loop, values):
+    if not sums or not runs_in_lanes(loop, values) or _waits_for_stores(loop, sums):
         return False
     return not _only_chosen(loop, sums) and not _are_of_narrow_terms(loop, sums, values)
+
+
+def _waits_for_stores(loop: For, sums: Sequence[LaneSum]) -> bool:
+    """Whether integers are added up beside what an iteration stores: that takes as long as an addition does, so that
+    more than one register gains nothing."""
+    names = {x.name for x in sums}
+    stored = any(isinstance(x, Assign | Reduce) and x.index and x.array not in names for x in walk(loop.body))
+    return stored and all(x.type.is_int and x.op != "mul" for x in sums)
 
 
 def _only_chosen(loop: For, sums: Sequence[LaneSum]) -> bool:
