@@ -21,14 +21,14 @@ one and the element's own, the store gets the condition of that.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.conditional_accesses import ConditionalStore, conditional_store, read_in_any_case
 from planish.ir.expr import Binary, Compare, Const, Expr, Load, Var, type_of
 from planish.ir.nest import Assign, Block, For, If, Kernel, Let, Reduce, Stmt
-from planish.ir.traverse import bindings, blocks_of, map_block, used_names, walk, with_blocks, with_body
+from planish.ir.traverse import bindings, blocks_of, loads, map_block, used_names, walk, with_blocks, with_body
 
 
 def store_changes(
@@ -50,12 +50,12 @@ def store_changes(
             raise PlanishError(Diagnostic("E0715", message, loop.span))
     taken = {*used_names(kernel), *bindings(kernel.body)}
 
-    def only_changes(stmt: Stmt) -> Stmt | tuple[Stmt, ...]:
+    def only_changes(stmt: Stmt, names: Mapping[str, Expr]) -> Stmt | tuple[Stmt, ...]:
         if isinstance(stmt, For) and stmt.facts.masked:
             return stmt
         if not isinstance(stmt, Assign | Reduce) or stmt.array not in arrays:
             return with_blocks(stmt, [inside(x) for x in blocks_of(stmt)])
-        found = _choice(stmt)
+        found = _choice(stmt, names)
         if found is not None:
             return If(found.guard, Block((replace(stmt, value=found.value),)), span=stmt.span)
         if exact and type_of(stmt.value).is_float:
@@ -71,16 +71,28 @@ def store_changes(
         return Let(name, stmt.value, stmt.span), If(changed, Block((replace(stmt, value=new),)), span=stmt.span)
 
     def inside(block: Block) -> Block:
-        made = (only_changes(x) for x in block.body)
-        return with_body(block, [y for x in made for y in (x if isinstance(x, tuple) else (x,))])
+        made, names = list[Stmt](), dict[str, Expr]()
+        for stmt in block.body:
+            changed = only_changes(stmt, names)
+            made += changed if isinstance(changed, tuple) else (changed,)
+            if isinstance(stmt, Let):
+                names[stmt.var] = stmt.value
+            else:
+                names = _unchanged(names, {x.array for x in walk(stmt) if isinstance(x, Assign | Reduce)})
+        return with_body(block, made)
 
     return replace(kernel, body=inside(kernel.body))
 
 
-def _choice(stmt: Assign | Reduce) -> ConditionalStore | None:
+def _choice(stmt: Assign | Reduce, names: Mapping[str, Expr]) -> ConditionalStore | None:
     if isinstance(stmt, Reduce):
         return None
-    return conditional_store(stmt.value, Load(stmt.array, stmt.index, type_of(stmt.value)))
+    return conditional_store(stmt.value, Load(stmt.array, stmt.index, type_of(stmt.value)), names)
+
+
+def _unchanged(names: Mapping[str, Expr], stored: Collection[str]) -> dict[str, Expr]:
+    """The names whose values are still the same where some arrays are stored to; those of others stay names."""
+    return {name: x for name, x in names.items() if not any(y.array in stored for y in loads(x))}
 
 
 def _refuse_unguarded(kernel: Kernel, guarded: Collection[str]) -> None:
@@ -92,7 +104,7 @@ def _refuse_unguarded(kernel: Kernel, guarded: Collection[str]) -> None:
     for read in (x for x in read_in_any_case(plain.body) if x.array in guarded):
         raise PlanishError(Diagnostic("E0714", f"`{read.array}` is read in any case", kernel.span))
     for stmt in (x for x in walk(plain) if isinstance(x, Assign | Reduce) and x.array in guarded):
-        if _choice(stmt) is None:
+        if _choice(stmt, {}) is None:
             raise PlanishError(Diagnostic("E0714", f"`{stmt.array}` is stored to in any case", stmt.span))
 
 
