@@ -51,6 +51,12 @@ PACKS = {
     "kept_rows": ("float", "float", "float", "char",
                   "memcpy(row, x, n * sizeof *x); int k = 0; for (int i = 0; i < n; i++)"
                   " if (row[i] > limit) kept[k++] = row[i]; memcpy(out, kept, k * sizeof *out); return k;"),
+    "unique": ("int32_t", "int32_t", "int32_t", "char",
+               "int32_t *z = (int32_t *)x; int k = 1; for (int i = 1; i < n; i++) if (z[i] != z[i - 1]) z[k++] = z[i];"
+               " memcpy(out, z, n * 4); return k;"),
+    "unique_pairs": ("uint16_t", "float", "uint16_t", "char",
+                     "uint16_t *z = (uint16_t *)x; float *w = (float *)y; long k = 1; for (int i = 1; i < n; i++)"
+                     " if (w[i - 1] != w[i]) { z[k] = z[i]; w[k] = w[i]; k++; } memcpy(out, z, n * 2); return k;"),
     "in_pairs": ("int32_t", "int32_t", "int32_t", "int32_t",
                  "int32_t *z = (int32_t *)x, *w = (int32_t *)y; int k = 0; for (int i = 0; i < n; i++)"
                  " if (w[i] != 7) { z[k] = z[i]; w[k] = w[i]; k++; } memcpy(out, z, n * 4); return k;"),
@@ -69,6 +75,10 @@ PACKS = {
 STAYS = {
     "read_again": "int *z = (int *)x; int k = 0, m = 0; for (int i = 0; i < n; i++) if (z[i] > limit) {"
     " z[k++] = z[i] + 1; other[m++] = z[i]; } memcpy(out, z, n * 4); return k;",
+    "next_but_one": "int *z = (int *)x; int k = 2; for (int i = 2; i < n; i++) if (z[i] != z[i - 2]) z[k++] = z[i];"
+    " memcpy(out, z, n * 4); return k;",
+    "read_before": "int *z = (int *)x; int k = 1, m = 0; for (int i = 1; i < n; i++) if (z[i] != 7) {"
+    " z[k++] = z[i]; other[m++] = z[i - 1]; } memcpy(out, z, n * 4); return k;",
     "spread_again": "int k = 0, m = 0; for (int i = 0; i < n; i++) if (x[i] > 0) { out[i] = y[k++];"
     " other[m++] = out[i]; } return k;",
     "spread_sums": "int k = 0; for (int i = 0; i < n; i++) if (x[i] > 0) out[i] += y[k++]; return k;",

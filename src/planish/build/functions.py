@@ -31,6 +31,7 @@ from planish.run.calls.passing import signature_of, why_not
 from planish.run.calls.signature import CallCase, Signature
 from planish.run.oracle.interpreter_check import confirm_meaning
 from planish.run.processes.sandbox import expect_children
+from planish.run.sizes.alike_elements import alike_cases
 from planish.run.sizes.branch_inputs import BranchFinder
 from planish.run.sizes.call_sizes import check_cases
 from planish.run.sizes.exit_inputs import exit_cases, with_far_exits
@@ -266,7 +267,13 @@ def _draft(function: CFunction, job: Job, tell: Progress, most: int | None) -> D
     known = tuple(known_arguments(p, function, file.source.text) for p in plans if p.prepared is not None)
     require_sizes(function, known, options.sizes, file.source)
     try:
-        cases = within(lambda: (*check_cases(function, known, options.sizes), *exit_cases(function, known)))
+        cases = within(
+            lambda: (
+                *check_cases(function, known, options.sizes),
+                *exit_cases(function, known),
+                *alike_cases(function, known),
+            )
+        )
     except OverBudgetError:
         over = tell_over("calls that check it are not found", function.span)
         return FunctionResult(function, plans, None, (), (*remarks, over))

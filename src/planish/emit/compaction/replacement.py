@@ -63,10 +63,14 @@ def replace_packing(
         for value, y in zip(pack.values, told.stores, strict=True):
             if y.spread and isinstance(value, Load):
                 stored.append((f"planish_p{value.array}", y.type.size, int(value.array)))
+    kept = {
+        x: int(value.array) for (x, y), value in zip(places, (y for x in test.packs for y in x.values), strict=True)
+        if isinstance(value, Load) and not y.spread
+    }  # fmt: skip
     read = [(x, y.type.size) for x, y in places if y.spread]
     bases = [names[x.array].lstrip("&(* ") for x in test.rows]
     apart = [
-        _apart(x, y, n, row, sizes[n], bool({"", bases[n]} & {*later.get(x, ())}))
+        _apart(x, y, n, row, sizes[n], bool({"", bases[n]} & {*later.get(x, ())}), kept.get(x))
         for x, y, own in stored for n, row in enumerate(test.rows) if n != own
     ]  # fmt: skip
     for n, (x, a, _) in enumerate(stored):
@@ -126,15 +130,22 @@ def _lanes(
     return lanes, packs, (*functions, *(spreading_function(x, lanes.count) for x in dict.fromkeys(spread)))
 
 
-def _apart(place: str, size: int, number: int, row: Row, element: int, later: bool) -> str:
+def _apart(place: str, size: int, number: int, row: Row, element: int, later: bool, kept: int | None) -> str:
     """That nothing is stored over what later iterations read: elsewhere, or not in front of it. `later`: nor over what
-    an iteration reads itself behind the store."""
+    an iteration reads itself behind the store.
+
+    Where the elements of the row `kept` are packed in place, an element that lies in front of the iteration's own is
+    read as it was, too: until then, nothing but its own value was stored there.
+    """
     start, bytes_ = f"(uintptr_t)planish_p{number}", f"{element}"
     if row.step:
         bytes_ = f"{element * row.step} * (uintptr_t)planish_n"
     apart = f"(uintptr_t){place} + {size} * (uintptr_t)planish_n <= {start} || {start} + {bytes_} <= (uintptr_t){place}"
     if row.step == 1 and size == element:
         apart += f" || (uintptr_t){place} {'<' if later else '<='} {start}"
+        if kept is not None and kept != number and not later:
+            own = f"(uintptr_t)planish_p{kept}"
+            apart += f" || ((uintptr_t){place} == {own} && {own} == {start} + {element})"
     return f"({apart})"
 
 
