@@ -67,7 +67,7 @@ def test_a_narrow_bit_field_is_an_int() -> None:
         "void f(int n, float *a, volatile point p) { for (int i = 0; i < n; i++) a[i] = p.x; }",
         "typedef volatile point vp; void f(int n, float *a, vp p) { for (int i = 0; i < n; i++) a[i] = p.x; }",
         "typedef struct { volatile int x; } v; void f(int n, int *a, v p) { for (int i = 0; i < n; i++) a[i] = p.x; }",
-        "void f(int n, float *a, box b) { for (int i = 0; i < n; i++) a[i] = b.any.f; }",
+        "void f(int n, float *a, box b) { for (int i = 0; i < n; i++) { a[i] = b.any.f; b.any.i = i; } }",
         "void f(float *a, box b) { for (int i = 0; i < b.flag; i++) a[i] = 1; }",
     ],
 )
@@ -153,7 +153,9 @@ def test_a_member_behind_an_address_is_read_where_the_nest_begins(
         "void f(image *p, float *a) { for (int i = 0; i < p->w; i++) { a[i] = 1; p->w = i; } }",
         "void f(image *p, float *a) { for (int i = 0; i < p->bits; i++) a[i] = 1; }",
         "void f(image **p, image *q) { for (int i = 0; i < (*p)->w; i++) p[i] = q; }",
-        "union u { int n; float x; }; void f(union u *p, int *a) { for (int i = 0; i < p->n; i++) a[i] = 1; }",
+        "union u { int n; float x; }; void f(union u *p, int n) { for (int i = 0; i < n; i++) p->n += i; }",
+        "union u { int n; float x[9]; }; void f(union u *p, int *a) { for (int i = 0; i < 9; i++) a[i] = p->x[i]; }",
+        "union u { int n; _Bool b; }; void f(union u *p, int *a) { for (int i = 0; i < 9; i++) a[i] = p->b; }",
         "void f(volatile image *p, float *a) { for (int i = 0; i < p->w; i++) a[i] = 1; }",
         "struct none; void f(struct none *p, float *a) { for (int i = 0; i < p->w; i++) a[i] = 1; }",
     ],
@@ -300,3 +302,12 @@ def test_data_choose_inside_arrays_that_are_as_long_as_declared(what: str, value
     head = f"void f(int n, const int *at, {what}, int *restrict out)"
     (function,) = read(f"{head} {{ for (int i = 0; i < n; i++) out[i] = {value}; }}", ENDS).functions
     assert ["min(" in y or "u8(" in y for y in (print_kernel(x.kernel) for x in function.regions)] == clamped
+
+
+def test_any_store_may_change_a_member_of_a_union() -> None:
+    head = "union u { int n; float x; double *d; }; typedef struct { int kind; union { short *s; long *l; }; } one; "
+    body = "{ for (int i = 0; i < p->n; i++) a[i] = p->d[i]; }"
+    (region,) = read(f"{head} void f(union u *p, double *a) {body}").function("f").regions
+    assert {(x.array, x.address) for x in region.held} == {("a", "&p->n"), ("a", "&p->d")}
+    (region,) = read(head + "void f(one *p, int n) { while (n--) p->s[n] = 1; }").function("f").regions
+    assert {x.address for x in region.held} == {"&p->s"}

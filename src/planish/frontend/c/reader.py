@@ -411,7 +411,7 @@ def _parameter(node: c_ast.Decl, bound: BoundNames, fp: str, forms: Forms) -> CP
         return CParameter(node.name, None, False, (), text_of(node), forms.of_parameter(seen))
     ctype = symbol.ctype if seen is node else resolve(seen, bound.typedefs)
     extents = _extents(symbol, bound, fp) if seen is node else (None,)
-    form = forms.of_parameter(seen)
+    form = forms.naming(bound.function.body, node.name).of_parameter(seen)
     return CParameter(node.name, leaf_of(ctype), isinstance(ctype, CPointer), extents, text_of(node), form)
 
 

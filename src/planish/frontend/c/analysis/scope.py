@@ -39,11 +39,11 @@ class Symbol:
     """An object: `key` is unique within the function, `name` is what the user calls it.
 
     A number in a structure is one as well (`by.x`, whose key is `by_x`); `whole` is then the structure, and `bitfield`
-    says whether it may hold less than its type. So is any member behind an address or of a variable of the file
-    (`p->x`, a number, an address or an array): it is `through` what others may reach; and all members of one
-    type in an array of structures, as `rows` of them; and rows through pointers that lie so many elements apart as the
-    symbol `apart` says, which is found out where a nest begins; and what lies so many bytes (`recast`) behind an
-    address as elements of another type. `members`: those of this one.
+    says whether it may hold less than its type, `overlaid` whether it lies where others do, in a union. So is any
+    member behind an address or of a variable of the file (`p->x`, a number, an address or an array): it is `through`
+    what others may reach; and all members of one type in an array of structures, as `rows` of them; and rows through
+    pointers that lie so many elements apart as the symbol `apart` says, which is found out where a nest begins; and
+    what lies so many bytes (`recast`) behind an address as elements of another type. `members`: those of this one.
     """
 
     name: str
@@ -59,6 +59,7 @@ class Symbol:
     reassigned: bool = False
     whole: Symbol | None = None
     bitfield: bool = False
+    overlaid: bool = False
     through: bool = False
     rows: bool = False
     apart: Symbol | None = None

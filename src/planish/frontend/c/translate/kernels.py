@@ -24,7 +24,7 @@ from planish.frontend.c.translate.asserted_facts import known_sizes, number_cond
 from planish.frontend.c.translate.constant_tables import constant_values
 from planish.frontend.c.translate.data_subscripts import LONG, long_rows, settle_subscripts
 from planish.frontend.c.translate.expressions import value_of
-from planish.frontend.c.translate.members import ancestors, may_go_on
+from planish.frontend.c.translate.members import ancestors, may_go_on, shares_place
 from planish.frontend.c.translate.object_sizes import listed_elements
 from planish.frontend.c.translate.state import Address, Again, CTranslation, KnownInteger, LostValue, NotIndex, Refused
 from planish.frontend.c.translate.subscripts import index_of
@@ -304,7 +304,7 @@ def _check_hidden_writes(
             continue
         for array in anywhere if symbol.through else (x for x in through if is_pointer(x) and not is_alone(x)):
             element = scalar_of(array.ctype)
-            if element is None or not changes(element, symbol.ctype):
+            if element is None or not (shares_place(symbol) or changes(element, symbol.ctype)):
                 continue
             if symbol.through or symbol not in cx.used:
                 held[HeldValue(array.key, *_memory_of(symbol))] = None

@@ -25,9 +25,10 @@ from planish.frontend.c.analysis.scope import Symbol
 from planish.frontend.c.translate.record_views import element_member
 from planish.frontend.c.translate.state import Address, Again, CTranslation, NotIndex, Refused
 from planish.frontend.c.types.constants import fold
-from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, CUnknown, resolve, text_of
+from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, CUnknown, leaf_of, resolve, text_of
 from planish.ir.expr import index
 from planish.ir.index.polynomial import constant
+from planish.ir.types import BOOL
 
 ReadAddress = Callable[[c_ast.Node, CTranslation], Address]
 
@@ -87,6 +88,9 @@ def member_place(node: c_ast.StructRef, cx: CTranslation, address_of: ReadAddres
         place = Address(symbol, (index(0),), symbol.ctype)
     else:
         place = member_address(node, cx, address_of)
+    if shares_place(place.symbol):
+        message = f"{place.symbol.name}, a member of a union that the nest stores to: keep it in a variable of its own"
+        raise Refused("scop-struct", message, node)
     if isinstance(place.target, CPointer) and not place.symbol.rows:
         raise Refused("scop-struct", f"the place of {place.symbol.name}, an address in a structure", node)
     if isinstance(place.symbol.ctype, CScalar):
@@ -145,6 +149,15 @@ def ancestors(symbol: Symbol) -> Iterator[Symbol]:
         yield symbol
 
 
+def shares_place(symbol: Symbol) -> bool:
+    """Whether a symbol is a member of a union, or of a part of one: types do not tell what changes it."""
+    while not symbol.overlaid:
+        if symbol.whole is None or isinstance(symbol.whole.ctype, CPointer):
+            return False
+        symbol = symbol.whole
+    return True
+
+
 def may_go_on(symbol: Symbol, cx: CTranslation) -> bool:
     """Whether an array may have more elements than is declared: C programs allocate more than a structure is large, for
     elements of its last member, and compilers grant that."""
@@ -184,14 +197,15 @@ def _record_address(node: c_ast.StructRef, cx: CTranslation, address_of: ReadAdd
 def _member(base: Address, node: c_ast.StructRef, cx: CTranslation) -> Symbol:
     """The symbol of a member of the structure that lies first at an address."""
     root, name = base.symbol, str(node.field.name)
-    if not isinstance(base.target, CUnknown) or base.target.record is None:
+    inside = (base.target.record or base.target.union) if isinstance(base.target, CUnknown) else None
+    if inside is None:
         raise Refused("scop-struct", f"a member of {root.name}, which is no structure that is known", node)
     if root in cx.written and not isinstance(root.ctype, CPointer):
         raise Refused("scop-struct", f"a member of {root.name}, which the nest sets", node)
     if isinstance(root.ctype, CPointer):
         cx.reach(root, node)
     if name not in root.members:
-        root.members[name] = _declare(root, base.target.record, name, node, cx)
+        root.members[name] = _declare(root, inside, name, node, cx)
         cx.bound.symbols.append(root.members[name])
     return root.members[name]
 
@@ -199,17 +213,23 @@ def _member(base: Address, node: c_ast.StructRef, cx: CTranslation) -> Symbol:
 def _declare(root: Symbol, record: c_ast.Node, name: str, node: c_ast.Node, cx: CTranslation) -> Symbol:
     records = cx.bound.file.records
     found = records.member(record, name)
+    overlaid = found is None
+    found = records.overlaid(record, name) if found is None else found
     if found is None or records.is_ambiguous(found):
         raise Refused("scop-struct", f"the member {name} of {root.name}, whose type is not known", node)
     ctype: CType | None = resolve(found.type, cx.bound.typedefs)
     if found.bitsize is not None:
         ctype = records.number(found, cx.bound.typedefs, cx.bound.file.constants)
-    if "volatile" in (found.quals or ()) or ctype is None or isinstance(ctype, CUnknown) and ctype.record is None:
+    unknown = isinstance(ctype, CUnknown) and ctype.record is None and ctype.union is None
+    if ctype is not None and (overlaid or shares_place(root)):
+        # An array there would be read by its address, and not as a part of the union; not each byte is a `_Bool`.
+        unknown = unknown or isinstance(ctype, CArray) or found.bitsize is not None or leaf_of(ctype) == BOOL
+    if "volatile" in (found.quals or ()) or ctype is None or unknown:
         raise Refused("scop-struct", f"the member {name} of {root.name}, of a type that Planish does not handle", node)
     text = f"{root.name}{'->' if isinstance(root.ctype, CPointer | CArray) else '.'}{name}"
     return Symbol(
         text, cx.fresh(_stem(text)), _whole_array(ctype, cx), "global", whole=root, bitfield=found.bitsize is not None,
-        through=True,
+        overlaid=overlaid, through=True,
     )  # fmt: skip
 
 

@@ -39,12 +39,13 @@ class CVoid:
 class CUnknown:
     """A type that Planish does not handle: a structure, a vector, an unknown name; `text` names it.
 
-    `record`: the tree of a structure; `identity` tells apart those without a name.
+    `record`: the tree of a structure, `union` that of a union; `identity` tells apart those without a name.
     """
 
     text: str
     record: c_ast.Node | None = field(default=None, compare=False)
     identity: int = 0
+    union: c_ast.Node | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +151,7 @@ def resolve(node: c_ast.Node | None, typedefs: Mapping[str, CType]) -> CType:
         case c_ast.Struct(name=name):
             return CUnknown(f"struct {name or ''}".strip(), node, 0 if name else id(node))
         case c_ast.Union(name=name):
-            return CUnknown(f"union {name or ''}".strip(), None, 0 if name else id(node))
+            return CUnknown(f"union {name or ''}".strip(), None, 0 if name else id(node), node)
         case c_ast.FuncDecl():
             return CUnknown("function")
         case _:

@@ -70,5 +70,22 @@ def extent_of(
         case CUnknown(record=c_ast.Node() as record):
             found = layout_of(record, records, types, constants)
             return None if found is None else (found.size, found.alignment)
+        case CUnknown(union=c_ast.Node() as union):
+            return _extent_of_union(union, records, types, constants)
         case _:
             return None
+
+
+def _extent_of_union(
+    node: c_ast.Node, records: Records, types: Mapping[str, CType], constants: Constants
+) -> tuple[int, int] | None:
+    extents = []
+    for member in records.alternatives(node) or ():
+        if not isinstance(member, c_ast.Decl) or member.bitsize is not None or records.is_ambiguous(member):
+            return None
+        extents.append(extent_of(resolve(member.type, types), records, types, constants))
+    known = [x for x in extents if x is not None]
+    if not known or len(known) < len(extents):
+        return None
+    alignment = max(x for _, x in known)
+    return -(-max(x for x, _ in known) // alignment) * alignment, alignment

@@ -16,7 +16,7 @@ int done(int planish_p0)
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from copy import deepcopy
+from copy import copy, deepcopy
 
 from pycparser import c_ast
 
@@ -50,6 +50,16 @@ class Forms:
         self._known, self._constants = typedefs, constants or {}
         self._records = records
         self._names = TypeNames(self._records, typedefs)
+        self._used: frozenset[str] = frozenset()
+
+    def naming(self, body: c_ast.Node, name: str | None) -> Forms:
+        """The forms for a parameter of a function: of a union, the first member of it that the body names is the one
+        that has a value, or else the first that it names at all."""
+        members = [x for x in walk_tree(body) if isinstance(x, c_ast.StructRef)]
+        behind = [x for x in members if any(isinstance(y, c_ast.ID) and y.name == name for y in walk_tree(x.name))]
+        own = copy(self)
+        own._used = frozenset(str(x.field.name) for x in behind or members)
+        return own
 
     def of_parameter(self, node: c_ast.Decl) -> Form | None:
         """The form of a parameter; None for a number or the address of numbers."""
@@ -198,10 +208,16 @@ class Forms:
 
     def _cells_of(self, own: c_ast.Node, const: bool) -> tuple[MemberCell, ...]:
         cells: list[MemberCell] = []
+        own = self._chosen(own) if isinstance(own, c_ast.Union) else own
         for cell in self._cells(own, "", _DEEPEST, const) if isinstance(own, c_ast.Struct) else ():
             if len(cells) < _MOST_CELLS and sum(x.count for x in cells) + cell.count <= _MOST_ELEMENTS:
                 cells.append(cell)
         return tuple(cells)
+
+    def _chosen(self, union: c_ast.Union) -> c_ast.Struct:
+        """The member of a union that has a value, as a structure of nothing else."""
+        named = (x for x in union.decls or () if isinstance(x, c_ast.Decl) and x.name in self._used)
+        return c_ast.Struct(None, [x for x in (next(named, None),) if x is not None])
 
     def _cells(self, record: c_ast.Struct, prefix: str, depth: int, const: bool) -> Iterator[MemberCell]:
         for member in record.decls or ():
@@ -215,15 +231,20 @@ class Forms:
                     yield MemberCell(path, number.type, bitfield=True)
             elif member.name is not None and (cell := self.cell(path, member) or self._rows(path, member)) is not None:
                 yield cell
-            elif isinstance(inner := self._records.plain(member.type), c_ast.Struct) and inner.decls and depth:
+            elif isinstance(inner := self._plain(member.type), c_ast.Struct) and inner.decls and depth:
                 # The members of one without a name are this one's own.
                 yield from self._cells(inner, prefix if member.name is None else f"{path}.", depth - 1, fixed)
             elif isinstance(inner, c_ast.PtrDecl) and member.name is not None and depth == _DEEPEST:
                 # Those that lead on are followed once: what is behind them may lead back.
-                target = self._records.plain(inner.type)
+                target = self._plain(inner.type)
                 if isinstance(target, c_ast.Struct) and target.decls and target is not record:
                     const_ = self._records.is_const(inner.type)
                     yield from self._cells(target, f"{path}->", depth - 1, const_)
+
+    def _plain(self, node: c_ast.Node) -> c_ast.Node:
+        """The type behind a declaration's names; of a union, the member that has a value."""
+        own = self._records.plain(node)
+        return self._chosen(own) if isinstance(own, c_ast.Union) else own
 
     def _callback(self, function: c_ast.FuncDecl) -> Callback:
         """A function that gives a number made of the numbers it gets, or nothing but zeros."""

@@ -93,11 +93,46 @@ class Records:
                     node = node.type
                 case c_ast.IdentifierType(names=[name]) if name in self._known and name not in self._twice:
                     node = self._known[name]
-                case c_ast.Struct() if not node.name or tag_of(node) not in self._twice:
-                    own = node if node.decls or not node.name else self._known.get(tag_of(node), node)
-                    return list(own.decls) if own.decls else None
+                case c_ast.Struct():
+                    return self._listed(node)
                 case _:
                     return None
+
+    def _listed(self, node: c_ast.Struct | c_ast.Union) -> list[c_ast.Node] | None:
+        if node.name and tag_of(node) in self._twice:
+            return None
+        own = node if node.decls or not node.name else self._known.get(tag_of(node), node)
+        return list(own.decls) if own.decls else None
+
+    def alternatives(self, node: c_ast.Node) -> list[c_ast.Node] | None:
+        """The members of a union that a declaration is of, as `members` gives those of a structure."""
+        named = node
+        while not isinstance(named, c_ast.Struct | c_ast.Union):
+            if {"volatile", "_Atomic"} & {*(getattr(named, "quals", None) or ())}:
+                return None
+            match named:
+                case c_ast.TypeDecl() | c_ast.Typename() | c_ast.Decl() | c_ast.Typedef():
+                    named = named.type
+                case c_ast.IdentifierType(names=[name]) if name in self._known and name not in self._twice:
+                    named = self._known[name]
+                case _:
+                    return None
+        return self._listed(named) if isinstance(named, c_ast.Union) else None
+
+    def overlaid(self, node: c_ast.Node, name: str) -> c_ast.Decl | None:
+        """The declaration of a member that shares its place with others: of a union, or of one without a name in a
+        structure."""
+        within = self.alternatives(node)
+        for member in self.members(node) or () if within is None else within:
+            if not isinstance(member, c_ast.Decl):
+                continue
+            if member.name == name and within is not None:
+                return member
+            if member.name is None:
+                inner = self.overlaid(member, name) or (self.member(member, name) if within is not None else None)
+                if inner is not None:
+                    return inner
+        return None
 
     def member(self, node: c_ast.Node, name: str) -> c_ast.Decl | None:
         """The declaration of a member of what a declaration is of; those of members without a name are its own."""
