@@ -33,6 +33,7 @@ from planish.emit.c.rolled import roll_kernel
 from planish.emit.c.uncounted_loops import UncountedLoop, join_heads, spell_head
 from planish.emit.idioms.lane_sums import ACCUMULATORS, Accumulators, LaneSum, Partial
 from planish.emit.idioms.nontemporal import LINE, calls_of, in_parts, iterations, promise_whole, take_names
+from planish.emit.idioms.running_best import spell_condition
 from planish.emit.idioms.strip_mined_math import BLOCKS
 from planish.emit.idioms.update_statements import update, update_variable
 from planish.emit.tidy.blocks import tidied
@@ -269,7 +270,7 @@ class _Function:
 
     def condition(self, stmt: If, context: EmitContext, indent: str, word: str) -> None:
         """`if`, with `else if` for a lone one in the other branch."""
-        self.lines.append(f"{indent}{word} ({emit_expr(stmt.condition, context)}) {{")
+        self.lines.append(f"{indent}{word} ({spell_condition(stmt, context)}) {{")
         before = dict(self.finishes)
         self.block(stmt.then, context, indent + "  ")
         if indent == "  ":

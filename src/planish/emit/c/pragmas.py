@@ -8,18 +8,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
 from planish.emit.idioms.lane_sums import LaneSum
 from planish.emit.idioms.update_statements import clause, is_conditional
 from planish.ir.conditional_accesses import read_always
-from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Var, type_of
+from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var, type_of
 from planish.ir.index.polynomial import coefficient_of, constant, sub
 from planish.ir.nest import Alloc, Array, Assign, For, If, Let, Reduce
 from planish.ir.passes.vector_loops import has_own_array, length_of, runs_in_lanes
-from planish.ir.traverse import expressions, loads, walk, walk_expr
+from planish.ir.traverse import children, expressions, loads, variables, walk, walk_expr
 from planish.isa.instruction import Catalogue
 
 _THREADS = 16
@@ -28,6 +28,15 @@ _TABLE = 256
 """The elements of a table of which each thread has a copy."""
 WRITTEN_OUT = 16
 """gcc writes out a loop of so many iterations before it looks for lanes."""
+
+
+LOOKED_UP = """\
+/* The loop below looks values up one by one, which takes less time than to gather them in lanes, as clang would. */
+#if defined(__clang__)
+#define planish_looked_up _Pragma("clang loop vectorize(disable)")
+#else
+#define planish_looked_up
+#endif"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +81,35 @@ def directives(
         return (f"#pragma omp {words}{reductions}",)
     if lanes:
         return (in_lanes(loop, length_of(loop)),)
-    return (f"#pragma GCC unroll {loop.facts.unroll}",) if loop.facts.unroll > 0 else ()
+    if loop.facts.unroll > 0:
+        return (f"#pragma GCC unroll {loop.facts.unroll}",)
+    return ("planish_looked_up",) if only_looks_up(loop) else ()
+
+
+def only_looks_up(loop: For) -> bool:
+    """Whether an innermost loop stores what it looks up in tables, and computes no more than that many values of it:
+    as long as nothing else gains by lanes, elements are loaded one by one in less time than they are gathered.
+
+    >>> from planish.ir.text.parser import parse_kernel
+    >>> text = "kernel k(n; a: u8[n], t: f32[256], y: f32[n]) {{ for i in 0 .. n {{ y[i] = {} }} }}"
+    >>> texts = ("t[a[i]]", "t[a[i]] + t[255 - a[i]]", "t[a[i]] * y[i]", "y[i]")
+    >>> [only_looks_up(parse_kernel(text.format(x)).body.body[0]) for x in texts]
+    [True, True, False, False]
+    """
+    if not all(isinstance(x, Let | Assign) and (isinstance(x, Let) or x.index) for x in loop.body.body):
+        return False
+    values = [x.value for x in loop.body.body if isinstance(x, Let | Assign)]
+    named = {x.var for x in loop.body.body if isinstance(x, Let) and any(loads(x.value))}
+    parts = [y for x in values for y in _outside_subscripts(x)]
+    found = sum(isinstance(x, Load) and any(any(loads(y)) or variables(y) & named for y in x.index) for x in parts)
+    return found > sum(isinstance(x, Binary | Unary | Compare | Select | Call) for x in parts)
+
+
+def _outside_subscripts(x: Expr) -> Iterator[Expr]:
+    yield x
+    if not isinstance(x, Load):
+        for y in children(x):
+            yield from _outside_subscripts(y)
 
 
 def in_lanes(loop: For, length: int | None) -> str:

@@ -30,6 +30,7 @@ from planish.emit.dropin.distinct_callees import name_apart
 from planish.emit.dropin.patched_file import Patch, alias_guard, assemble, emit_guard, guarded_call, indentation
 from planish.emit.dropin.row_spacing import FUNCTION, declare_spacing, row_ends, spacing_guard
 from planish.emit.idioms.conditional_stores import store_changes
+from planish.emit.idioms.running_best import branch_on_best
 from planish.frontend.c.text.lexer import tokenize
 from planish.frontend.c.translation_unit import Region, RowLoop, Update
 from planish.ir.expr import Binary, Compare, Const, Expr, index
@@ -80,7 +81,7 @@ def replace_region(
     if settings.reads_whole:
         kernel = between_reads(kernel, region.conditional_stores, wide=True)
     exact = settings.floats == "strict"
-    kernel = store_changes(kernel, region.conditional_stores, region.guarded, exact)
+    kernel = branch_on_best(store_changes(kernel, region.conditional_stores, region.guarded, exact))
     text = emit_function(
         kernel, name, threads=threads, strict=strict, own_functions=not strict, noalias=True, comment=comment,
         reserved=reserved, catalogue=catalogue, exact=exact, declared=dict(region.declared),
