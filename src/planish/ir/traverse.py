@@ -345,9 +345,14 @@ def with_stmts(block: Block, old: Stmt, new: Sequence[Stmt]) -> Block:
     return with_body(block, out)
 
 
+def substitute_stmt(stmt: Stmt, values: Mapping[str, Expr]) -> Stmt:
+    """Replace variables by name in the expressions that stand directly in a statement."""
+    return map_exprs(lambda x: substitute(x, values), stmt)
+
+
 def substitute_block(block: Block, values: Mapping[str, Expr]) -> Block:
     """Replace variables by name in all expressions; no name may be bound in the block."""
-    return map_block(lambda stmt: map_exprs(lambda x: substitute(x, values), stmt), block)
+    return map_block(lambda stmt: substitute_stmt(stmt, values), block)
 
 
 def map_block(function: Callable[[Stmt], Stmt | tuple[Stmt, ...]], block: Block) -> Block:

@@ -16,9 +16,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from planish.ir.accesses import map_accesses
 from planish.ir.expr import Expr, Load
-from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, Reduce, Stmt
-from planish.ir.traverse import expressions, loads, map_block, map_expr, map_exprs, walk
+from planish.ir.nest import Alloc, Array, Block, For, Kernel, Stmt
+from planish.ir.traverse import arrays_in, map_block, walk
 from planish.schedule.nodes import nodes
 
 Indices = tuple[Expr, ...]
@@ -27,20 +28,17 @@ Indices = tuple[Expr, ...]
 def redirect(block: Block, array: str, place: Callable[[Indices], tuple[str, Indices]]) -> Block:
     """The nest with every use of an array at another place: the array and the subscripts that `place` gives."""
 
-    def moved(expr: Expr) -> Expr:
-        if isinstance(expr, Load) and expr.array == array:
-            name, at = place(expr.index)
-            return replace(expr, array=name, index=at)
-        return expr
+    def moved(x: Load) -> Load:
+        if x.array != array:
+            return x
+        name, at = place(x.index)
+        return replace(x, array=name, index=at)
 
     def visit(stmt: Stmt) -> Stmt:
-        stmt = map_exprs(lambda x: map_expr(moved, x), stmt)
-        if isinstance(stmt, Assign | Reduce) and stmt.array == array:
-            name, at = place(stmt.index)
-            return replace(stmt, array=name, index=at)
         return _renamed_in_facts(stmt, array, *place(())) if isinstance(stmt, For) and _reduces(stmt, array) else stmt
 
-    return map_block(visit, block)
+    made = map_accesses(moved, block)
+    return map_block(visit, made) if any(isinstance(x, For) and _reduces(x, array) for x in walk(made)) else made
 
 
 def rename(block: Block, array: str, name: str) -> Block:
@@ -68,12 +66,7 @@ def _renamed_in_facts(loop: For, cell: str, name: str, at: Indices) -> For:
 
 def uses(block: Block, array: str) -> bool:
     """Whether a nest reads or writes an array."""
-    for stmt in walk(block):
-        if isinstance(stmt, Assign | Reduce) and stmt.array == array:
-            return True
-        if any(load.array == array for x in expressions(stmt) for load in loads(x)):
-            return True
-    return False
+    return array in arrays_in(block)
 
 
 def arrays_of(kernel: Kernel) -> dict[str, Array]:

@@ -16,9 +16,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
+from planish.ir.accesses import map_values
 from planish.ir.expr import Cast, Const, Expr, Load
 from planish.ir.nest import Alloc, Array, Assign, Block, Kernel, Reduce, Stmt
-from planish.ir.traverse import children, expressions, map_block, map_expr, map_exprs, walk
+from planish.ir.traverse import children, expressions, map_block, walk
 from planish.ir.types import BF16, F32, I8, I16, I32, U8, Type
 from planish.raising.algebra.product import Product
 from planish.raising.algebra.product_reader import read_product
@@ -48,7 +49,7 @@ def widen(kernel: Kernel) -> tuple[Kernel, Mapping[str, Type]]:
             case _:
                 return expr
 
-    body = map_block(lambda stmt: map_exprs(lambda x: map_expr(wide, x), stmt), kernel.body)
+    body = map_values(wide, kernel.body)
     arrays = tuple(replace(x, type=WIDE[x.type]) if x.name in narrow else x for x in kernel.arrays)
     return replace(kernel, arrays=arrays, body=body), narrow
 
@@ -139,7 +140,7 @@ def _as_they_are(block: Block, narrow: Mapping[str, Type]) -> Block:
             case _:
                 return expr
 
-    block = map_block(lambda stmt: map_exprs(lambda x: map_expr(made, x), stmt), block)
+    block = map_values(made, block)
 
     def stored(stmt: Stmt) -> Stmt:
         match stmt:

@@ -18,9 +18,10 @@ from dataclasses import replace
 from functools import reduce
 
 from planish.core.diagnostic import Remark
-from planish.ir.expr import Binary, Compare, Expr, Load, Var, index
-from planish.ir.nest import Alloc, Assign, Block, For, If, Kernel, Reduce
-from planish.ir.traverse import expressions, variables, walk, walk_expr
+from planish.ir.accesses import accesses
+from planish.ir.expr import Binary, Compare, Expr, Var, index
+from planish.ir.nest import Alloc, Block, For, If, Kernel
+from planish.ir.traverse import variables, walk
 from planish.schedule.auto.plan import Version
 
 
@@ -45,24 +46,14 @@ def unknown_strides(kernel: Kernel) -> tuple[str, ...]:
     loops = [x for x in walk(kernel.body) if isinstance(x, For)]
     moving = {x.var for x in loops}
     bounds = {y for x in loops for e in (x.lower, x.upper) for y in variables(e)}
-    places = list(_accesses(kernel))
+    places = list(accesses(kernel.body))
     found: dict[str, bool] = {}
     for array in kernel.arrays:
         for n, extent in enumerate(array.shape):
             names = variables(extent) if extent is not None else frozenset()
             is_row = n > 0 and n == len(array.shape) - 1 and isinstance(extent, Var)
             for name in names & {*kernel.sizes}:
-                used = [at for other, at in places if other == array.name]
+                used = [x.index for x in places if x.array == array.name]
                 column = is_row and bool(used) and not any(variables(at[-1]) & moving for at in used)
                 found[name] = found.get(name, True) and column
     return tuple(x for x, y in found.items() if y and x not in bounds)
-
-
-def _accesses(kernel: Kernel) -> list[tuple[str, tuple[Expr, ...]]]:
-    """The arrays that are read or written, with the places."""
-    out: list[tuple[str, tuple[Expr, ...]]] = []
-    for stmt in walk(kernel.body):
-        if isinstance(stmt, Assign | Reduce):
-            out.append((stmt.array, stmt.index))
-        out += [(x.array, x.index) for e in expressions(stmt) for x in walk_expr(e) if isinstance(x, Load)]
-    return out

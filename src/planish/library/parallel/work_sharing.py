@@ -23,6 +23,7 @@ from dataclasses import dataclass, field, replace
 
 from planish.core.diagnostic import PlanishError
 from planish.core.names import take_name
+from planish.ir.accesses import accesses
 from planish.ir.expr import Binary, Compare, Const, Expr, Load, index, type_of
 from planish.ir.index.polynomial import add, constant, extremum, sub
 from planish.ir.index.simplify import simplify
@@ -35,6 +36,7 @@ from planish.ir.traverse import (
     map_block,
     map_expr,
     map_exprs,
+    stored_arrays,
     substitute_block,
     variables,
     walk,
@@ -161,11 +163,9 @@ def without_own(body: Block, share: str, arrays: Mapping[str, Array], bases: Map
     firsts: dict[str, set[tuple[Expr | None, ...]]] = {}
     for name in base:
         firsts.setdefault(base[name], set()).add(arrays[name].shape[:1])
-    stores = [x for x in walk(body) if isinstance(x, Assign | Reduce)]
-    places = [(x.array, x.index) for x in (*stores, *(y for stmt in walk(body) for y in _loads(stmt)))]
-    strange = {base[name] for name, at in places if not at or at[0] != index(share)}
+    strange = {base[x.array] for x in accesses(body) if not x.index or x.index[0] != index(share)}
     own = {x for x, y in firsts.items() if len(y) == 1} - strange
-    others = {base[x.array] for x in stores} - own
+    others = {base[x] for x in stored_arrays(body)} - own
 
     def is_met(stmt: Stmt) -> bool:
         return any(base[x.array] in others for x in _loads(stmt))

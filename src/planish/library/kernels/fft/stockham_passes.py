@@ -21,10 +21,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from planish.core.names import take_name
-from planish.ir.expr import Expr, Load, index
+from planish.ir.accesses import values
+from planish.ir.expr import Expr, Load, Var, index
 from planish.ir.index.polynomial import add, mul
 from planish.ir.nest import Array, Assign, Block, For, Let, Stmt
-from planish.ir.traverse import expressions, variables, walk
+from planish.ir.traverse import variables
 from planish.ir.types import Type
 from planish.library.kernels.fft.butterfly import ComplexValue, RealValue, StraightLineCode, root, transform
 
@@ -68,9 +69,7 @@ class _Place:
         return add(mul(index(self.done), row), self.element)
 
 
-def make_passes(
-    size: int, radices: Sequence[int], type: Type, load: LoadPart, store: Store, taken: set[str]
-) -> Passes:
+def make_passes(size: int, radices: Sequence[int], type: Type, load: LoadPart, store: Store, taken: set[str]) -> Passes:
     """The passes of a transform; names that are made are `taken` then."""
     memory = "stack" if 2 * 2 * size * type.size <= _STACK else "scratch"
     buffers = [
@@ -123,7 +122,7 @@ def _butterfly(
 
 def _needed(lines: Sequence[Let], after: Sequence[Stmt]) -> list[Let]:
     """The lines of which a later one, or what comes after, uses the value."""
-    used = {name for stmt in after for x in walk(stmt) for e in expressions(x) for name in variables(e)}
+    used = {x.name for stmt in after for x in values(stmt) if isinstance(x, Var)}
     out: list[Let] = []
     for line in reversed(lines):
         if line.var in used:

@@ -41,7 +41,7 @@ from planish.ir.expr import Binary, Compare, Const, Expr, Var, index
 from planish.ir.index.polynomial import add, mul, show
 from planish.ir.index.simplify import simplify, simplify_block
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, LoopFacts, Stmt
-from planish.ir.traverse import blocks_of, map_block, map_exprs, substitute, walk, with_stmts
+from planish.ir.traverse import blocks_of, map_block, substitute, substitute_block, walk, with_stmts
 from planish.ir.types import INDEX
 from planish.library.loops.coalesce.flat_loops import FlatLoop, find_flat_loops, with_flat_rows
 from planish.library.loops.coalesce.replicated_operands import NotFlat, Replication, replicate
@@ -185,7 +185,7 @@ class _Blocks:
     def iteration(self, begin: Expr) -> Block:
         """What is done for the elements of a block, or of a part of it, that begins there."""
         values = {self.made.element: add(begin, Var(self.made.place, INDEX))}
-        return Block(tuple(map_exprs(lambda x: substitute(x, values), x) for x in self.made.body))
+        return substitute_block(Block(self.made.body), values)
 
     def copies(self) -> tuple[Stmt, ...]:
         """The copies of what recurs: a row of them as often as a block has rows."""
@@ -208,7 +208,7 @@ class _Blocks:
         loop = self.loop
         if not loop.row:
             values = {loop.column: Binary("mod", Var(loop.element, INDEX), loop.period)}
-            body = Block(tuple(map_exprs(lambda x: substitute(x, values), x) for x in loop.body))
+            body = substitute_block(Block(loop.body), values)
             return replace(loop.stmt, body=body, facts=_LANES, label=0)
         inner = For(loop.column, index(0), loop.period, 1, Block(loop.body), _LANES)
         return replace(loop.stmt, body=Block((inner,)), label=0)

@@ -13,33 +13,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 
 from planish.core.names import free_name
+from planish.ir.accesses import accesses, map_accesses, map_values, values
 from planish.ir.expr import Binary, Const, Expr, Load, Var, index
 from planish.ir.index.polynomial import add, constant, mul, sub
 from planish.ir.index.simplify import simplify
-from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, Let, Reduce, Stmt
-from planish.ir.traverse import (
-    blocks_of,
-    expressions,
-    loads,
-    map_block,
-    map_expr,
-    map_exprs,
-    used_names,
-    variables,
-    walk,
-    walk_expr,
-)
+from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, Let, Stmt
+from planish.ir.traverse import blocks_of, used_names, variables, walk
 from planish.ir.types import INDEX
 from planish.library.loops.vector_strips.straight_line import NotStraight, straight_line
 from planish.library.loops.vector_strips.strip_nest import is_only_in
 
 MOST_COLUMNS = 64
 """Longer rows fill vectors by themselves."""
-
-_Place = tuple[Expr, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,7 +86,7 @@ def with_flat_rows(kernel: Kernel) -> Kernel:
     widths = {x.name: width for x in kernel.arrays if (width := x.shape[-1] if x.shape else None) is not None}
     arrays = tuple(flat.get(x.name, x) for x in kernel.arrays)
     placed = {x: widths[x] for x in flat}
-    return replace(kernel, arrays=arrays, body=map_block(partial(_placed, placed), kernel.body))
+    return replace(kernel, arrays=arrays, body=with_joined_ends(kernel.body, placed))
 
 
 def find_flat_loops(kernel: Kernel) -> Iterator[FlatLoop]:
@@ -137,31 +124,20 @@ def _is_run_through(array: Array, stmt: For, rows: For) -> bool:
     """Whether all that a loop over rows touches of an array is the element of its row and column."""
     if len(array.shape) < 2 or array.shape[-1] != rows.upper:
         return False
-    places = [place for x in walk(stmt) for name, place in _places(x) if name == array.name]
+    places = [x.index for x in accesses(stmt) if x.array == array.name]
     ends = (Var(stmt.var, INDEX), Var(rows.var, INDEX))
     return any(x[-1] == ends[1] and ends[0].name in variables(x[-2]) for x in places)
 
 
-def _places(x: Stmt) -> Iterator[tuple[str, _Place]]:
-    """What a statement reads and writes."""
-    if isinstance(x, Assign | Reduce):
-        yield x.array, x.index
-    yield from ((y.array, y.index) for e in expressions(x) for y in loads(e))
+def with_joined_ends(block: Block, widths: Mapping[str, Expr]) -> Block:
+    """A nest in which the last two dimensions of some arrays are one; `widths`: the last extents that these had."""
 
+    def placed(x: Load) -> Load:
+        if x.array not in widths:
+            return x
+        return replace(x, index=(*x.index[:-2], simplify(add(mul(x.index[-2], widths[x.array]), x.index[-1]))))
 
-def _placed(widths: Mapping[str, Expr], stmt: Stmt) -> Stmt:
-    """A statement whose elements of such arrays lie in one dimension less."""
-
-    def place(name: str, given: _Place) -> _Place:
-        return (*given[:-2], simplify(add(mul(given[-2], widths[name]), given[-1])))
-
-    def read(x: Expr) -> Expr:
-        return replace(x, index=place(x.array, x.index)) if isinstance(x, Load) and x.array in widths else x
-
-    made = map_exprs(partial(map_expr, read), stmt)
-    if isinstance(made, Assign | Reduce) and made.array in widths:
-        return replace(made, index=place(made.array, made.index))
-    return made
+    return map_accesses(placed, block)
 
 
 def _over_rows(kernel: Kernel, stmt: For, local: Collection[str]) -> FlatLoop | None:
@@ -176,13 +152,13 @@ def _over_rows(kernel: Kernel, stmt: For, local: Collection[str]) -> FlatLoop | 
 
 
 def _over_elements(kernel: Kernel, stmt: For, local: Collection[str]) -> FlatLoop | None:
-    if not any(_remainders(stmt.var, e) for x in walk(stmt) for e in expressions(x)):
+    if not _divisors(stmt, stmt.var):
         return None
     found = _iteration(kernel, stmt, stmt, local)
     if found is None:
         return None
     body, own = found
-    divisors = {y for x in body for e in expressions(x) for y in _remainders(stmt.var, e)}
+    divisors = _divisors(Block(body), stmt.var)
     if len(divisors) != 1:
         return None
     (divisor,) = divisors
@@ -192,8 +168,7 @@ def _over_elements(kernel: Kernel, stmt: For, local: Collection[str]) -> FlatLoo
     def named(x: Expr) -> Expr:
         return Var(column, INDEX) if _divisor(x, stmt.var) else x
 
-    made = [map_exprs(partial(map_expr, named), x) for x in body]
-    plain = tuple(x for x in made if isinstance(x, Let | Assign))
+    plain = tuple(x for x in map_values(named, Block(body)).body if isinstance(x, Let | Assign))
     return FlatLoop(stmt, "", stmt.var, column, index(divisor), plain, own, taken | {column})
 
 
@@ -201,9 +176,9 @@ def _taken(kernel: Kernel, body: Collection[Let | Assign]) -> frozenset[str]:
     return used_names(kernel) | {x.var for x in body if isinstance(x, Let)}
 
 
-def _remainders(name: str, expr: Expr) -> set[int]:
-    """The numbers that an expression has the remainder of a name by, if there are enough of them for a row."""
-    return {by for x in walk_expr(expr) if (by := _divisor(x, name))}
+def _divisors(stmt: Stmt, name: str) -> set[int]:
+    """The numbers that a statement has the remainder of a name by, if there are enough of them for a row."""
+    return {by for x in values(stmt) if (by := _divisor(x, name))}
 
 
 def _divisor(x: Expr, name: str) -> int:

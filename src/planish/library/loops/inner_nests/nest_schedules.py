@@ -18,8 +18,9 @@ from dataclasses import dataclass, replace
 import islpy as isl
 
 from planish.core.diagnostic import Remark
+from planish.ir.accesses import reads
 from planish.ir.nest import Alloc, Assign, Kernel, Reduce, Stmt
-from planish.ir.traverse import expressions, loads, map_block, walk
+from planish.ir.traverse import map_block, walk
 from planish.library.loops.inner_nests.transposed_locals import turn_layout
 from planish.library.loops.inner_nests.transposed_tables import turn_tables
 from planish.poly.isl.affine import isl_name
@@ -142,7 +143,7 @@ def _describe(nest: InnerNest) -> Remark:
 
 def drop_unread(kernel: Kernel) -> Kernel:
     """The kernel without local arrays that nothing reads."""
-    read = {x.array for stmt in walk(kernel.body) for e in expressions(stmt) for x in loads(e)}
+    read = {x.array for x in reads(kernel.body)}
     read |= {x.array for x in walk(kernel.body) if isinstance(x, Reduce)}
     unread = {x.array.name for x in walk(kernel.body) if isinstance(x, Alloc)} - read
 

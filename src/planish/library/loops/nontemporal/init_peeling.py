@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from planish.ir.accesses import reads
 from planish.ir.expr import Expr, Load, index
 from planish.ir.index.polynomial import place, same, sub
 from planish.ir.nest import Assign, Block, For, If, Kernel, Reduce, Stmt
-from planish.ir.traverse import expressions, loads, walk
+from planish.ir.traverse import walk
 
 
 def from_first(kernel: Kernel) -> Kernel:
@@ -64,5 +65,5 @@ def _is_at(update: Reduce, var: str, value: Expr, known: Load, stored: frozenset
     taken = update.value
     if not isinstance(taken, Load) or taken.array != known.array or known.array in stored:
         return False
-    moves = any(x.array == update.array for e in expressions(update) for x in loads(e))
+    moves = any(x.array == update.array for x in reads(update))
     return not moves and all(same(place(x, {var: value}), y) for x, y in zip(taken.index, known.index, strict=True))

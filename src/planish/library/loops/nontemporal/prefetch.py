@@ -32,10 +32,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from planish.core.names import take_name
+from planish.ir.accesses import reads
 from planish.ir.expr import Expr, Load, index
 from planish.ir.index.polynomial import add, coefficient_of, extremum, place, same, sub
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, LoopFacts, Stmt
-from planish.ir.traverse import expressions, loads, variables, walk, with_stmts
+from planish.ir.traverse import variables, with_stmts
 from planish.library.loops.nontemporal.row_stores import find_row
 
 PART = 512
@@ -85,7 +86,7 @@ def _find(outer: For, instructions: Mapping[str, str]) -> tuple[For, Load] | Non
     found: list[tuple[For, Load]] = []
     loops = [x for x in _loops(outer.body) if x.facts.simd]
     for loop in loops:
-        for load in (y for s in walk(loop.body) for e in expressions(s) for y in loads(e)):
+        for load in reads(loop.body):
             if load.array in instructions and _is_row(load, loop, outer):
                 found.append((loop, load))
     last = next((x for x in reversed(found) if _may_fetch(x[0])), None)

@@ -32,16 +32,18 @@ from dataclasses import dataclass, replace
 import islpy as isl
 
 from planish.core.names import take_name
+from planish.ir.accesses import map_accesses, reads, values
 from planish.ir.expr import Call, Compare, Expr, Load, Var, index, type_of
 from planish.ir.index.polynomial import add, extremum, mod, place, same, sub
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, LoopFacts, Reduce, Stmt
 from planish.ir.traverse import (
+    arrays_in,
     bindings,
-    expressions,
     loads,
     map_block,
     map_expr,
     map_exprs,
+    stored_arrays,
     used_names,
     walk,
     walk_expr,
@@ -177,7 +179,7 @@ def _partners(stmt: Stmt, last: For) -> Iterator[For]:
 
 def _work(loop: For) -> int:
     """How much a loop computes for each element."""
-    parts = [x for stmt in walk(loop.body) for e in expressions(stmt) for x in walk_expr(e)]
+    parts = list(values(loop.body))
     return len(parts) + FUNCTION * sum(isinstance(x, Call) for x in parts)
 
 
@@ -188,7 +190,7 @@ def _overlapped(kernel: Kernel, rows: _Rows, local: Set[str]) -> Overlapped | No
     own = {x for stmt in walk(last) for x in bindings(stmt)}
     if (inside - own) & _used(last):
         return None
-    names = frozenset(_read(last) & _stored(outer.body) & local)
+    names = frozenset({x.array for x in reads(last)} & stored_arrays(outer.body) & local)
     if any(name in names for x in walk(kernel.body) if isinstance(x, For) for _, name in x.facts.reductions):
         return None
     rows_of = {x.array.name for x in kernel.body.body if isinstance(x, Alloc) and x.array.shape}
@@ -209,16 +211,7 @@ def _overlapped(kernel: Kernel, rows: _Rows, local: Set[str]) -> Overlapped | No
 
 def _used(stmt: Stmt) -> set[str]:
     """The names that a statement uses."""
-    parts = [x for s in walk(stmt) for e in expressions(s) for x in walk_expr(e)]
-    return {x.name for x in parts if isinstance(x, Var)} | _read(stmt) | _stored(stmt)
-
-
-def _read(stmt: Stmt) -> set[str]:
-    return {x.array for s in walk(stmt) for e in expressions(s) for x in loads(e)}
-
-
-def _stored(stmt: Stmt) -> set[str]:
-    return {x.array for x in walk(stmt) if isinstance(x, Assign | Reduce)}
+    return {x.name for x in values(stmt) if isinstance(x, Var)} | {*arrays_in(stmt)}
 
 
 def _are_private(scop: Scop, rows: _Rows, names: Set[str]) -> bool:
@@ -236,20 +229,16 @@ def _doubled(kernel: Kernel, rows: _Rows, names: Set[str]) -> Kernel:
     """The kernel where some local arrays have cells for iterations with even and with odd numbers."""
     at = mod(index(rows.outer.var), index(2))
 
-    def loaded(x: Expr) -> Expr:
-        return replace(x, index=(at, *x.index)) if isinstance(x, Load) and x.array in names else x
+    def placed(x: Load) -> Load:
+        return replace(x, index=(at, *x.index)) if x.array in names else x
 
-    def visit(stmt: Stmt) -> Stmt:
-        match map_exprs(lambda e: map_expr(loaded, e), stmt):
-            case Assign() | Reduce() as store if store.array in names:
-                return replace(store, index=(at, *store.index))
-            case Alloc(array=array) as alloc if array.name in names:
-                memory = "stack" if array.memory == "register" else array.memory
-                return replace(alloc, array=replace(array, shape=(index(2), *array.shape), memory=memory))
-            case other:
-                return other
+    def declared(stmt: Stmt) -> Stmt:
+        if not isinstance(stmt, Alloc) or stmt.array.name not in names:
+            return stmt
+        memory = "stack" if stmt.array.memory == "register" else stmt.array.memory
+        return replace(stmt, array=replace(stmt.array, shape=(index(2), *stmt.array.shape), memory=memory))
 
-    return replace(kernel, body=map_block(visit, kernel.body))
+    return replace(kernel, body=map_block(declared, map_accesses(placed, kernel.body)))
 
 
 def _may_overlap(scop: Scop, rows: _Rows) -> bool:

@@ -29,11 +29,11 @@ from dataclasses import replace
 import islpy as isl
 
 from planish.core.names import take_name
+from planish.ir.accesses import reads
 from planish.ir.expr import Expr, Load, index
 from planish.ir.index.polynomial import add
 from planish.ir.nest import Alloc, Array, Assign, Block, Kernel, Reduce, Stmt
-from planish.ir.traverse import expressions as expressions_of
-from planish.ir.traverse import loads, map_block, map_expr, map_exprs, used_names, walk
+from planish.ir.traverse import map_block, map_expr, map_exprs, used_names, walk
 from planish.library.loops.nontemporal.init_peeling import from_first
 from planish.poly.isl.to_list import list_sets
 from planish.poly.scop.dependence import find_dependences, find_flow
@@ -63,7 +63,7 @@ def keep_apart(prepared: Prepared) -> Prepared | None:
 def _is_replaced(kernel: Kernel, array: str) -> bool:
     """Whether an array is read, and assigned to by several statements."""
     stores = [x for x in walk(kernel.body) if isinstance(x, Assign | Reduce) and x.array == array]
-    read = any(x.array == array for s in walk(kernel.body) for e in expressions_of(s) for x in loads(e))
+    read = any(x.array == array for x in reads(kernel.body))
     return read and len(stores) > 1 and any(isinstance(x, Assign) for x in stores)
 
 

@@ -27,12 +27,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from planish.core.diagnostic import PlanishError, Remark
+from planish.ir.accesses import reads
 from planish.ir.expr import Compare, Const, Expr, Var, index
 from planish.ir.index.polynomial import add, mul
 from planish.ir.index.simplify import simplify, simplify_block
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Reduce, Stmt
 from planish.ir.passes.invariants import move_bounds
-from planish.ir.traverse import expressions, loads, substitute, used_names, variables, walk
+from planish.ir.traverse import substitute, used_names, variables, walk
 from planish.ir.types import BOOL, F32
 from planish.isa.shipped import extension
 from planish.library.kernels.vectors import Vectors, choose_vectors
@@ -233,7 +234,7 @@ def _marked(loop: For, around: tuple[For, ...], arrays: Mapping[str, Array], vec
 def _written_only(kernel: Kernel) -> Mapping[str, Array]:
     """The arrays of a kernel of which it reads nothing but what is read once, and which it does not update."""
     loops = [x for x in walk(kernel.body) if isinstance(x, For)]
-    read = {x.array for loop in loops for stmt in walk(loop) for e in expressions(stmt) for x in loads(e)}
+    read = {x.array for loop in loops for x in reads(loop)}
     read |= {x.array for x in walk(kernel.body) if isinstance(x, Reduce)}
     return {x.name: x for x in kernel.arrays if x.name not in read and x.shape}
 

@@ -15,27 +15,16 @@ if m == 1 {
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import partial
 
-from planish.ir.expr import Compare, Const, Expr, Load, Var, index
-from planish.ir.index.polynomial import add, mul
-from planish.ir.index.simplify import simplify, simplify_block
-from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Reduce, Stmt
-from planish.ir.traverse import (
-    arrays_in,
-    expressions,
-    loads,
-    map_block,
-    map_expr,
-    map_exprs,
-    substitute_block,
-    variables,
-    walk,
-    with_stmts,
-)
+from planish.ir.accesses import accesses
+from planish.ir.expr import Compare, Const, Var, index
+from planish.ir.index.polynomial import mul
+from planish.ir.index.simplify import simplify_block
+from planish.ir.nest import Alloc, Array, Block, For, If, Kernel, Let, Stmt
+from planish.ir.traverse import arrays_in, map_block, substitute_block, variables, walk, with_stmts
 from planish.ir.types import INDEX
+from planish.library.loops.coalesce.flat_loops import with_joined_ends
 
 CHANNELS = (1, 2, 3, 4)
 """The numbers of channels that there are cases for."""
@@ -48,7 +37,7 @@ def with_channel_sizes(kernel: Kernel) -> Kernel:
     flat = {} if size is None else _flattened(kernel, size)
     if size is None or not flat:
         return kernel
-    body = map_block(partial(_placed, flat, size), kernel.body)
+    body = with_joined_ends(kernel.body, dict.fromkeys(flat, index(size)))
     outer = next(y for y in walk(body) if _is_pixels(y, size))
     cases: Stmt = outer
     for count in reversed(CHANNELS):
@@ -76,18 +65,11 @@ def _channels(x: Stmt, kernel: Kernel) -> str | None:
         if not isinstance(x, For) or not _is_pixels(x, size):
             continue
         (channel,) = (y.var for y in x.body.body if isinstance(y, For))
-        places = [z for y in walk(x) for z in _places(y) if sizes.get(z[0], index(0)) != Var(size, INDEX)]
-        moves = {z for _, place in places for y in place for z in variables(y)}
+        places = (y for y in accesses(x) if sizes.get(y.array, index(0)) != Var(size, INDEX))
+        moves = {z for y in places for z in variables(y)}
         whole = any(sizes.get(y) == Var(size, INDEX) for y in arrays_in(x))
         return size if whole and x.var in moves and channel not in moves else None
     return None
-
-
-def _places(x: Stmt) -> Iterator[tuple[str, tuple[Expr, ...]]]:
-    """What a statement reads and writes."""
-    if isinstance(x, Assign | Reduce):
-        yield x.array, x.index
-    yield from ((y.array, y.index) for e in expressions(x) for y in loads(e))
 
 
 def _flattened(kernel: Kernel, size: str) -> dict[str, Array]:
@@ -99,19 +81,6 @@ def _flattened(kernel: Kernel, size: str) -> dict[str, Array]:
             found[x.name] = replace(x, shape=(*x.shape[:-2], None if rows is None else mul(rows, index(size))))
     local = {x.array.name for x in walk(kernel.body) if isinstance(x, Alloc)}
     return {} if local & set(found) else found
-
-
-def _placed(flat: Mapping[str, Array], size: str, stmt: Stmt) -> Stmt:
-    """A statement whose elements of such arrays lie in one dimension less."""
-
-    def place(given: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        return (*given[:-2], simplify(add(mul(given[-2], index(size)), given[-1])))
-
-    def read(x: Expr) -> Expr:
-        return replace(x, index=place(x.index)) if isinstance(x, Load) and x.array in flat else x
-
-    made = map_exprs(partial(map_expr, read), stmt)
-    return replace(made, index=place(made.index)) if isinstance(made, Assign | Reduce) and made.array in flat else made
 
 
 def _written_out(stmt: Stmt) -> Stmt | tuple[Stmt, ...]:

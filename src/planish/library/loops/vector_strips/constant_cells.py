@@ -28,22 +28,12 @@ from dataclasses import replace
 from functools import partial
 
 from planish.core.names import take_name
+from planish.ir.accesses import accesses, map_accesses
 from planish.ir.expr import Const, Expr, Load, Var, index, type_of
 from planish.ir.index.polynomial import constant
 from planish.ir.index.simplify import simplify_block
 from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, Let, Reduce, Stmt
-from planish.ir.traverse import (
-    arrays_in,
-    expressions,
-    loads,
-    map_block,
-    map_expr,
-    map_exprs,
-    substitute_block,
-    used_names,
-    variables,
-    walk,
-)
+from planish.ir.traverse import arrays_in, map_block, substitute_block, used_names, variables, walk
 
 MOST_CELLS = 16
 """The most elements of an array that become cells of their own, and turns of a loop that is written out for them."""
@@ -73,11 +63,10 @@ def _split(kernel: Kernel, array: Array) -> Kernel | None:
     is accessed."""
     taken, names = used_names(kernel), dict[int, str]()
     body = simplify_block(map_block(partial(_written_out, taken, array.name), kernel.body))
-    places = list(_places(body, array.name))
-    numbers = {constant(x[-1]) for x in places}
+    numbers = {constant(x.index[-1]) for x in accesses(body) if x.array == array.name}
     (extent,) = array.shape[-1:]
     assert isinstance(extent, Const)
-    if not places or not all(x is not None and 0 <= x < int(extent.value) for x in numbers):
+    if not numbers or not all(x is not None and 0 <= x < int(extent.value) for x in numbers):
         return None
     for at in sorted(x for x in numbers if x is not None):
         name = f"{array.name}_{at}"
@@ -85,33 +74,16 @@ def _split(kernel: Kernel, array: Array) -> Kernel | None:
             name += "_"
         names[at] = name
 
-    def element(name: str, place: tuple[Expr, ...]) -> tuple[str, tuple[Expr, ...]]:
-        at = constant(place[-1]) if name == array.name else None
-        return (name, place) if at is None else (names[at], place[:-1])
+    def element(x: Load) -> Load:
+        at = constant(x.index[-1]) if x.array == array.name else None
+        return x if at is None else replace(x, array=names[at], index=x.index[:-1])
 
-    def read(x: Expr) -> Expr:
-        if not isinstance(x, Load) or x.array != array.name:
+    def declared(x: Stmt) -> Stmt | tuple[Stmt, ...]:
+        if not isinstance(x, Alloc) or x.array.name != array.name:
             return x
-        name, place = element(x.array, x.index)
-        return replace(x, array=name, index=place)
+        return tuple(Alloc(replace(array, name=y, shape=array.shape[:-1])) for y in names.values())
 
-    def placed(x: Stmt) -> Stmt | tuple[Stmt, ...]:
-        if isinstance(x, Alloc) and x.array.name == array.name:
-            return tuple(Alloc(replace(array, name=y, shape=array.shape[:-1])) for y in names.values())
-        made = map_exprs(partial(map_expr, read), x)
-        if not isinstance(made, Assign | Reduce):
-            return made
-        name, place = element(made.array, made.index)
-        return replace(made, array=name, index=place)
-
-    return replace(kernel, body=map_block(placed, body))
-
-
-def _places(block: Block, name: str) -> Iterator[tuple[Expr, ...]]:
-    for x in walk(block):
-        if isinstance(x, Assign | Reduce) and x.array == name:
-            yield x.index
-        yield from (y.index for e in expressions(x) for y in loads(e) if y.array == name)
+    return replace(kernel, body=map_block(declared, map_accesses(element, body)))
 
 
 def _written_out(taken: frozenset[str], name: str, x: Stmt) -> Stmt | tuple[Stmt, ...]:

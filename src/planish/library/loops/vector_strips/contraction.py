@@ -16,14 +16,13 @@ for i in 0 .. n {
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 
-from planish.ir.expr import Expr, Load
-from planish.ir.nest import Alloc, Array, Assign, Block, For, Reduce, Stmt
+from planish.ir.accesses import accesses
+from planish.ir.nest import Alloc, Array, Block, For
 from planish.ir.passes.declaration_sinking import exposed
-from planish.ir.traverse import expressions, loads, map_block, map_expr, map_exprs, variables, walk
+from planish.ir.traverse import arrays_in, loads, variables, walk
+from planish.schedule.accesses import use_element
 
 
 def contract(body: Block) -> Block:
@@ -37,33 +36,18 @@ def contract(body: Block) -> Block:
 
 def _contracted(block: Block, array: Array, inside: bool = False) -> Block | None:
     """The block with an array as a scalar of the smallest block that has all of its uses; None where it may be none."""
-    users = [x for x in block.body if any(_places(x, array.name))]
+    users = [x for x in block.body if array.name in arrays_in(x)]
     (only,) = users if len(users) == 1 else (None,)
     if isinstance(only, For) and not any(y.array == array.name for e in (only.lower, only.upper) for y in loads(e)):
         made = _contracted(only.body, array, True)
         if made is None:
             return None
         return Block(tuple(replace(x, body=made) if x is only else x for x in block.body))
-    places = {y for x in users for y in _places(x, array.name)}
+    places = {y.index for x in users for y in accesses(x) if y.array == array.name}
     counters = {y.var for x in users for y in walk(x) if isinstance(y, For)}
     if not inside or len(places) != 1 or any(counters & variables(x) or loads(x) for x in next(iter(places))):
         return None
     if exposed(block, array.name):
         return None
     scalar = Alloc(Array(array.name, array.type, (), memory="register"))
-    return Block((scalar, *map_block(partial(_as_scalar, array.name), block).body))
-
-
-def _places(x: Stmt, name: str) -> Iterator[tuple[Expr, ...]]:
-    for y in walk(x):
-        if isinstance(y, Assign | Reduce) and y.array == name:
-            yield y.index
-        yield from (z.index for e in expressions(y) for z in loads(e) if z.array == name)
-
-
-def _as_scalar(name: str, x: Stmt) -> Stmt:
-    def scalar(y: Expr) -> Expr:
-        return replace(y, index=()) if isinstance(y, Load) and y.array == name else y
-
-    made = map_exprs(partial(map_expr, scalar), x)
-    return replace(made, index=()) if isinstance(made, Assign | Reduce) and made.array == name else made
+    return Block((scalar, *use_element(block, array.name, array.name).body))

@@ -21,13 +21,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from planish.core.cache import key
+from planish.ir.accesses import accesses, map_accesses, map_values
 from planish.ir.conditional_accesses import read_always
 from planish.ir.expr import Binary, Compare, Const, Expr, Load, Select, Var, index
 from planish.ir.index.polynomial import add, mul, polynomial
 from planish.ir.index.simplify import simplify
-from planish.ir.nest import Array, Assign, Block, For, Kernel, Let, LoopFacts, Reduce, Stmt
+from planish.ir.nest import Array, Assign, Block, For, Kernel, Let, LoopFacts, Reduce
 from planish.ir.text.printer import print_kernel
-from planish.ir.traverse import expressions, loads, map_block, map_expr, map_exprs, substitute_block, walk
+from planish.ir.traverse import loads, substitute_block, walk
 from planish.ir.types import INDEX
 from planish.isa.instruction import Instruction, make_instruction
 from planish.isa.select.lane_values import NoCover
@@ -85,10 +86,10 @@ def sum_tail_of(
             return x
         return Select(Compare("lt", x.index[0], Var(behind[x.array], INDEX)), x, Const(0, x.type))
 
-    body = map_block(partial(map_exprs, partial(map_expr, there)), Block((loop,)))
+    body = map_values(there, Block((loop,)))
     some = replace(strip.kernel, sizes=tuple(sizes.values()), body=body)
     counts = {name: end for end, name in sizes.items()}
-    (own,) = map_block(partial(_placed, strip), substitute_block(body, {**strip.scalars, **counts})).body
+    (own,) = map_accesses(partial(_placed, strip), substitute_block(body, {**strip.scalars, **counts})).body
     assert isinstance(own, For)
     return _masked(strip, stores, registers, ends, some), own
 
@@ -106,42 +107,25 @@ def _masked(
     return make_instruction(name, replace(some, name=name), text, header=registers.header)
 
 
-def _placed(strip: Strip, x: Stmt) -> Stmt:
-    """A statement of a strip's kernel with the arrays that its operands stand for."""
-
-    def at(row: str, place: tuple[Expr, ...]) -> tuple[str, tuple[Expr, ...]]:
-        first = strip.places[row]
-        last = simplify(add(add(first.index[-1], index(strip.rows[row][1])), place[0]))
-        return first.array, (*first.index[:-1], last)
-
-    def read(y: Expr) -> Expr:
-        if not isinstance(y, Load) or y.array not in strip.places:
-            return y
-        array, place = at(y.array, y.index)
-        return replace(y, array=array, index=place)
-
-    made = map_exprs(partial(map_expr, read), x)
-    if not isinstance(made, Assign) or not isinstance(x, Assign):
-        return made
-    array, place = at(x.array, x.index)
-    return replace(made, array=array, index=place)
+def _placed(strip: Strip, x: Load) -> Load:
+    """An element of a strip's kernel in the array that its operand stands for."""
+    if x.array not in strip.places:
+        return x
+    first = strip.places[x.array]
+    last = simplify(add(add(first.index[-1], index(strip.rows[x.array][1])), x.index[0]))
+    return replace(x, array=first.array, index=(*first.index[:-1], last))
 
 
 def _end(row: Array, loop: For) -> str:
     """The C of how many elements of a row some iterations touch, or have between what they touch."""
-    steps = {polynomial(x[-1]).get((Var(loop.var, INDEX),), 0) for x in _places(row.name, loop)}
+    places = (x.index[-1] for x in accesses(loop.body) if x.array == row.name)
+    steps = {polynomial(x).get((Var(loop.var, INDEX),), 0) for x in places}
     (extent,) = row.shape
     assert isinstance(extent, Const) and isinstance(loop.upper, Const)
     if len(steps) != 1 or min(steps) < 0:
         raise NoCover(f"iterations move in several ways in `{row.name}`")
     (step,) = steps
     return f"{step} * ({{{_COUNT}}}) + {int(extent.value) - step * int(loop.upper.value)}"
-
-
-def _places(row: str, loop: For) -> list[tuple[Expr, ...]]:
-    stmts = [*walk(loop.body)]
-    stored = [x.index for x in stmts if isinstance(x, Assign) and x.array == row]
-    return stored + [y.index for x in stmts for e in expressions(x) for y in loads(e) if y.array == row]
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,15 +23,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from typing import Protocol
 
 from planish.core.names import take_name
+from planish.ir.accesses import accesses, map_accesses, reads
 from planish.ir.expr import Binary, Compare, Const, Expr, Load, Select, Var, index
 from planish.ir.index.polynomial import add, constant, mul, polynomial, sub
 from planish.ir.index.simplify import simplify
 from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, Let, LoopFacts, Stmt
-from planish.ir.traverse import expressions, loads, map_block, map_expr, map_exprs, substitute_block, variables, walk
+from planish.ir.traverse import substitute_block, variables, walk
 from planish.ir.types import INDEX, Type
 from planish.isa.instruction import Instruction, make_instruction
 from planish.isa.select.lane_values import NoCover
@@ -74,12 +75,9 @@ def steps_of(body: Sequence[Stmt], var: str) -> dict[str, int]:
     """The elements that an iteration moves on in each array that it moves in; NoCover where these are several, or go
     down."""
     found: dict[str, set[int]] = {}
-    for x in body:
-        places = [(x.array, x.index)] if isinstance(x, Assign) else []
-        places += [(y.array, y.index) for e in expressions(x) for y in loads(e)]
-        for array, place in places:
-            if any(var in variables(y) for y in place):
-                found.setdefault(array, set()).add(polynomial(place[-1]).get((Var(var, INDEX),), 0))
+    for x in accesses(Block(tuple(body))):
+        if any(var in variables(y) for y in x.index):
+            found.setdefault(x.array, set()).add(polynomial(x.index[-1]).get((Var(var, INDEX),), 0))
     if any(len(x) > 1 or min(x) < 1 for x in found.values()):
         raise NoCover("iterations move in several ways")
     return {name: min(x) for name, x in found.items()}
@@ -113,8 +111,8 @@ def pad_tail(
             before += [row.load(pad, at, left.count, lane) for at in range(0, row.padded, row.lanes)]
         if row.stored:
             behind += [row.store(pad, at, left.count, lane) for at in range(0, row.step * left.iterations, row.lanes)]
-    made = map_block(partial(_renamed, renamed), substitute_block(Block((body,)), strip.scalars))
-    (lane_loop,) = made.body
+    made = substitute_block(Block((body,)), strip.scalars)
+    (lane_loop,) = map_accesses(lambda x: replace(x, array=renamed.get(x.array, x.array)), made).body
     assert isinstance(lane_loop, For)
     return PaddedTail(tuple(before), replace(lane_loop, facts=loop.facts), tuple(behind), tuple(pads))
 
@@ -137,7 +135,7 @@ class _Row:
         (extent,) = operand.shape
         assert isinstance(extent, Const)
         stores = [x.index[0] for x in walk(body.body) if isinstance(x, Assign) and x.array == operand.name]
-        read = any(y.array == operand.name for x in walk(body.body) for e in expressions(x) for y in loads(e))
+        read = any(x.array == operand.name for x in reads(body.body))
         step = left.steps.get(place.array, 0)
         offsets = {constant(sub(x, mul(index(step), Var(body.var, INDEX)))) for x in stores}
         if stores and offsets != {*range(step)}:
@@ -173,14 +171,6 @@ class _Row:
         value = Load(pad.name, (simplify(add(lane, index(at))),), type)
         body = Block((Assign(self.array.name, self.at(add(lane, index(at))), value),))
         return For(name, index(0), there, 1, body, LoopFacts(instruction=store_name(type)))
-
-
-def _renamed(names: Mapping[str, str], x: Stmt) -> Stmt:
-    def read(y: Expr) -> Expr:
-        return replace(y, array=names[y.array]) if isinstance(y, Load) and y.array in names else y
-
-    made = map_exprs(partial(map_expr, read), x)
-    return replace(made, array=names[made.array]) if isinstance(made, Assign) and made.array in names else made
 
 
 def _letter(type: Type) -> str:

@@ -12,31 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import count
 
+from planish.ir.accesses import accesses, reads
 from planish.ir.expr import Binary, Expr, Load, Var, type_of
 from planish.ir.index.polynomial import constant, polynomial, sub
 from planish.ir.index.simplify import simplify
 from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, Let, Reduce, Stmt
-from planish.ir.traverse import (
-    expressions,
-    loads,
-    map_block,
-    map_expr,
-    map_exprs,
-    used_names,
-    variables,
-    walk,
-)
+from planish.ir.traverse import arrays_in, loads, used_names, variables, walk
 from planish.ir.types import INDEX
 from planish.isa.select.lane_values import NoCover
 from planish.library.loops.vector_strips.straight_line import NotStraight, straight_line
-from planish.library.loops.vector_strips.strip_nest import (
-    is_independent,
-    is_only_in,
-    nest_of,
-)
+from planish.library.loops.vector_strips.strip_nest import is_independent, is_only_in, nest_of
+from planish.schedule.accesses import rename
 
 _MOST_TURNS = 8
 """A loop of no more iterations is written out."""
@@ -94,9 +82,9 @@ def _reduction_of(kernel: Kernel, stmt: For, local: Mapping[str, Array]) -> Redu
         bounds = {y for x in walk(loop) if isinstance(x, For) and x is not loop for y in _bounds(x)}
         if not statements or bounds & set(names) or not is_independent(statements, names):
             continue
-        if not all(_is_in_lanes(y, loop.var) for x in walk(loop) for e in expressions(x) for y in loads(e)):
+        if not all(_is_in_lanes(x, loop.var) for x in reads(loop)):
             continue
-        kept = _kept_elements(kernel, loop)
+        kept = _keptaccesses(kernel, loop)
         arrays = {**local, **{x.array.name: x.array for x in kept}}
         found = _with_cells(kernel, stmt, rows, _with_kept(loop, kept), arrays, {x.array.name for x in kept})
         if found is not None:
@@ -106,10 +94,7 @@ def _reduction_of(kernel: Kernel, stmt: For, local: Mapping[str, Array]) -> Redu
 
 def _shares(rows: For, loop: For) -> bool:
     """Whether rows read something in common that each lane has for itself."""
-    return any(
-        loop.var in variables(y) and rows.var not in variables(y)
-        for x in walk(loop) for e in expressions(x) for y in loads(e)
-    )  # fmt: skip
+    return any(loop.var in variables(x) and rows.var not in variables(x) for x in reads(loop))
 
 
 def iterations(x: For) -> Expr:
@@ -170,12 +155,12 @@ class _Kept:
     made: bool
 
 
-def _kept_elements(kernel: Kernel, loop: For) -> list[_Kept]:
+def _keptaccesses(kernel: Kernel, loop: For) -> list[_Kept]:
     """The elements of operands that are like cells: each iteration touches one, whatever else it does, in a piece that
     is always done."""
     taken = used_names(kernel)
-    around = [y for x in pieces(loop.body) if not isinstance(x, For) for z in x for y in _elements(z)]
-    inside = [y for x in pieces(loop.body) if isinstance(x, For) for y in _elements(x)]
+    around = [y for x in pieces(loop.body) if not isinstance(x, For) for z in x for y in accesses(z)]
+    inside = [y for x in pieces(loop.body) if isinstance(x, For) for y in accesses(x)]
     found = []
     for x in kernel.arrays:
         places = [y.index for y in (*around, *inside) if y.array == x.name]
@@ -186,7 +171,7 @@ def _kept_elements(kernel: Kernel, loop: For) -> list[_Kept]:
             or not all(any(y.array == x.name for y in z) for z in (around, inside))
         ):
             continue
-        first = next(y for y in loop.body.body if any(z.array == x.name for z in _elements(y)))
+        first = next(y for y in loop.body.body if any(z.array == x.name for z in accesses(y)))
         made = isinstance(first, Assign) and first.array == x.name and x.name not in map(_array, loads(first.value))
         name = next(y for at in count(1) if (y := f"{x.name}_{at}") not in taken)
         found.append(_Kept(x.name, places[0], Array(name, x.type, x.shape), made))
@@ -201,21 +186,11 @@ def _with_kept(loop: For, kept: Sequence[_Kept]) -> For:
     """The loop in which elements are read first, and stored last."""
     body = loop.body
     for x in kept:
-        body = map_block(partial(_moved, x), body)
+        body = rename(body, x.name, x.array.name)
         own = Load(x.array.name, x.index, x.array.type)
         before = () if x.made else (Assign(x.array.name, x.index, Load(x.name, x.index, x.array.type)),)
         body = Block((*before, *body.body, Assign(x.name, x.index, own)))
     return replace(loop, body=body)
-
-
-def _moved(kept: _Kept, x: Stmt) -> Stmt:
-    def moved(y: Expr) -> Expr:
-        return replace(y, array=kept.array.name) if isinstance(y, Load) and y.array == kept.name else y
-
-    made = map_exprs(partial(map_expr, moved), x)
-    if isinstance(made, Assign | Reduce) and made.array == kept.name:
-        return replace(made, array=kept.array.name)
-    return made
 
 
 def _with_cells(
@@ -223,7 +198,7 @@ def _with_cells(
 ) -> ReductionNest | None:  # fmt: skip
     """The nest with its cells, where each is one element in all of an iteration."""
     runs = list(_runs(loop.body))
-    used = [{y.array for x in run for y in _elements(x)} for run in runs]
+    used = [{x for y in run for x in arrays_in(y)} for run in runs]
     cells: dict[str, Array] = {}
     own = set()
     for name, array in local.items():
@@ -232,7 +207,7 @@ def _with_cells(
             continue
         if name not in kept and not is_only_in(kernel, loop, name):
             return None
-        places = {y.index for run in runs for x in run for y in _elements(x) if y.array == name}
+        places = {y.index for run in runs for x in run for y in accesses(x) if y.array == name}
         if len(within) > 1:
             if len(places) > 1:
                 return None
@@ -242,18 +217,10 @@ def _with_cells(
     if not cells:
         return None
     written = {x.array for x in _assignments(loop.body) if isinstance(x, Assign)} - {*cells, *own}
-    again = not any(y.array in written for run in runs for x in run for y in _elements(x, reads=True))
+    again = not any(y.array in written for run in runs for x in run for y in reads(x))
     tables = {x.name: x for x in kernel.arrays if x.values}
     taken = used_names(kernel) | set(local)
     return ReductionNest(stmt, rows, loop, cells, frozenset(own), taken, again, tables)
-
-
-def _elements(x: Stmt, reads: bool = False) -> Iterator[Load]:
-    """The elements that a statement touches, or reads."""
-    for y in walk(x):
-        if isinstance(y, Assign | Reduce) and not reads:
-            yield Load(y.array, y.index, type_of(y.value))
-        yield from (z for e in expressions(y) for z in loads(e))
 
 
 def _runs(block: Block) -> Iterator[list[Stmt]]:

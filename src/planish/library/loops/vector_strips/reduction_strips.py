@@ -37,19 +37,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
+from planish.ir.accesses import map_accesses
 from planish.ir.expr import Binary, Compare, Expr, Load, Var, index, type_of
 from planish.ir.index.polynomial import add, constant, mul, sub
 from planish.ir.index.simplify import simplify
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Let, Stmt
-from planish.ir.traverse import (
-    map_expr,
-    map_exprs,
-    substitute,
-    substitute_block,
-    variables,
-)
+from planish.ir.traverse import substitute_block, substitute_stmt, variables
 from planish.ir.types import INDEX
 from planish.isa.select.lane_values import NoCover
 from planish.library.loops.vector_strips.reduction_nests import (
@@ -59,11 +53,7 @@ from planish.library.loops.vector_strips.reduction_nests import (
     pieces,
     straight_piece,
 )
-from planish.library.loops.vector_strips.strip_nest import (
-    Part,
-    clamped,
-    has_iterations,
-)
+from planish.library.loops.vector_strips.strip_nest import Part, clamped, has_iterations
 
 UNROLLED = (1, 2, 4)
 """So many iterations of an innermost loop are done together, as far as each more is cheaper."""
@@ -167,22 +157,19 @@ def _plain(nest: ReductionNest, begin: Expr) -> For:
             if isinstance(piece, For):
                 yield replace(piece, body=Block(tuple(block(piece.body))), label=0)
             else:
-                yield from (_renamed(x, cells, ()) for x in straight_piece(nest, piece))
+                yield from _renamed(straight_piece(nest, piece), cells, ())
 
     body = (*map(Alloc, cells.values()), *block(nest.loop.body))
     return replace(nest.loop, lower=begin, body=Block(body), label=0)
 
 
-def _renamed(x: Stmt, cells: Mapping[str, Array], place: tuple[Expr, ...]) -> Stmt:
-    """A statement with the elements of some arrays at one place of others."""
+def _renamed(body: Sequence[Stmt], cells: Mapping[str, Array], place: tuple[Expr, ...]) -> tuple[Stmt, ...]:
+    """Statements with the elements of some arrays at one place of others."""
 
-    def moved(y: Expr) -> Expr:
-        return replace(y, array=cells[y.array].name, index=place) if isinstance(y, Load) and y.array in cells else y
+    def moved(x: Load) -> Load:
+        return replace(x, array=cells[x.array].name, index=place) if x.array in cells else x
 
-    made = map_exprs(partial(map_expr, moved), x)
-    if isinstance(made, Assign) and made.array in cells:
-        return replace(made, array=cells[made.array].name, index=place)
-    return made
+    return map_accesses(moved, Block(tuple(body))).body
 
 
 @dataclass(slots=True)
@@ -283,9 +270,8 @@ class _Pieces:
             values[self.nest.rows.var] = self.rows[at]
         made: list[Stmt] = []
         moving = {lane}
-        for x in body:
-            y = _renamed(x, self.arrays, (index(at), Var(lane, INDEX)))
-            y = map_exprs(partial(_substituted, dict(values)), y)
+        for x in _renamed(body, self.arrays, (index(at), Var(lane, INDEX))):
+            y = substitute_stmt(x, values)
             if isinstance(y, Let) and not moving & variables(y.value):
                 # In an instruction, what is the same in all lanes is a scalar operand.
                 values[y.var] = y.value
@@ -297,7 +283,3 @@ class _Pieces:
                 y = replace(y, var=new)
             made.append(y)
         return made
-
-
-def _substituted(values: Mapping[str, Expr], x: Expr) -> Expr:
-    return substitute(x, values)

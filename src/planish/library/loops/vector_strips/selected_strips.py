@@ -21,6 +21,7 @@ from planish.core.cache import Cache, key
 from planish.core.diagnostic import Remark
 from planish.core.fingerprint import stamp_program
 from planish.core.pickles import read_pickle, write_pickle
+from planish.ir.accesses import reads
 from planish.ir.expr import Compare, Const, Expr, index
 from planish.ir.index.polynomial import sub
 from planish.ir.index.simplify import simplify
@@ -28,17 +29,7 @@ from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, Stmt
 from planish.ir.passes.speculative_loads import speculate
 from planish.ir.passes.vector_loops import longest
 from planish.ir.text.printer import print_kernel, print_stmt
-from planish.ir.traverse import (
-    arrays_in,
-    expressions,
-    loads,
-    map_block,
-    stored_arrays,
-    used_names,
-    variables,
-    walk,
-    with_stmts,
-)
+from planish.ir.traverse import arrays_in, loads, map_block, stored_arrays, used_names, variables, walk, with_stmts
 from planish.isa.instruction import Catalogue, Instruction
 from planish.isa.select.lane_values import NoCover
 from planish.isa.semantics.node import node
@@ -141,9 +132,7 @@ def find_reduced(kernel: Kernel) -> tuple[ReductionNest, ...]:
 
 def lanes_of_reduction(nest: ReductionNest, kernel: Kernel, registers: VectorExtension) -> int:
     """The lanes of a strip: as many as the narrowest elements of which each lane reads its own fill a register with."""
-    moving = {
-        y.array for x in walk(nest.loop) for e in expressions(x) for y in loads(e) if nest.loop.var in variables(y)
-    }  # fmt: skip
+    moving = {x.array for x in reads(nest.loop) if nest.loop.var in variables(x)}
     kinds = [x.type.bits for x in (*kernel.arrays, *nest.cells.values()) if x.name in moving]
     return registers.widths[0] // min(kinds)
 

@@ -27,6 +27,7 @@ if n % 16 > 0 {
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -34,14 +35,13 @@ from functools import partial
 from planish.ir.expr import Binary, Compare, Expr, Var, index, type_of
 from planish.ir.index.polynomial import add, build, constant, mul, polynomial, sub
 from planish.ir.index.simplify import simplify
-from planish.ir.nest import Alloc, Assign, Block, For, If, Kernel, Let, LoopFacts, Reduce, Stmt
+from planish.ir.nest import Alloc, Assign, Block, For, If, Kernel, Let, LoopFacts, Stmt
 from planish.ir.traverse import (
+    arrays_in,
     blocks_of,
-    expressions,
     loads,
-    map_exprs,
-    substitute,
     substitute_block,
+    substitute_stmt,
     used_names,
     variables,
     walk,
@@ -144,17 +144,7 @@ def nest_of(kernel: Kernel, stmt: For, local: set[str]) -> StripNest | None:
 
 def is_only_in(kernel: Kernel, loop: For, array: str) -> bool:
     """Whether nothing but a loop touches an array."""
-
-    def count(stmts: Sequence[Stmt]) -> int:
-        return sum(1 for s in stmts for x in walk(s) if not isinstance(x, Alloc) for y in _own_arrays(x) if y == array)
-
-    return count(kernel.body.body) == count((loop,))
-
-
-def _own_arrays(x: Stmt) -> Iterator[str]:
-    if isinstance(x, Assign | Reduce):
-        yield x.array
-    yield from (y.array for e in expressions(x) for y in loads(e))
+    return Counter(arrays_in(kernel.body))[array] == Counter(arrays_in(loop))[array]
 
 
 def is_independent(body: Sequence[Let | Assign], names: Sequence[str], columns: Expr | None = None) -> bool:
@@ -399,7 +389,7 @@ def copies(nest: StripNest, iterations: Sequence[Mapping[str, Expr]]) -> list[Le
     for at, iteration in enumerate(iterations):
         values = dict(iteration)
         for x in nest.body:
-            made = map_exprs(partial(_substituted, dict(values)), x)
+            made = substitute_stmt(x, values)
             if isinstance(made, Let) and made.var not in moving:
                 values[made.var] = made.value
             elif isinstance(made, Let):
@@ -411,7 +401,3 @@ def copies(nest: StripNest, iterations: Sequence[Mapping[str, Expr]]) -> list[Le
             elif isinstance(made, Assign):
                 stores.append(made)
     return [*names.values(), *stores]
-
-
-def _substituted(values: Mapping[str, Expr], x: Expr) -> Expr:
-    return substitute(x, values)

@@ -15,27 +15,19 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from planish.core.names import take_name
+from planish.ir.accesses import map_accesses, reads
 from planish.ir.conditional_accesses import ReadConditions, TooMany
 from planish.ir.expr import Binary, Cast, Compare, Const, Expr, Load, Var, index, type_of
 from planish.ir.index.polynomial import add, mul, sub
 from planish.ir.index.simplify import simplify
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, LoopFacts, Reduce, Stmt
 from planish.ir.text.parser import parse_kernel
-from planish.ir.traverse import (
-    expressions,
-    loads,
-    map_expr,
-    map_exprs,
-    stored_arrays,
-    substitute_block,
-    used_names,
-    walk,
-    with_stmts,
-)
+from planish.ir.traverse import expressions, loads, stored_arrays, substitute_block, used_names, walk, with_stmts
 from planish.ir.types import INDEX, U8
 from planish.isa.instruction import Instruction, make_instruction
 from planish.library.loops.vector_strips.accumulated_loops import used_lets
 from planish.library.loops.vector_strips.strip_nest import Part, is_independent
+from planish.schedule.accesses import rename
 from planish.select.instruction import VectorExtension
 
 LANES = 64
@@ -116,7 +108,7 @@ def _nest_of(kernel: Kernel, loop: For) -> LookupNest | None:
     kinds |= {x.array.name: x.array for x in walk(kernel.body) if isinstance(x, Alloc)}
     stored = stored_arrays(loop)
     found: dict[Load, Lookup] = {}
-    for read in (y for x in body for e in expressions(x) for y in loads(e)):
+    for read in reads(loop.body):
         if any(map(loads, read.index)):
             number = _byte(read.index[0]) if len(read.index) == 1 else None
             if number is None or read.type != U8 or read.array in stored or kinds[read.array].type != U8:
@@ -161,11 +153,8 @@ def _looked_up(nest: LookupNest, names: Sequence[str], place: Expr | None = None
     at = Var(nest.loop.var, INDEX) if place is None else place
     values = {x.read: Load(name, (at,), U8) for x, name in zip(nest.lookups, names, strict=True)}
 
-    def read(x: Expr) -> Expr:
-        return values.get(x, x) if isinstance(x, Load) else x
-
-    made = [map_exprs(lambda e: map_expr(read, e), x) for x in nest.loop.body.body]
-    return tuple(x for x in made if isinstance(x, Let | Assign))
+    made = map_accesses(lambda x: values.get(x, x), nest.loop.body)
+    return tuple(x for x in made.body if isinstance(x, Let | Assign))
 
 
 def lookup_strips(nest: LookupNest, choose: Choose) -> tuple[Stmt, ...]:
@@ -184,7 +173,7 @@ def lookup_strips(nest: LookupNest, choose: Choose) -> tuple[Stmt, ...]:
     made = For(strip, index(0), whole, 1, Block(main))
     rest = replace(loop, lower=simplify(add(loop.lower, mul(index(LANES), whole))), label=0)
     stored = stored_arrays(loop)
-    if any(y.array in stored for x in loop.body.body for e in expressions(x) for y in loads(e)):
+    if any(x.array in stored for x in reads(loop.body)):
         return made, rest
     last = strips.stages(simplify(sub(loop.upper, index(LANES))))
     enough = Compare("ge", count, index(LANES))
@@ -277,12 +266,7 @@ def _copied(kernel: Kernel, nest: LookupNest) -> Kernel:
             Alloc(least), Alloc(most), Assign(least.name, (), Const(255, U8)), Assign(most.name, (), Const(0, U8)),
             range_of, If(wider, Block((*known, fill))),
         ]  # fmt: skip
-
-        def renamed(x: Expr, old: str = name, new: str = copy.name) -> Expr:
-            return replace(x, array=new) if isinstance(x, Load) and x.array == old else x
-
-        body = Block(tuple(map_exprs(lambda e: map_expr(renamed, e), x) for x in body.body))
+        body = rename(body, name, copy.name)
     inner = (*before, replace(nest.loop, body=body, label=0))
     whole = with_stmts(kernel.body, nest.loop, inner)
     return replace(kernel, body=Block((*begun, *whole.body)))
-

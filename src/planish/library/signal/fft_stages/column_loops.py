@@ -28,10 +28,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from planish.core.names import take_name
+from planish.ir.accesses import reads
 from planish.ir.expr import Binary, Cast, Compare, Expr, Load, index
 from planish.ir.index.polynomial import add, mul, place
 from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, LoopFacts, Stmt
-from planish.ir.traverse import expressions, map_block, map_exprs, substitute, used_names, walk_expr
+from planish.ir.traverse import map_block, map_exprs, substitute, substitute_block, used_names
 from planish.library.kernels.vectors import Vectors
 from planish.library.signal.fft_stages.butterfly_columns import ButterflyColumns, ColumnElement
 from planish.schedule.program import Program
@@ -95,7 +96,7 @@ def write_squares(kernel: Kernel, columns: ButterflyColumns, vectors: Vectors) -
             back.append(_twice(names[2:], lanes, Assign(name, (number, row), value)))
     stmts = Block(tuple(_column(columns, lambda x: (index(x.at), index(lane)), turned)))
     number = add(mul(index(lanes), index(block)), index(lane))
-    stmts = Block(tuple(_replace_number(stmts, columns.number, number)))
+    stmts = substitute_block(stmts, {columns.number: number})
     middle = For(lane, index(0), index(lanes), 1, _of_one(columns, stmts), LoopFacts(simd=True))
     count = Binary("floordiv", index(columns.steps), index(lanes))
     over = For(block, index(0), count, 1, Block(()))
@@ -132,7 +133,7 @@ def reach(kernel: Kernel, columns: ButterflyColumns) -> Kernel:
         else:
             ends = (columns.element(x, number) for x in (places[0], places[-1]))
             stmts += [Assign(name, x, Load(name, x, places[0].type)) for x in ends]
-    read = [x for y in columns.body for z in expressions(y) for x in walk_expr(z) if isinstance(x, Load) and x.index]
+    read = [x for x in reads(Block(tuple(columns.body))) if x.index]
     end = columns.places[0]
     # What is read into nothing that is kept would be left out.
     stmts += [Assign(end.array, columns.element(end, number), Cast(x, end.type)) for x in dict.fromkeys(read)]
@@ -144,10 +145,6 @@ def reach(kernel: Kernel, columns: ButterflyColumns) -> Kernel:
 def _twice(names: list[str], lanes: int, stmt: Stmt) -> For:
     inner = For(names[1], index(0), index(lanes), 1, Block((stmt,)))
     return For(names[0], index(0), index(lanes), 1, Block((inner,)))
-
-
-def _replace_number(block: Block, name: str, value: Expr) -> Iterator[Stmt]:
-    yield from map_block(lambda x: map_exprs(lambda y: substitute(y, {name: value}), x), block).body
 
 
 def _column(

@@ -16,9 +16,10 @@ from dataclasses import replace
 from typing import assert_never
 
 from planish.core.diagnostic import Remark
+from planish.ir.accesses import reads
 from planish.ir.index.simplify import simplify_block
 from planish.ir.nest import For, Kernel, Stmt
-from planish.ir.traverse import expressions, loads, used_names, variables, walk, with_stmts
+from planish.ir.traverse import used_names, variables, walk, with_stmts
 from planish.library.loops.cell_reduction.blocks import BLOCK, in_blocks
 from planish.library.loops.cell_reduction.cell_update import (
     LANES,
@@ -99,8 +100,7 @@ def _cost(cx: Context, kernel: Kernel) -> float:
 
 def _gathers(loop: For, counters: Collection[str]) -> bool:
     """Whether iterations go down a column of a matrix that other loops choose."""
-    read = (x for stmt in walk(loop.body) for e in expressions(stmt) for x in loads(e) if x.index)
-    columns = (x for x in read if not variables(x.index[-1]).isdisjoint(counters))
+    columns = (x for x in reads(loop.body) if x.index and not variables(x.index[-1]).isdisjoint(counters))
     return any(loop.var in variables(i) for x in columns for i in x.index[:-1])
 
 
