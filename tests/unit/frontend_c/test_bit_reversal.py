@@ -90,6 +90,7 @@ def test_elements_side_by_side(swap: str, widths: dict[str, int]) -> None:
         LOOP.replace("n - 1", "g - 1").replace("n >> 1", "g >> 1"),
         LOOP.replace("j", "g"),
         LOOP.replace("for (k = n >> 1;", "for (short k = n >> 1;"),
+        "for (k = -1; i < n && (k = j) == -1; i++) ;",
     ],
 )  # fmt: skip
 def test_others_are_not(loop: str) -> None:

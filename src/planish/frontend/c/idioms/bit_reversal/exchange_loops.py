@@ -114,10 +114,10 @@ class _Reader:
 
     def second_number(self, moves: Sequence[c_ast.Node], counter: Symbol) -> Symbol | None:
         """The variable besides the counter that elements are exchanged or copied by."""
-        match moves[0]:
-            case c_ast.If(cond=c_ast.BinaryOp(op="<" | ">", left=c_ast.ID() as a, right=c_ast.ID() as b)):
+        match moves:
+            case [c_ast.If(cond=c_ast.BinaryOp(op="<" | ">", left=c_ast.ID() as a, right=c_ast.ID() as b)), *_]:
                 pair = {self.moves.symbol(a), self.moves.symbol(b)}
-            case c_ast.Assignment(lvalue=c_ast.ArrayRef() as to, rvalue=c_ast.ArrayRef() as of):
+            case [c_ast.Assignment(lvalue=c_ast.ArrayRef() as to, rvalue=c_ast.ArrayRef() as of), *_]:
                 refs = [y for x in (to.subscript, of.subscript) for y in walk_tree(x) if isinstance(y, c_ast.ID)]
                 pair = {self.moves.symbol(x) for x in refs}
             case _:
