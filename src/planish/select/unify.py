@@ -350,13 +350,20 @@ _Open = list[Node]
 
 
 def _match_others(ps: list[Node], left: _Open, ring: int, b: Binding) -> Iterator[tuple[_Open, Binding]]:
-    """Addends of the function that are neither products of slots nor slots: each is one addend of the term."""
+    """Addends of the function that are neither products of slots nor slots: each is one addend of the term; of a long
+    sum the first that it can be, or of those that read one row all, since what is left is covered in the same way."""
     if not ps:
         yield left, b
         return
-    for at, x in enumerate(left):
-        for found in _match(ps[0], x, ring, b):
-            yield from _match_others(ps[1:], left[:at] + left[at + 1 :], ring, found)
+    long = len(left) > _ANY_ORDER
+    members = sums_of_rows(left) if long else left
+    for at, x in enumerate(members):
+        rest = [y for z in (*members[:at], *members[at + 1 :]) for y in terms_of(z)]
+        matches = list(_match(ps[0], x, ring, b))
+        for found in matches:
+            yield from _match_others(ps[1:], rest, ring, found)
+        if long and matches:
+            return
 
 
 def _match_taps(taps: list[Node], left: _Open, ring: int, b: Binding) -> Iterator[tuple[_Open, Binding]]:
