@@ -8,7 +8,7 @@ from planish.ir.text.parser import parse_kernel
 from planish.isa.select.lane_values import NoCover
 from planish.isa.semantics.node import const
 from planish.select.body import read_body
-from planish.select.instruction import cover_strip, extension_of, select_strip
+from planish.select.instruction import cover_for, cover_strip, extension_of, select_strip
 from planish.select.program import RegisterProgram, in_order
 from planish.select.proof import Proof
 from planish.select.strip import read_strip
@@ -38,6 +38,42 @@ def test_an_idiom_is_its_instruction(name, target):
     stores, _ = cover_strip(read_strip(*strip_of(statement, lanes)), extension_of(load_target(target)))
     called = {x.detail[0] for value, _, _ in stores for x in in_order([value]) if x.kind == "call"}
     assert called == wanted
+
+
+def _sum(type_: str, addends: list[tuple[int, str]]) -> str:
+    return " + ".join(f"{weight}:{type_} * {type_}(A[{place}])" for weight, place in addends)
+
+
+FIVE = (2, 2, 4, 2, 2)
+LONG = {
+    "a column of five rows less another": (
+        "u8", "B[0, l] = u8(min(max({s}, 0:i32 - ({s})), 255:i32))",
+        [(x, f"{y}, l") for y, x in enumerate(FIVE)] + [(-x, f"{y}, l + 4") for y, x in enumerate(FIVE)],
+    ),
+    "a row of shorts less another": (
+        "i16", "B[0, l] = i16({s} >> 2:i32)",
+        [(x, f"0, l + {y}") for y, x in enumerate(FIVE)] + [(-x, f"4, l + {y}") for y, x in enumerate(FIVE)],
+    ),
+    "three rows": (
+        "u8", "B[0, l] = u8({s} >> 5:i32)",
+        [(x, f"{z}, l + {y}") for z in range(3) for y, x in enumerate(FIVE)],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_long_sums_over_several_rows_are_soon_covered(name):
+    kind, statement, addends = LONG[name]
+    body = statement.format(s=f"({_sum('i32', addends)})")
+    lanes = 128 if kind == "u8" else 64
+    kernel = parse_kernel(f"kernel k(n; A: {kind}[n, n], B: {kind}[n, n]) {{ for l in 0 .. {lanes} {{ {body} }} }}")
+    strip = read_strip(kernel.body.body[0], {x.name: x for x in kernel.arrays})
+    registers = extension_of(load_target("hexagon-hvx"))
+    cover = cover_for(strip.body, registers)
+    (out,) = strip.body.outputs
+    assert cover.lanes.best(out.value, out.width).ways and cover.lanes.asked < 1_000
+    stores, _ = cover_strip(strip, registers)
+    assert stores
 
 
 def test_a_strip_becomes_an_instruction_with_its_own_definition():
