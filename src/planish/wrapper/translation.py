@@ -29,6 +29,8 @@ from planish.wrapper.seen_alike import same_function, same_headers, same_outside
 
 FEWEST = 64
 """Iterations that a nest has at least, where numbers say so, to be worth a call."""
+DEEP = 3
+"""Loops within each other, beyond which one more says nothing of what can be gained."""
 _OWN_PLACE = re.compile(r"__BASE_FILE__|__INCLUDE_LEVEL__|\binclude_next\b")
 _USUAL = ("cc", "gcc", "clang")
 """The compilers of which the first one that is there preprocesses for the front end."""
@@ -70,7 +72,7 @@ def _translate(source: Source, request: TranslationRequest, until: float | None)
     alike = [f for f in chosen if _is_alike(file, theirs, f)]
     if not alike:
         return Translation("", _DIFFERENT)
-    ordered = sorted(alike, key=_promise, reverse=True)
+    ordered = sorted(alike, key=_urgency)
     made: Translation = import_module("planish.wrapper.building").build_translation(file, ordered, request, until)
     return made
 
@@ -86,9 +88,11 @@ def _is_promising(region: Region) -> bool:
     return bool(loops) and product >= FEWEST
 
 
-def _promise(function: CFunction) -> int:
-    """The most loops within each other."""
-    return max(_depth(region.kernel.body) for region in function.regions)
+def _urgency(function: CFunction) -> tuple[int, int]:
+    """What comes first where there is no time for all: the most loops within each other, as far as products of matrices
+    have them, and of these the least text, so that a function with others inlined does not come before them."""
+    bodies = [region.kernel.body for region in function.regions]
+    return -min(DEEP, max(map(_depth, bodies))), sum(1 for body in bodies for _ in walk(body))
 
 
 def _depth(statement: Stmt) -> int:
