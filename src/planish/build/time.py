@@ -81,7 +81,8 @@ def race_others(
     both = [rival, (version.label, compile_shipped(version, signature, bench))]
 
     def run(case: CallCase) -> Race:
-        return Race(case, *measure(both, signature, case, PROBE_SECONDS, 3, bench.threads, patience=PATIENCE))
+        times = measure(both, signature, case, PROBE_SECONDS, 3, bench.threads, patience=PATIENCE, forked=True)
+        return Race(case, *times)
 
     for case in cases:
         try:

@@ -22,12 +22,18 @@ from planish.frontend.c.translation_unit import CFile, CFunction
 from planish.library.gain import GAIN
 from planish.options import Options
 from planish.report.account import describe_version, remarks_of
+from planish.run.processes.sandbox import expect_all_children
 from planish.run.toolchains.missing_headers import pointing_at_headers
 from planish.target.load import load_target
 from planish.tuning.choices import choose_for
 from planish.tuning.store.trial_store import TrialStore, default_store
 from planish.wrapper.line_markers import compose_with_lines
 from planish.wrapper.request import TranslatedFunction, Translation, TranslationRequest
+
+
+def prepare() -> None:
+    """Starts what translations in forks of this process use."""
+    expect_all_children()
 
 
 def build_translation(

@@ -89,7 +89,8 @@ def ask_server(
 
 
 def start_server(folder: Path, translate: Work, modules: Sequence[str]) -> None:
-    """Starts a server that loads modules, unless there is one; it outlives this process and holds nothing of it."""
+    """Starts a server that loads modules, and calls `prepare` of those that have it, unless there is one; it outlives
+    this process and holds nothing of it."""
     flush_streams()
     if child := os.fork():
         os.waitpid(child, 0)
@@ -140,10 +141,11 @@ def _serve(folder: Path, translate: Work, modules: Sequence[str]) -> None:
         lock = stack.enter_context(open(f"{place}/lock", "w"))
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         before = stamp_program.__wrapped__()
-        for name in modules:
-            import_module(name)
+        loaded = [import_module(name) for name in modules]
         if stamp_program.__wrapped__() != before or before != stamp_program():
             return  # the program was changed while it was loaded
+        for module in loaded:
+            getattr(module, "prepare", _nothing)()
         gc.collect()
         gc.freeze()
         own = Path(place, "socket")
@@ -171,6 +173,10 @@ def _serve(folder: Path, translate: Work, modules: Sequence[str]) -> None:
                     _answer(line, translate)
                 finally:
                     os._exit(0)
+
+
+def _nothing() -> None:
+    """A module may have nothing to prepare."""
 
 
 def _answer(line: socket.socket, translate: Work) -> None:

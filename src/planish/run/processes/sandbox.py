@@ -55,22 +55,24 @@ class ChildResult:
         return self.lines[-1] if self.lines else ""
 
 
-def run_child(function: str, request: object, limits: Limits, spoiled: bool = False) -> ChildResult:
+def run_child(
+    function: str, request: object, limits: Limits, spoiled: bool = False, forked: bool = False
+) -> ChildResult:  # fmt: skip
     """Calls `function` ("package.module:name") with `(request, report)` in another process and returns its result.
 
     `request` travels by pickle, the result by JSON; `report` takes a line of text that says how far the function is.
     The memory limit counts on top of what the started interpreter has. A Python exception in the function is a bug:
-    RuntimeError with its traceback. The process is a new interpreter. `spoiled`: it is a fork of one that was started
-    once (on Linux), and memory that it asks for holds no zeros, where the C library is glibc, so that what is read
-    before it is written shows. Raises PlanishError E0807 where no process can be started or the temporary folder
-    cannot be written.
+    RuntimeError with its traceback. The process is a new interpreter. `forked`: it is a fork of one that was started
+    once (on Linux). `spoiled`: it is such a fork, and memory that it asks for holds no zeros, where the C library is
+    glibc, so that what is read before it is written shows. Raises PlanishError E0807 where no process can be started
+    or the temporary folder cannot be written.
     """
     try:
         with tempfile.TemporaryDirectory(prefix="planish-child-") as name:
             folder, environment = Path(name), _environment(spoiled)
             (folder / "request").write_bytes(pickle.dumps((function, limits.memory_bytes, request)))
             finished = None
-            if spoiled and (server := start_server(environment)) is not None:
+            if (spoiled or forked) and (server := start_server(environment)) is not None:
                 finished = server.run(folder, function.partition(":")[0], environment, limits.seconds)
             if finished is None:
                 # -P: the script's own folder is not searched for modules.
@@ -85,8 +87,18 @@ def run_child(function: str, request: object, limits: Limits, spoiled: bool = Fa
 
 def expect_children() -> None:
     """Starts what spoiled children are forked from, for this process and those that will be forked from it."""
+    _expect(spoiled=True)
+
+
+def expect_all_children() -> None:
+    """Starts as well what other children are forked from."""
+    _expect(spoiled=True)
+    _expect(spoiled=False)
+
+
+def _expect(spoiled: bool) -> None:
     with suppress(OSError):  # it will be told where a child is needed
-        start_server(_environment(spoiled=True))
+        start_server(_environment(spoiled))
 
 
 def _environment(spoiled: bool) -> dict[str, str]:

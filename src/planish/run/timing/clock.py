@@ -72,6 +72,7 @@ def measure(
     cores: int = 1,
     limits: Limits | None = None,
     patience: float = 0.0,
+    forked: bool = False,
 ) -> tuple[Timing, ...]:
     """Times the libraries (built with `entry_text` in them) on the same data, one sample each per round.
 
@@ -81,9 +82,10 @@ def measure(
     restores what the function changes before every call, and what the copies alone cost is subtracted. Rounds go on
     until the budget is spent, and until `min_rounds` unless that takes four times the budget; a call of seconds may be
     made only once. Raises ClockError (E0806) where a contestant crashes or does not end, or where its first call takes
-    longer than `patience`, seconds of each core's time (0: any).
+    longer than `patience`, seconds of each core's time (0: any). `forked`: the child is no new interpreter, which takes
+    less time than it takes to start one.
     """
-    return _measure(libraries, signature, case, budget_seconds, min_rounds, cores, limits, patience, 0.0)[0]
+    return _measure(libraries, signature, case, budget_seconds, min_rounds, cores, limits, patience, 0.0, forked)[0]
 
 
 def measure_bounded(
@@ -100,7 +102,7 @@ def measure_bounded(
 
 def _measure(
     libraries: Sequence[tuple[str, Path]], signature: Signature, case: CallCase, budget_seconds: float,
-    min_rounds: int, cores: int, limits: Limits | None, patience: float, bound: float,
+    min_rounds: int, cores: int, limits: Limits | None, patience: float, bound: float, forked: bool = False,
 ) -> tuple[tuple[Timing, ...], bool]:  # fmt: skip
     if not libraries:
         return (), False
@@ -109,7 +111,7 @@ def _measure(
     placed = replace(case, placement="start")
     request = TimingRequest(contestants, signature, placed, budget_seconds, min_rounds, cores, patience, bound)
     bounds = limits or Limits(seconds=DEFAULT_SECONDS + 8 * budget_seconds)
-    child = run_child("planish.run.timing.stopwatch:measure_rounds", request, bounds)
+    child = run_child("planish.run.timing.stopwatch:measure_rounds", request, bounds, forked=forked)
     label = child.progress or contestants[0][0]
     where = f"'{label}' ({case.describe(signature)})"
     match child.status:
