@@ -54,6 +54,27 @@ BODIES = {
     }
     (void)y;
 """,
+    "in_place": """\
+    for (int t = 0; t < n; t++)
+        for (int k = 0; k < m; k++) {
+            TYPE in = x[t], out = c[5 * k] * in + z[2 * k];
+            z[2 * k] = c[5 * k + 1] * in + z[2 * k + 1] - c[5 * k + 3] * out;
+            z[2 * k + 1] = c[5 * k + 2] * in - c[5 * k + 4] * out;
+            x[t] = out;
+        }
+    (void)y;
+""",
+    "sections_first": """\
+    for (int t = 0; t < n; t++) {
+        y[t] = x[t];
+        for (int k = 0; k < m; k++) {
+            TYPE w = y[t] - c[k] * z[k];
+            y[t] = w + c[m + k] * z[k];
+            z[k] = w;
+        }
+        y[t] = y[t] * c[0];
+    }
+""",
 }
 TEXT = "".join(f"{HEAD.format(name)}{{\n{body}}}\n" for name, body in BODIES.items())
 SIZES = [(n, m) for n in (0, 1, 2, 15, 33, 66, 101) for m in (0, 1, 2, 4, 7, 8, 9, 16, 17, 33)]
@@ -81,6 +102,7 @@ def built(
 def test_stages_in_lanes(name: str, built: tuple[str, float, DropIn, DropIn]) -> None:
     type, near, plain, made = built
     assert f"planish_{name}" in made.text
+    before = made.fallbacks
     for n, m in SIZES:
         results = []
         for library in (plain, made):
@@ -89,4 +111,6 @@ def test_stages_in_lanes(name: str, built: tuple[str, float, DropIn, DropIn]) ->
             getattr(library.library, name)(n, m, *(ctypes.c_void_p(x.ctypes.data) for x, _ in arrays))
             results.append([whole for _, whole in arrays])
         assert all(np.allclose(a, b, near, near) for a, b in zip(*results, strict=True)), (n, m)
-    assert made.fallbacks == 0
+    # What keeps samples of arrays in variables asks for a section.
+    kept = name in ("in_place", "sections_first")
+    assert made.fallbacks - before == kept * sum(m == 0 for _, m in SIZES)

@@ -8,7 +8,7 @@ import pytest
 from planish.ir.nest import Kernel
 from planish.ir.semantics.interpreter import run_kernel
 from planish.ir.text.parser import parse_kernel
-from planish.ir.text.printer import print_kernel
+from planish.ir.text.printer import print_expr, print_kernel
 from planish.library.signal.biquad.lane_pipeline import cascade_versions
 from planish.schedule.auto.plan import prepare
 from planish.target.load import load_target
@@ -44,6 +44,11 @@ CASCADES = {
     "two links": kernel_of("z[k] = c[k] * r[] + z[k] s[] = s[] + z[k] r[] = s[] * g", "s[] = x[t] r[] = g"),
     "a link that stays": kernel_of("s[] = s[] * c[k] + r[]", "s[] = x[t] r[] = x[t] * g", "y[t] = s[] + r[]"),
     "the same for all": kernel_of("s[] = s[] * c[0] + z[k] z[k] = s[] * g"),
+    "samples in memory": kernel_of(
+        "o[] = c[2 * k] * x[t] + z[k] z[k] = c[2 * k + 1] * x[t] - g * o[] x[t] = o[]", "", "y[t] = g"
+    ),
+    "an old sample": kernel_of("o[] = y[t + 1] y[t + 1] = o[] * g + z[k] z[k] = o[] - y[t + 1] * c[k]", "", ""),
+    "a sum in memory": kernel_of("y[t] += c[k] * z[k] z[k] += y[t]", "y[t] = x[t]", ""),
     "sums": kernel_of("s[] += c[k] * z[k] z[k] += s[]"),
 }
 NEAR_MISSES = {
@@ -58,6 +63,10 @@ NEAR_MISSES = {
     "a sample for each stage": kernel_of("s[] = c[k] * s[] + x[t]"),
     "the number of the stage": kernel_of("s[] = c[k] * s[] + f64(k)"),
     "nothing goes on": kernel_of("o[] = c[k] * z[k] z[k] = o[]", after="y[t] = g"),
+    "two samples in memory": kernel_of("x[t] = c[k] * x[t] + z[k] z[k] = x[t + 1]", "", ""),
+    "a sample for each stage in memory": kernel_of("y[k] = c[k] * y[k] + z[k] z[k] = y[k]", "", ""),
+    "samples without a state": kernel_of("y[t] = y[t] * c[k] + g", "y[t] = 0.0", ""),
+    "a sample elsewhere": kernel_of("y[t] = y[t] * c[k] + z[k] z[k] = y[0]", "", ""),
     "a plain sum": kernel_of("s[] += c[k] * g", "s[] = x[t]"),
     "sums of two kinds": kernel_of("s[] += c[k] r[] += z[k] * c[k]", "s[] = x[t] r[] = 0.0", "y[t] = s[] + r[]"),
     "a cosine transform": kernel_of("s[] += c[k] * cos(f64(k) * f64(t))", "s[] = 0.0"),
@@ -74,7 +83,9 @@ def test_cascades_are_found(name: str) -> None:
     (version,) = cascade_versions(prepare(kernel), AVX2, False)
     assert "as avx2_slide_f64" in print_kernel(version.kernel)
     assert [x.id for x in version.remarks] == ["biquad-simd"]
-    for n, m in ((0, 5), (5, 0), (5, 1), (3, 2), (4, 2), (8, 4), (13, 5), (19, 9)):
+    # What keeps samples of arrays in cells asks for a section.
+    least = int("m > 0" in map(print_expr, version.kernel.assumptions))
+    for n, m in ((0, 5), (5, least), (5, 1), (3, 2), (4, 2), (8, 4), (13, 5), (19, 9)):
         for made, wanted in zip(run(version.kernel, n, m), run(kernel, n, m), strict=True):
             assert np.isfinite(wanted).all() and (made == wanted).all(), (n, m)
 

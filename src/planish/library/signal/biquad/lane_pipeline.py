@@ -20,6 +20,7 @@ from planish.ir.nest import Alloc, Block, For, Kernel, Stmt
 from planish.ir.traverse import arrays_in, map_block, used_names, variables, walk
 from planish.isa.instruction import Catalogue
 from planish.library.kernels.vectors import choose_vectors
+from planish.library.signal.biquad.kept_samples import keep_samples
 from planish.library.signal.biquad.lane_kernel import DELAY, BiquadLanes
 from planish.library.signal.biquad.section_loops import find_cascade
 from planish.schedule.auto.plan import Prepared, Version, as_written
@@ -37,7 +38,10 @@ def cascade_versions(prepared: Prepared, target: Target, reassociate: bool) -> t
     for them. `reassociate`: sums may be made in another order, and a product and a sum rounded once."""
     if not find_cascades(prepared.kernel):
         return ()
-    kernel = label_kernel(as_written(prepared))
+    kernel, asked = keep_samples(as_written(prepared))
+    if not {y for x in asked for y in variables(x)} <= {*kernel.sizes}:
+        kernel, asked = as_written(prepared), ()
+    kernel = label_kernel(replace(kernel, assumptions=tuple(dict.fromkeys((*kernel.assumptions, *asked)))))
     taken = {*used_names(kernel)}
     remarks: list[Remark] = []
     given: list[tuple[str, str]] = []
