@@ -312,13 +312,34 @@ void strides(float *a, const float *w, int n)
                 a[i + k + h] = (x - y) * w[k * (n / 2 / h)];
             }
 }
+void fractions(double *a, const double *w, int n)
+{
+    for (int len = 2; len <= n; len *= 2)
+        for (int i = 0; i + len <= n; i += len)
+            for (int k = 0; k < len / 2; k++) {
+                double t = a[i + k + len / 2] * w[k * n / len];
+                a[i + k + len / 2] = a[i + k] - t;
+                a[i + k] += t;
+            }
+}
+void fractions_of_pairs(float *a, const float *w, int n)
+{
+    for (int h = 1; h < n; h <<= 1)
+        for (int i = 0; i + 2 * h <= n; i += 2 * h)
+            for (int k = 0; k < h; k++) {
+                float t = a[i + k + h] * w[n * k / (2 * h)];
+                a[i + k + h] = a[i + k] - t;
+                a[i + k] += t;
+            }
+}
 """
 TYPES = {"walsh": "f4", "falling": "f8", "counted": "i4", "lengths": "i2", "rows": "f4", "pairs": "f8"}
 TYPES |= {"complex_numbers": "f4", "shifted": "u4", "two_counters": "f8", "of_one_length": "u4", "of_nine_stages": "u4"}
 TYPES |= {"later": "f4", "both_later": "f8", "counted_apart": "f8", "halved_apart": "f4", "turned_counter": "f8"}
 TYPES |= {"seen_before": "f4", "held": "f8", "sinking": "f4", "spans": "f8", "strides": "f4"}
+TYPES |= {"fractions": "f8", "fractions_of_pairs": "f4"}
 OF_TWO = ("pairs", "complex_numbers", "shifted", "two_counters", "both_later", "counted_apart", "turned_counter")
-OF_TWO += ("of_one_length", "of_nine_stages", "spans", "strides")
+OF_TWO += ("of_one_length", "of_nine_stages", "spans", "strides", "fractions", "fractions_of_pairs")
 """Functions of two arrays."""
 NUMBERS = (0, 1, 2, 3, 4, 8, 12, 16, 32, 48, 64, 96, 512, 1024, 2048)
 Vector = np.ndarray[Any, Any]

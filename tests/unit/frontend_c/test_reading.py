@@ -210,6 +210,18 @@ def test_scop_marks_bound_a_region() -> None:
 
 
 @pytest.mark.parametrize(
+    ("subscript", "taken"),
+    [("i * n / m", 1), ("n * (i + 2) / (3 * m)", 1), ("k + i * n / m", 1), ("(i * n + 1) / m", 0), ("i*i*n / m", 0)],
+)
+def test_products_of_whole_quotients_are_asked_for(subscript: str, taken: int) -> None:
+    """Where `n / m` is whole, `i * n / m` is so many times that."""
+    text = f"void f(int n, int m, int k, float *a) {{ for (int i = 0; i < k; i++) a[{subscript}] = 1; }}"
+    regions = read(text).functions[0].regions
+    assert len(regions) == taken
+    assert all("% (" in dict(x.names)[x.kernel.sizes[-1]] for x in regions)
+
+
+@pytest.mark.parametrize(
     ("statement", "id", "named"),
     [
         ("for (i = 0; i < n; i++) a[i] = g(i);", "scop-call", "g"),

@@ -13,10 +13,23 @@ from pycparser import c_ast
 
 from planish.frontend.c.analysis.trip_counts import Quotient, is_of_sizes
 from planish.frontend.c.idioms.collapsed_loops import carried_out, take_apart
-from planish.frontend.c.idioms.modular_subscripts import choose_index, may_choose, wrapped
+from planish.frontend.c.idioms.modular_subscripts import choose_index, chooses_affine, may_choose, wrapped
 from planish.frontend.c.translate.state import CTranslation, NotIndex
 from planish.ir.expr import Binary, Compare, Const, Expr, Var, index
-from planish.ir.index.polynomial import add, constant, extremum, floordiv, mod, mul, neg, normal, show, sub
+from planish.ir.index.polynomial import (
+    add,
+    build,
+    constant,
+    extremum,
+    floordiv,
+    mod,
+    mul,
+    neg,
+    normal,
+    polynomial,
+    show,
+    sub,
+)  # fmt: skip
 from planish.ir.traverse import map_expr
 from planish.ir.types import INDEX
 
@@ -104,6 +117,40 @@ def _quotient_of_sizes(dividend: Expr, divisor: Expr, cx: CTranslation) -> Expr 
     size = _named(dividend, divisor, cx)
     cx.assume(size)
     return size
+
+
+def with_whole_quotients(subscripts: tuple[Expr, ...], cx: CTranslation) -> tuple[Expr, ...]:
+    """Subscripts, of which those that are not affine have `k * (n / len)` in the place of `k * n / len`, as the weights
+    of a transform's stage are counted: that the quotient is whole is granted."""
+    around = {it.name for it in cx.iterators}
+
+    def split(x: Expr) -> Expr:
+        match x:
+            case Binary(op="floordiv", left=dividend, right=divisor) if is_of_sizes(divisor, around):
+                return _multiple(dividend, divisor, around, cx) or x
+            case _:
+                return x
+
+    return tuple(x if chooses_affine(x, around) else normal(map_expr(split, x)) for x in subscripts)
+
+
+def _multiple(dividend: Expr, divisor: Expr, around: set[str], cx: CTranslation) -> Expr | None:
+    """The quotient of a product of sizes and of what iterators decide, where one of sizes is whole; None where it is no
+    such product, or the divisor is a number."""
+    terms = [([x for x in m if _is_size(x, around)], m, c) for m, c in polynomial(dividend).items()]
+    shared = terms[0][0] if terms else []
+    if constant(divisor) is not None or not shared or any(x[0] != shared for x in terms):
+        return None
+    rest = build({tuple(x for x in m if not _is_size(x, around)): c for _, m, c in terms})
+    whole = build({tuple(shared): 1})
+    stem = "_by_".join(show(x) if isinstance(x, Var) else "quotient" for x in (whole, divisor))
+    size = Var(cx.name_quotient(stem, Quotient(whole, divisor, whole=True)), INDEX)
+    cx.assume(size)
+    return mul(rest, size)
+
+
+def _is_size(expr: Expr, around: set[str]) -> bool:
+    return isinstance(expr, Var) and is_of_sizes(expr, around)
 
 
 def _named(dividend: Expr, divisor: Expr, cx: CTranslation) -> Expr:

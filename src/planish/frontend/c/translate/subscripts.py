@@ -24,7 +24,7 @@ from planish.frontend.c.idioms.row_pointers import follow, stay_in_row
 from planish.frontend.c.translate.addresses import call_name, distance, is_address, moved
 from planish.frontend.c.translate.arithmetic import common, fits, literal, plain_index, promoted
 from planish.frontend.c.translate.constant_tables import table_number
-from planish.frontend.c.translate.divisions import cycle, divide, multiply
+from planish.frontend.c.translate.divisions import cycle, divide, multiply, with_whole_quotients
 from planish.frontend.c.translate.members import held_element, member_address, member_number, member_place, pointed_at
 from planish.frontend.c.translate.object_sizes import size_of
 from planish.frontend.c.translate.state import (
@@ -490,7 +490,7 @@ def element_place(address: Address, node: c_ast.Node, cx: CTranslation) -> tuple
             inner = inner.element
         subscripts = (linear,)
     its = [it.name for it in cx.iterators]
-    for subscript in subscripts:
+    for subscript in (subscripts := subscripts if cx.dry else with_whole_quotients(subscripts, cx)):
         if not cx.dry and not chooses_affine(subscript, its):
             refusal = Refused("scop-affine", f"the subscript {show(subscript)} is not affine", node)
             if not cx.gathers:
