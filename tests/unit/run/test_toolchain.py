@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from planish.core.cache import Cache
 from planish.core.diagnostic import PlanishError
 from planish.ir.types import BF16, F32
 from planish.run.processes.process import Limits
@@ -95,6 +96,21 @@ def test_features_are_asked_of_the_compiler() -> None:
     compiler = choose_compiler(None)
     assert supports(compiler, "openmp")
     assert not supports(compiler, ("-fno-such-flag-anywhere",))
+
+
+def test_a_linker_that_is_installed_later_is_asked_for_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = """test "$1" = --version && echo "clang version 19.1.0" && exit 0
+test -e "$(dirname "$0")/ld.late" || { echo "invalid linker name" >&2; exit 1; }
+while [ $# -gt 1 ]; do test "$1" = -o && : > "$2"; shift; done"""
+    _script(tmp_path, "clang-19", text)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    (compiler,) = find_compilers(str(tmp_path))
+    (tmp_path / "cache").mkdir()
+    assert not supports(compiler, ("-fuse-ld=late",), Cache(tmp_path / "cache"))
+    _script(tmp_path, "ld.late", "exit 0")
+    # Another name of the folder: what one process was told it keeps.
+    (tmp_path / "same").symlink_to("cache")
+    assert supports(compiler, ("-fuse-ld=late",), Cache(tmp_path / "same"))
 
 
 def test_types_of_their_own_are_asked_of_compilers(fakes: Path) -> None:

@@ -311,7 +311,8 @@ def _takes(compiler: Compiler, flags: tuple[str, ...], text: str, root: str) -> 
     """Whether the compiler makes a library of a text with these flags."""
     cache = Cache(root)
     # -march=native means another thing on another host, hence the host's own features in the address.
-    address = key("supports", compiler.stamp, flags, text, host_features())
+    # Without the linker that flags name the answer is no, until it is installed.
+    address = key("supports", compiler.stamp, flags, text, host_features(), *_linkers(compiler, flags))
     known = cache.get(address)
     if known is not None:
         return known == b"yes"
@@ -325,6 +326,13 @@ def _takes(compiler: Compiler, flags: tuple[str, ...], text: str, root: str) -> 
             answer = False
     cache.put(address, b"yes" if answer else b"no")
     return answer
+
+
+def _linkers(compiler: Compiler, flags: tuple[str, ...]) -> list[str]:
+    """Where the linkers that flags name are, beside the compiler or on the path; "" for one that is not there."""
+    path = os.pathsep.join([str(compiler.path.resolve().parent), os.environ.get("PATH", "")])
+    names = [x.removeprefix("-fuse-ld=") for x in flags if x.startswith("-fuse-ld=")]
+    return [shutil.which(f"ld.{x}", path=path) or "" for x in names]
 
 
 @lru_cache(maxsize=1)
