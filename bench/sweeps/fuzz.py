@@ -1,7 +1,7 @@
 """Random C files through the whole compiler: nothing wrong, no internal error, nothing that takes too long.
 
     python -m bench.sweeps.fuzz --count 10000 --seed 0 --minutes 60
-    python -m bench.sweeps.fuzz --count 10000 --settings any,any-strict --turns     # without planish's own checks: fast
+    python -m bench.sweeps.fuzz --count 10000 --settings any,any-strict --turns --ways 0   # unchecked: fast
 
 Each program (see `tests/property/listings`) is built in every setting, the drop-ins are compiled in several ways, run,
 and compared with the plain file. What was judged is stored with the state of planish, so that a run can be interrupted
@@ -49,14 +49,18 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--limit", type=float, default=10.0, help="seconds that a build without the clock may take")
     parser.add_argument("--settings", default=",".join(SETTINGS), help="which, with commas between")
     parser.add_argument("--turns", action="store_true", help="one setting a program, in turns")
-    parser.add_argument("--ways", type=int, default=1, help="compilers besides the printed command, in turns")
+    parser.add_argument("--ways", type=int, default=1, help="compilers besides the printed command, in turns; 0: one")
     parser.add_argument("--store", type=Path, default=STORE, help="folder of what was judged")
     parser.add_argument("--reduce", type=float, default=0.0, help="seconds for a reduction (0: none)")
     return parser.parse_args(arguments)
 
 
 def ways_for(seed: int, number: int) -> dict[str, list[str]]:
-    """Some of the ways to compile, in turns."""
+    """Some of the ways to compile, in turns; those for two drop-ins where the number is 0."""
+    if not number:
+        names = ["printed", *WAYS]
+        # By another turn than that of the settings.
+        return {x: WAYS.get(x, []) for x in (names[seed // 4 % len(names)], names[(seed // 4 + 2) % len(names)])}
     names = list(WAYS)
     turns = [names[(seed + k) % len(names)] for k in range(min(number, len(names)))]
     return {x: WAYS[x] for x in turns}
@@ -119,7 +123,8 @@ def recall(options: argparse.Namespace) -> tuple[list[dict], list[dict]]:
 
 def judge_seed(seed: int, settings: dict, options: argparse.Namespace) -> dict:
     """What became of a program."""
-    verdict = judge(write_listing(seed), settings, options.limit, ways_for(seed, options.ways), f"p{seed}.c")
+    ways, printed = ways_for(seed, options.ways), options.ways > 0
+    verdict = judge(write_listing(seed), settings, options.limit, ways, f"p{seed}.c", printed)
     return {
         "seed": seed,
         "state": compiler_state(),

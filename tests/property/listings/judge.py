@@ -119,10 +119,15 @@ class Verdict:
 
 
 def judge(
-    text: str, settings: Mapping[str, Options], limit: float, ways: Mapping[str, list[str]], name: str = "listing.c"
+    text: str,
+    settings: Mapping[str, Options],
+    limit: float,
+    ways: Mapping[str, list[str]],
+    name: str = "listing.c",
+    printed: bool = True,
 ) -> Verdict:
     """Builds, compiles and runs one program; `limit`: seconds that a build may take, `ways`: compilers besides the
-    command that is printed."""
+    command that is printed; where not `printed`, each drop-in is compiled in one of the ways alone, in turns."""
     verdict = Verdict()
     with tempfile.TemporaryDirectory(prefix="listing-") as folder:
         rights: dict[tuple[str, ...], str] = {}
@@ -141,7 +146,7 @@ def judge(
                     text = text.partition("#ifdef MAIN")[0]  # nothing to compare with; it is built all the same
                     continue
                 rights[odd] = right
-            for way, command, drop_in in _compilations(built, ways):
+            for way, command, drop_in in _compilations(built, ways, printed):
                 body = drop_in.partition("*/")[2]
                 if done.setdefault(body + way + shlex.join((*command, *odd)), setting) != setting:
                     continue
@@ -157,10 +162,16 @@ def judge(
     return verdict
 
 
-def _compilations(built: Built, ways: Mapping[str, list[str]]) -> Iterator[tuple[str, list[str], str]]:
+def _compilations(
+    built: Built, ways: Mapping[str, list[str]], all_ways: bool
+) -> Iterator[tuple[str, list[str], str]]:
     """How each drop-in of a build is compiled: the first one as it says itself, too; the name of the way, the command
     and the drop-in."""
     printed = {"printed": printed_command(built.text)}
+    if not all_ways:
+        for (way, command), text in zip(ways.items(), (built.text, *built.others), strict=False):
+            yield way, command or printed["printed"], text
+        return
     for text in (built.text, *built.others):
         for way, command in ({**printed, **ways} if text is built.text or not ways else ways).items():
             yield way, command, text

@@ -49,6 +49,9 @@ static float mixf(float a, float b) { return 0.5f * a + b; }
 BOUND = 1000
 """No value of an array of `int` or wider lies further from 0 where sums may not wrap around."""
 
+_MANY = (20, 20, 20, 20, 20, 60, 60, 120, 300)
+"""How many nests a large program has."""
+
 _FAVOURITES = ("int", "float", "double", "unsigned char", "short", "unsigned", "long")
 
 
@@ -71,7 +74,7 @@ def write_listing(seed: int) -> str:
     idioms = rng.choice((0, 0, 1, 1, 2)) if rng.random() < 0.9 else 6
     # The data of these are not bounded.
     wraps = rng.random() < 0.5 or idioms > 0
-    nests = rng.choice((0, 1, 1, 2, 2, 3, 4, 6, 8)) if rng.random() < 0.985 else rng.choice((20, 60, 120, 300))
+    nests = rng.choice((0, 1, 1, 2, 2, 3, 4, 6, 8)) if rng.random() < 0.993 else rng.choice(_MANY)
     nests += not idioms
     globals = [_global(rng, f"g{i}", wraps) for i in range(rng.choice((0, 0, 1, 2)))]
     functions: list[Function | Idiom] = []

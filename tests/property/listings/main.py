@@ -11,17 +11,25 @@ data; with `-DSPECIAL` there are NaNs, infinities and zeros with a sign among th
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Sequence
 from typing import Protocol
 
 from tests.property.listings.places import LARGEST, Array
 from tests.property.listings.types import BITS, is_float, is_signed
 
+_PLAINLY = """\
+#ifdef __clang__
+#pragma clang optimize off
+#else
+#pragma GCC optimize("O0")
+#endif
+"""
 _HEAD = """\
 #ifdef MAIN
 #include <stdio.h>
 #include <string.h>
-#ifndef WOBBLE
+@#ifndef WOBBLE
 #define WOBBLE 0.0
 #endif
 
@@ -50,28 +58,45 @@ static double any(void)
 #endif
     return real();
 }
-#define FILL_ANY(T, x, n) for (size_t z_ = 0; z_ < (n); z_++) (x)[z_] = (T)any()
-#define FILL_REAL(T, x, n) for (size_t z_ = 0; z_ < (n); z_++) (x)[z_] = (T)real()
-#define FILL_WHOLE(T, x, n) for (size_t z_ = 0; z_ < (n); z_++) (x)[z_] = (T)whole()
-#define FILL_SMALL(T, x, n, b) \\
-    for (size_t z_ = 0; z_ < (n); z_++) (x)[z_] = (T)((int)(draw() % (2u * (b) + 1u)) - (int)(b))
-#define SHOW_WHOLE(name, x, n) do { \\
-        unsigned long long h_ = 14695981039346656037ULL; \\
-        for (size_t z_ = 0; z_ < (n); z_++) h_ = (h_ ^ (unsigned long long)(x)[z_]) * 1099511628211ULL; \\
-        printf("i %s %016llx\\n", name, h_); \\
-    } while (0)
-#define SHOW_REAL(kind, name, x, n) do { \\
-        unsigned long long h_ = 14695981039346656037ULL; double s_ = 0, a_ = 0; unsigned c_ = 0; \\
-        for (size_t z_ = 0; z_ < (n); z_++) { \\
-            double v_ = (double)(x)[z_]; unsigned long long u_ = 12345; \\
-            if (v_ == v_) memcpy(&u_, &v_, 8); \\
-            h_ = (h_ ^ u_) * 1099511628211ULL; \\
-            if (!(v_ - v_ == 0)) { c_++; continue; } \\
-            s_ += v_ * (1.0 + (double)(z_ % 7)); a_ += (v_ < 0 ? -v_ : v_) * (1.0 + (double)(z_ % 7)); \\
-        } \\
-        printf("%s %s %016llx %.17g %.17g %u\\n", kind, name, h_, s_, a_, c_); \\
-    } while (0)
 """
+
+# Functions, not macros, and compiled plainly in most programs: compilers would take most of their time for these. In
+# the others, `main` is one piece with what it calls.
+_FILLS = {
+    "any": "(T)any()", "real": "(T)real()", "whole": "(T)whole()",
+    "small": "(T)((int)(draw() % (2u * bound + 1u)) - (int)bound)",
+}  # fmt: skip
+_FILL = """\
+static __attribute__((noinline)) void NAME(T *x, size_t n, unsigned bound)
+{
+    (void)bound;
+    for (size_t z = 0; z < n; z++) x[z] = VALUE;
+}
+"""
+_SHOW_WHOLE = """\
+static __attribute__((noinline)) void NAME(const char *name, const T *x, size_t n)
+{
+    unsigned long long h = 14695981039346656037ULL;
+    for (size_t z = 0; z < n; z++) h = (h ^ (unsigned long long)x[z]) * 1099511628211ULL;
+    printf("i %s %016llx\\n", name, h);
+}
+"""
+_SHOW_REAL = """\
+static __attribute__((noinline)) void NAME(const char *name, const T *x, size_t n)
+{
+    unsigned long long h = 14695981039346656037ULL; double s = 0, a = 0; unsigned c = 0;
+    for (size_t z = 0; z < n; z++) {
+        double v = (double)x[z]; unsigned long long u = 12345;
+        if (v == v) memcpy(&u, &v, 8);
+        h = (h ^ u) * 1099511628211ULL;
+        if (!(v - v == 0)) { c++; continue; }
+        s += v * (1.0 + (double)(z % 7)); a += (v < 0 ? -v : v) * (1.0 + (double)(z % 7));
+    }
+    printf("KIND %s %016llx %.17g %.17g %u\\n", name, h, s, a, c);
+}
+"""
+_NEEDED = re.compile(r"\b(fill_(any|real|whole|small)|show)__(\w+)\(")
+"""A call of one of these functions, with the words of a type."""
 
 _CHOICES = (0, 1, 2, 3, 5, 7, 8, 15, 16, 17, 31, 32, 33, 40, 63, 64, LARGEST)
 
@@ -99,7 +124,7 @@ def sizes_for(rng: random.Random, count: int) -> list[tuple[int, ...]]:
 
 def write_main(rng: random.Random, functions: Sequence[Callee], globals: Sequence[Array]) -> str:
     """The text of `main`, with a function for each one that is called."""
-    parts = [_HEAD]
+    parts = list[str]()
     calls = []
     for number, function in enumerate(functions):
         parts.append(_write_runner(rng, function, globals))
@@ -111,7 +136,20 @@ def write_main(rng: random.Random, functions: Sequence[Callee], globals: Sequenc
                 seed = number * 1000 + len(calls)
                 arguments = ", ".join(map(str, [seed, overlap, *given]))
                 calls.append(f"    run_{function.name}({arguments});")
-    return "\n".join([*parts, "int main(void)", "{", *dict.fromkeys(calls), "    return 0;", "}", "#endif", ""])
+    main = ["int main(void)", "{", *dict.fromkeys(calls), "    return 0;", "}", "#endif", ""]
+    head = _HEAD.replace("@", "" if rng.random() < 0.25 else _PLAINLY)
+    return "\n".join([head, *_write_helpers("\n".join(parts)), *parts, *main])
+
+
+def _write_helpers(text: str) -> list[str]:
+    """The functions that fill and print, of which the text has calls."""
+    out = []
+    for name, fill, words in dict.fromkeys(x.groups() for x in _NEEDED.finditer(text)):
+        type = words.replace("__", " ")
+        plain = _FILL.replace("VALUE", _FILLS[fill]) if fill else _SHOW_REAL if is_float(type) else _SHOW_WHOLE
+        made = plain.replace("NAME", f"{name}__{words}").replace("KIND", type[0])
+        out.append(re.sub(r"\bT\b", type, made))
+    return out
 
 
 def _partners(function: Callee) -> tuple[Array, Array] | None:
@@ -176,14 +214,17 @@ def _write_runner(rng: random.Random, function: Callee, globals: Sequence[Array]
 def _fill(array: Array, name: str, count: int, special: bool) -> str:
     if array.name == "rows":
         return f"{name}[0] = (int)(draw() % {LARGEST + 1}u)"
+    kind, bound = "whole", 0
     if is_float(array.type):
-        return f"FILL_{'ANY' if special else 'REAL'}({array.type}, {name}, {count}u)"
-    if array.bound and is_signed(array.type) and BITS[array.type] >= 32:
-        return f"FILL_SMALL({array.type}, {name}, {count}u, {int(array.bound)}u)"
-    return f"FILL_WHOLE({array.type}, {name}, {count}u)"
+        kind = "any" if special else "real"
+    elif array.bound and is_signed(array.type) and BITS[array.type] >= 32:
+        kind, bound = "small", int(array.bound)
+    return f"fill_{kind}__{_words(array.type)}({name}, {count}u, {bound}u)"
 
 
 def _show(type: str, label: str, name: str, count: int) -> str:
-    if is_float(type):
-        return f'SHOW_REAL("{type[0]}", "{label}", {name}, {count}u);'
-    return f'SHOW_WHOLE("{label}", {name}, {count}u);'
+    return f'show__{_words(type)}("{label}", {name}, {count}u);'
+
+
+def _words(type: str) -> str:
+    return type.replace(" ", "__")
