@@ -19,10 +19,16 @@ TAKEN = {
     " case 0: a[i] += b[i]; break; case 1: case 2: a[i] = k[i]; break; default: a[i] = 7; }",
     "early_default": "switch (k[i] % 3) { default: a[i] = 7; break; case 2: a[i] = b[i]; break; case -1: a[i] = 5; }",
     "bytes": "if (k[i] == 3) c[i] += 200; else if (b[i] == 2) c[i] = 300; else c[i] *= k[i];",
+    "choice": "k[i] < 0 ? (a[i] = b[i]) : (a[i] = k[i] * 2);",
+    "shortcuts": "k[i] < 9 && (s += b[i]); b[i] || s++;",
     "sums": "if (k[i] < 0) s += b[i]; else if (k[i] < 20) s += 2; else s -= k[i];",
 }
-LEFT = {"falls": "switch (k[i] & 3) { case 0: a[i] += b[i]; case 1: a[i] = k[i]; break; default: a[i] = 7; }"}
+LEFT = {
+    "lasting": "volatile int v = 1; k[i] < 0 ? v : 0; a[i] = 1;",
+    "falls": "switch (k[i] & 3) { case 0: a[i] += b[i]; case 1: a[i] = k[i]; break; default: a[i] = 7; }",
+}
 UNDER_CONDITIONS = {
+    "chosen_alone": "k[i] < 0 ? (void)(a[i] = b[i]) : (void)0;",
     "partly": "switch (k[i] & 3) { case 0: a[i] = b[i]; break; case 1: a[i] = k[i]; break; }",
     "apart": "if (k[i] < 0) a[i] = 1; else if (b[i] > 3) a[i + 1] = 2; else a[i] = b[i];",
 }

@@ -15,7 +15,7 @@ from planish.frontend.c.analysis.scope import BoundNames, Symbol
 from planish.frontend.c.assumed.granted_conditions import grant, granted_side, is_rare
 from planish.frontend.c.assumed.guarded_stores import GuardedStore
 from planish.frontend.c.idioms.branch_stores import joined
-from planish.frontend.c.idioms.branches import is_static
+from planish.frontend.c.idioms.branches import as_statement, is_static
 from planish.frontend.c.idioms.data_dependent_rows import search_statement, searched
 from planish.frontend.c.idioms.histogram import count_statement, counted
 from planish.frontend.c.idioms.memory_calls import is_block_call, run_block_call
@@ -40,7 +40,7 @@ from planish.frontend.c.translate.assignments import (
 from planish.frontend.c.translate.expressions import choose, condition_of, operate, value_of
 from planish.frontend.c.translate.loops import run_loop
 from planish.frontend.c.translate.state import Address, CTranslation, KnownInteger, LostValue, Refused, Value
-from planish.frontend.c.types.declarations import is_complex_type
+from planish.frontend.c.types.declarations import CScalar, is_complex_type
 from planish.ir.conditional_accesses import opposite, read_always
 from planish.ir.expr import Const, Expr, Load, Var, type_of
 from planish.ir.nest import Assign, Block, If
@@ -82,7 +82,9 @@ def execute(node: c_ast.Node, cx: CTranslation) -> None:
         case c_ast.Pragma():
             if is_threaded(words_of(node)):
                 cx.layouts[UNDIRECTED] = None
-        case c_ast.EmptyStatement() | c_ast.Constant() | c_ast.ID():
+        case c_ast.EmptyStatement() | c_ast.Constant():
+            pass
+        case c_ast.ID() if (symbol := cx.bound.symbol(node)) is None or isinstance(symbol.ctype, CScalar):
             pass
         case c_ast.Cast() if (condition := asserted(node)) is not None:
             _assert(condition, node, cx)
@@ -90,6 +92,8 @@ def execute(node: c_ast.Node, cx: CTranslation) -> None:
             execute(operand, cx)
         case _ if (refusal := refused_at_once(node, cx.bound)) is not None:
             raise refusal
+        case c_ast.TernaryOp() | c_ast.BinaryOp(op="&&" | "||"):
+            execute(cx.bound.keep(as_statement(node)), cx)
         case c_ast.Switch() if (branches := as_branches(node)) is not None:
             execute(cx.bound.keep(branches), cx)
         case c_ast.Switch():
