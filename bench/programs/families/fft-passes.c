@@ -1,3 +1,4 @@
+// --size n=1024
 #include <math.h>
 void dft(int n, const double *xr, const double *xi, double * restrict yr, double * restrict yi)
 {

@@ -18,13 +18,13 @@ void levels(int h, int w, const unsigned short img[h][w], int hist[1024])
         hist[img[y][x] >> 6] += 1;
 }
 
-void degree(long edges, const int *from, int *deg)
+void degree(long edges, const unsigned char *from, int *deg)
 {
     for (long e = 0; e < edges; ++e)
         deg[from[e]] = deg[from[e]] + 1;
 }
 
-void charge(int n, const short *slot, const double *q, double *grid)
+void charge(int n, const unsigned char *slot, const double *q, double *grid)
 {
     int k = n;
     while (k > 0)

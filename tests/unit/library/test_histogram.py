@@ -25,6 +25,8 @@ HEAD = (
 COUNTS = {
     "one": "for (int i = 0; i < n; i++) h[x[i]]++;",
     "fewer": "for (int i = 3; i < n; i++) h[x[i]] -= 2;",
+    "spelt out": "for (int i = 0; i < n; i++) { h[x[i]] = h[x[i]] + w[i]; g[x[i] & 15] = 1 + g[x[i] & 15]; }",
+    "taken off": "for (int i = 0; i < n; i++) h[x[i]] = h[x[i]] - 2;",
     "weights": "for (int i = 0; i < n; i++) h[x[i]] += w[i] * 3;",
     "a part of a byte": "for (int i = 0; i < n; i++) g[x[i] >> 4]++;",
     "a name": "for (int i = 0; i < n; i++) { int b = x[i] & 63; h[b] += w[i]; }",
@@ -36,6 +38,8 @@ OTHERS = {
     "what may be anything": "for (int i = 0; i < n; i++) h[w[i]]++;",
     "a count that is read": "for (int i = 0; i < n; i++) { h[x[i]]++; g[x[i] & 15] += h[0]; }",
     "a count that is set": "for (int i = 0; i < n; i++) { h[x[i]]++; h[3] = 0; }",
+    "another element": "for (int i = 0; i < n; i++) h[x[i]] = h[x[i + 1]] + 1;",
+    "taken from": "for (int i = 0; i < n; i++) h[x[i]] = 1 - h[x[i]];",
     "no sum": "for (int i = 0; i < n; i++) h[x[i]] *= 3;",
     "an array that is too short": "for (int i = 0; i < n; i++) g[x[i]]++;",
     "a search for some": (

@@ -27,10 +27,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pycparser import c_ast
+from pycparser.c_generator import CGenerator
 
 from planish.frontend.c.translate.expressions import value_of
 from planish.frontend.c.translate.state import CTranslation, Enclosing, NotIndex, Refused
 from planish.frontend.c.translate.subscripts import index_of, subscript_of
+from planish.frontend.c.types.constants import walk_tree
 from planish.frontend.c.types.declarations import CArray
 from planish.ir.expr import Cast, Compare, Expr, Load, Var, index, type_of
 from planish.ir.index.interval import range_of
@@ -47,7 +49,7 @@ Execute = Callable[[c_ast.Node, CTranslation], None]
 def counted(node: c_ast.Node, cx: CTranslation) -> c_ast.ArrayRef | None:
     """The element of a row that a statement adds to, and that data choose; None where it is another statement, or where
     nothing is to be searched for."""
-    match node:
+    match as_update(node):
         case c_ast.UnaryOp(op="++" | "--" | "p++" | "p--", expr=c_ast.ArrayRef() as element):
             pass
         case c_ast.Assignment(op="+=" | "-=", lvalue=c_ast.ArrayRef() as element):
@@ -64,6 +66,29 @@ def counted(node: c_ast.Node, cx: CTranslation) -> c_ast.ArrayRef | None:
     return None
 
 
+def as_update(node: c_ast.Node) -> c_ast.Node:
+    """A statement `h[x] = h[x] + v` as `h[x] += v` where nothing in it has an effect of its own; others stay."""
+    match node:
+        case c_ast.Assignment(op="=", lvalue=c_ast.ArrayRef() as own, rvalue=c_ast.BinaryOp() as value):
+            pass
+        case _:
+            return node
+    left, right = value.left, value.right
+    if value.op in ("+", "-") and _is_same(left, own):
+        return c_ast.Assignment(f"{value.op}=", own, right, node.coord)
+    return c_ast.Assignment("+=", own, left, node.coord) if value.op == "+" and _is_same(right, own) else node
+
+
+def _is_same(node: c_ast.Node, own: c_ast.ArrayRef) -> bool:
+    """Whether an expression is the same element, spelt the same, of names, numbers and operators only."""
+    plain = all(
+        isinstance(x, c_ast.ID | c_ast.Constant | c_ast.ArrayRef | c_ast.BinaryOp | c_ast.Cast | c_ast.Typename
+                   | c_ast.TypeDecl | c_ast.IdentifierType)
+        for x in walk_tree(own)
+    )  # fmt: skip
+    return plain and isinstance(node, c_ast.ArrayRef) and CGenerator().visit(node) == CGenerator().visit(own)
+
+
 def count_statement(node: c_ast.Node, element: c_ast.ArrayRef, cx: CTranslation, execute: Execute) -> None:
     """Translate a statement that adds to an element, for the one that data choose among all. Raises Refused, Again."""
     value = _given(value_of(element.subscript, cx), cx)
@@ -77,7 +102,7 @@ def count_statement(node: c_ast.Node, element: c_ast.ArrayRef, cx: CTranslation,
     found = cx.temporary("found", kind, value, node)
     row, bounds = cx.fresh("row"), (index(0), index(high + 1))
     name = c_ast.ID(row, node.coord)
-    changed = cx.bound.keep(_with_subscript(node, element, name))
+    changed = cx.bound.keep(_with_subscript(as_update(node), element, name))
     outer = dict(cx.inlined)
     cx.inlined[id(name)] = Cast(Var(row, INDEX), kind)
     cx.iterators.append(Enclosing(row, *bounds))
