@@ -47,6 +47,22 @@ void called(int n, const byte *restrict x, const int *restrict w, int *restrict 
 {
     for (int i = 0; i < n; i++) h[mixed(x[i], w[i])]++;
 }
+void masked(int n, const byte *restrict x, const int *restrict w, int *restrict h)
+{
+    for (int i = 0; i < n; i++) if (w[i] > 0) h[x[i]]++;
+}
+void sides(int n, const byte *restrict x, const int *restrict w, int *restrict h)
+{
+    for (int i = 0; i < n; i++) { if (x[i] & 1) h[x[i] >> 1] += w[i]; else if (x[i] > 9) h[128 + (x[i] & 15)]--; }
+}
+void skipped(int n, const byte *restrict x, const int *restrict w, int *restrict h)
+{
+    for (int i = 0; i < n; i++) {
+        if (w[i] == 0 || i % 3 == 0) continue;
+        int b = x[i] >> 4;
+        h[b] += w[i] & 255;
+    }
+}
 """
 SIZES = (0, 1, 2, 3, 5, 8, 130, 2049, 8191, 8192, 300_001)
 
@@ -66,7 +82,7 @@ def make(threads: int, folder: Path) -> DropIn:
 def test_counts_in_tables(threads: int, tmp_path: Path) -> None:
     plain, built = compile_text(TEXT, (), tmp_path / "plain", tmp_path), make(threads, tmp_path)
     assert "_tables" in built.text
-    for name in ("bytes", "weights", "pairs", "called"):
+    for name in ("bytes", "weights", "pairs", "called", "masked", "sides", "skipped"):
         for n in SIZES:
             results = []
             for made in (plain, built):
@@ -80,3 +96,11 @@ def test_counts_in_tables(threads: int, tmp_path: Path) -> None:
             assert (results[0] == results[1]).all(), (name, n)
     assert built.fallbacks == 0
 
+
+
+def test_what_no_condition_asks_for_is_not_there(tmp_path: Path) -> None:
+    plain, built = compile_text(TEXT, (), tmp_path / "plain", tmp_path), make(1, tmp_path)
+    none, h = np.zeros(9000, np.int32), np.zeros(256 + 2 * MARGIN, np.int32)
+    for made in (plain, built):
+        made.library.masked(9000, None, ctypes.c_void_p(none.ctypes.data), ctypes.c_void_p(h.ctypes.data + 4 * MARGIN))
+    assert not h.any()

@@ -148,7 +148,7 @@ class Tables:
 
     def main(self, nest: For, part: Expr) -> tuple[Stmt, ...]:
         """A nest that counts in tables: several iterations of its innermost loops at a time, each in its own."""
-        inner = flatten(nest.body.body)
+        inner = [x for stmt in flatten(nest.body.body) if not isinstance(stmt, For) for x in walk(stmt)]
         if any(isinstance(x, Reduce) and x.array in self.counts for x in inner) and not loads(nest.lower):
             return self.unrolled(nest, part)
         body: list[Stmt] = []

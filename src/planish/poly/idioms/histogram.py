@@ -24,13 +24,18 @@ Such nests run like this; to be analysed, subscripts have to be affine, which th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial, reduce
 
-from planish.ir.expr import Cast, Compare, Const, Expr, Load, Select, Var, type_of
+from planish.ir.expr import Binary, Cast, Compare, Const, Expr, Load, Select, Var, type_of
 from planish.ir.index.interval import range_of
-from planish.ir.nest import Alloc, Assign, Block, For, Kernel, Reduce, Stmt
-from planish.ir.traverse import arrays_in, blocks_of, variables, walk, with_blocks
+from planish.ir.nest import Alloc, Assign, Block, For, If, Kernel, Reduce, Stmt
+from planish.ir.traverse import arrays_in, blocks_of, loads, variables, walk, with_blocks
 from planish.ir.types import INDEX, Type
+
+_OWN = 2
+"""A cell of a search is stored and read once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,29 +79,66 @@ def _without_searches(block: Block, counts: dict[str, Bin]) -> Block:
             continue
         count, direct = found
         counts[count.array] = max(counts.get(count.array, count), count, key=lambda x: x.rows)
-        out.append(direct)
+        out[-2:] = [*_chosen(out[-2:], direct, block)]
     return Block(tuple(out))
 
 
-def _read_search(stmt: Stmt, around: Block) -> tuple[Bin, Reduce] | None:
+def _chosen(before: list[Stmt], direct: Stmt, around: Block) -> Iterator[Stmt]:
+    """The two statements in front of an addition, and the addition. Where its condition is also that of the cell which
+    says to what is added, the addition needs no cell."""
+    match (*before, direct):
+        case (
+            Alloc(array=cell),
+            Assign(array=name, index=(), value=Select(condition=test, then=chosen)),
+            If(condition=condition, then=Block(body=(Reduce() as added,))),
+        ) if name == cell.name and test == condition and _mentions(around, name) == _OWN:
+            yield If(condition, Block((replace(added, index=(Cast(chosen, INDEX),)),)))
+        case _:
+            yield from (*before, direct)
+
+
+def _mentions(block: Block, cell: str) -> int:
+    """How often a block reads or stores a cell."""
+    return sum(x == cell for x in arrays_in(block))
+
+
+def _read_search(stmt: Stmt, around: Block) -> tuple[Bin, Stmt] | None:
     """A loop that searches for the element to which something is added, and the addition."""
     match stmt:
         case For(
             var=row, lower=Const(value=0), upper=Const(value=rows), step=1,
             body=Block(body=(
                 Reduce(array=array, index=(Var(name=place),), op="add", value=Select(
-                    condition=Compare(op="eq", left=Load(index=()) as cell, right=Cast(operand=Var(name=chosen))),
-                    then=term, otherwise=Const(value=0),
+                    condition=condition, then=term, otherwise=Const(value=0),
                 ), span=span),
             )),
-        ) if row == place == chosen and array != cell.array and row not in variables(term):  # fmt: skip
-            value = _given(cell.array, stmt, around)
+        ) if row == place and row not in variables(term):  # fmt: skip
+            *around_it, test = _parts(condition)
+            match test:
+                case Compare(op="eq", left=Load(index=()) as cell, right=Cast(operand=Var(name=chosen))) if (
+                    chosen == row and array != cell.array and not any(row in variables(x) for x in around_it)
+                ):
+                    value = _given(cell.array, stmt, around)
+                case _:
+                    return None
             low, high = range_of(value, {}) if value is not None else (-1, -1)
             if low < 0 or high >= rows:
                 return None
-            return Bin(array, int(rows), type_of(term)), Reduce(array, (Cast(cell, INDEX),), "add", term, span)
+            direct: Stmt = Reduce(array, (Cast(cell, INDEX),), "add", term, span)
+            if around_it:
+                direct = If(reduce(partial(Binary, "and"), around_it), Block((direct,)))
+            return Bin(array, int(rows), type_of(term)), direct
         case _:
             return None
+
+
+def _parts(condition: Expr) -> list[Expr]:
+    """The parts of a condition that all have to hold, in order."""
+    match condition:
+        case Binary(op="and", left=left, right=right):
+            return [*_parts(left), *_parts(right)]
+        case _:
+            return [condition]
 
 
 def _given(cell: str, stmt: Stmt, around: Block) -> Expr | None:
@@ -116,6 +158,8 @@ def _reads_others(stmt: Stmt, added: set[str]) -> bool:
     """Whether a statement uses what is added to in any other way."""
     if isinstance(stmt, For | Block | Alloc):
         return False
+    if isinstance(stmt, If):
+        return any(x.array in added for x in loads(stmt.condition))
     if isinstance(stmt, Reduce) and stmt.array in added:
         return any(x in added for x in arrays_in(Assign("", (), stmt.value))) or stmt.op != "add"
     return any(x in added for x in arrays_in(stmt))

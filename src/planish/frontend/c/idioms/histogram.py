@@ -29,12 +29,13 @@ from collections.abc import Callable
 from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
-from planish.frontend.c.translate.expressions import value_of
+from planish.frontend.c.translate.arithmetic import conjunction
+from planish.frontend.c.translate.expressions import choose, value_of
 from planish.frontend.c.translate.state import CTranslation, Enclosing, NotIndex, Refused
 from planish.frontend.c.translate.subscripts import index_of, subscript_of
 from planish.frontend.c.types.constants import walk_tree
 from planish.frontend.c.types.declarations import CArray
-from planish.ir.expr import Cast, Compare, Expr, Load, Var, index, type_of
+from planish.ir.expr import Cast, Compare, Const, Expr, Load, Var, index, type_of
 from planish.ir.index.interval import range_of
 from planish.ir.index.polynomial import constant
 from planish.ir.nest import Assign, Block, For, Reduce
@@ -56,7 +57,7 @@ def counted(node: c_ast.Node, cx: CTranslation) -> c_ast.ArrayRef | None:
             pass
         case _:
             return None
-    if cx.searches is None or cx.guards or not isinstance(element.name, c_ast.ID):
+    if cx.searches is None or not isinstance(element.name, c_ast.ID):
         return None
     try:
         with cx.trial():
@@ -99,6 +100,9 @@ def count_statement(node: c_ast.Node, element: c_ast.ArrayRef, cx: CTranslation,
     if high >= _extent(element, cx):
         message = "a subscript holds a value that is read from memory, which may lie behind the end of the array"
         raise Refused("scop-data", message, node)
+    if cx.guards:
+        # What is read under conditions may not be there where these do not hold.
+        value = choose(conjunction(cx.guards), value, Const(0, kind))
     found = cx.temporary("found", kind, value, node)
     row, bounds = cx.fresh("row"), (index(0), index(high + 1))
     name = c_ast.ID(row, node.coord)
