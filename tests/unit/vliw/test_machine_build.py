@@ -94,3 +94,35 @@ def test_arrays_that_may_overlap_are_told() -> None:
         (found,) = build_packets(source, Options(), load_machine("ftmatrix"), check=False)
         said = "".join(describe_packets(found, source, all_remarks=False))
         assert ("note[vliw-overlap]" in said) == bool(told) and told in said
+
+
+TABLES = {
+    "hexagon": """void taps(int n, const short *restrict x, short *restrict y)
+{
+    static const short w[3] = {3, -5, 2};
+    for (int i = 0; i < n; i++) {
+        int s = 0;
+        for (int k = 0; k < 3; k++) s += w[k] * x[i + k];
+        y[i] = (short)(s >> 2);
+    }
+}
+""",
+    "ftmatrix": """void taps(const float x[restrict 18], float y[restrict 16])
+{
+    static const float w[3] = {0.5f, -1.25f, 3.0f};
+    for (int i = 0; i < 16; i++) {
+        float s = 0;
+        for (int k = 0; k < 3; k++) s += w[k] * x[i + k];
+        y[i] = s;
+    }
+}
+""",
+}
+
+
+@pytest.mark.parametrize("machine", TABLES)
+def test_constant_weights_are_numbers_in_what_is_compared(machine: str) -> None:
+    options = Options(target="hexagon" if machine == "hexagon" else "generic")
+    (result,) = build_packets(Source("taps.c", TABLES[machine]), options, load_machine(machine))
+    assert result.message == ""
+    assert result.planned is not None and result.planned.described != "one by one"
