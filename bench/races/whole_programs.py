@@ -55,6 +55,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--budget", default="5", help="seconds for a file; 0: any")
     parser.add_argument("--flags", default=FLAGS)
     parser.add_argument("--fp", default="", help="floating-point mode, where not what the flags permit")
+    parser.add_argument("--warm", action="store_true", help="keep the compiler loaded from file to file")
     parser.add_argument("--pairs", type=int, default=7)
     parser.add_argument("--json", type=Path)
     given = parser.parse_args(arguments)
@@ -85,6 +86,7 @@ def run_program(name: str, program: dict[str, str], given: argparse.Namespace) -
         records = []
         for build in ("first", "second"):
             words = [sys.executable, "-m", "planish", "cc", "--budget", given.budget, *fp]
+            words += ["--warm"] if given.warm else []
             words += ["--report", str(folder / f"{build}.jsonl")]
             _build(
                 program, given, folder / "ours", " ".join((*words, "--using", "gcc", "--")), ";".join((*words, "--"))
