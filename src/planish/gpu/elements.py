@@ -15,12 +15,13 @@ from itertools import combinations
 
 from planish.core.names import take_name
 from planish.gpu.mapping import Chain, check_spread, copies, cursor, numbered, order_loops
+from planish.ir.accesses import reads
 from planish.ir.expr import Binary, Const
 from planish.ir.index.polynomial import constant, normal, sub
 from planish.ir.index.simplify import simplify
 from planish.ir.nest import Assign, Block, For, If, Reduce
 from planish.ir.text.printer import print_expr
-from planish.ir.traverse import expressions, loads, substitute, used_names, variables, walk
+from planish.ir.traverse import substitute, used_names, variables, walk
 from planish.schedule.program import Program
 from planish.schedule.steps.bands import Reorder
 from planish.schedule.steps.control import Specialise
@@ -128,7 +129,7 @@ def reuse(body: Block, var: str) -> int:
     >>> reuse(loop.body.body[0].body, "i"), reuse(loop.body.body[0].body, "j")
     (1, 0)
     """
-    read = dict.fromkeys(x for stmt in walk(body) for y in expressions(stmt) for x in loads(y))
+    read = dict.fromkeys(reads(body))
     most = 0
     for one, other in combinations(read, 2):
         if one.array == other.array and len(one.index) == len(other.index):

@@ -17,9 +17,10 @@ from collections.abc import Mapping
 from itertools import combinations
 from typing import TypeVar
 
+from planish.ir.accesses import reads
 from planish.ir.expr import Expr
 from planish.ir.nest import Array, Assign, For, Reduce
-from planish.ir.traverse import expressions, loads, walk
+from planish.ir.traverse import walk
 from planish.isa.instruction import Instruction
 from planish.poly.match.matcher import MismatchError, OperandMatch, match_nest
 from planish.poly.scop.separation import Known, nowhere, reads_apart
@@ -68,7 +69,7 @@ def _answer(instruction: Instruction, loop: For, arrays: Mapping[str, Array], bi
                 return answer
         case _:
             pass
-    names = {x.array for s in walk(loop) for e in expressions(s) for x in loads(e)}
+    names = {x.array for x in reads(loop)}
     names |= {x.array for x in walk(loop) if isinstance(x, Assign | Reduce)}
     used = tuple(arrays[name] for name in sorted(names))
     # That it was given to the instruction makes no other loop of it.

@@ -20,10 +20,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal, Protocol, TypeVar
 
+from planish.ir.accesses import reads
 from planish.ir.expr import Binary, Const, Load, Var
 from planish.ir.index.evaluate import evaluate
 from planish.ir.nest import Array, Assign, Block, For, If, Kernel, Reduce, Stmt
-from planish.ir.traverse import expressions, loads, stored_arrays, walk
+from planish.ir.traverse import stored_arrays, walk
 from planish.ir.types import I64, U8
 from planish.vliw.calling import Calling
 
@@ -366,7 +367,7 @@ def read_arrays(definition: Kernel) -> tuple[Array, ...]:
     >>> [x.name for x in read_arrays(put)]
     ['d', 'a']
     """
-    loaded = {x.array for stmt in walk(definition.body) for y in expressions(stmt) for x in loads(y)}
+    loaded = {x.array for x in reads(definition.body)}
     loaded |= {x.array for x in walk(definition.body) if isinstance(x, Reduce)}
     written = {x.name for x in written_arrays(definition)}
     return tuple(

@@ -13,13 +13,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import gcd
 
+from planish.ir.accesses import values
 from planish.ir.expr import Binary, Compare, Expr, Unary, Var, index, type_of
 from planish.ir.index.congruence import Residue, Residues, residue, residue_of
 from planish.ir.index.interval import Interval, range_of
 from planish.ir.index.polynomial import polynomial, sub
 from planish.ir.nest import For, Kernel, Reduce
 from planish.ir.semantics.arithmetic import limits
-from planish.ir.traverse import expressions, walk, walk_expr
+from planish.ir.traverse import walk, walk_expr
 from planish.ir.types import INDEX, Type
 
 HUGE = 1 << 40
@@ -110,7 +111,7 @@ def adds_in(expr: Expr) -> bool:
 
 def adds_and_subtracts(kernel: Kernel) -> bool:
     """Whether floats are added and subtracted: only then may a compiler take both for one operation in lanes."""
-    parts = [x for s in walk(kernel.body) for e in expressions(s) for x in walk_expr(e)]
+    parts = list(values(kernel.body))
     signs = {x.op for x in parts if isinstance(x, Binary) and type_of(x).is_float}
     sums = {x.op for x in walk(kernel.body) if isinstance(x, Reduce)}
     less = "sub" in signs or any(isinstance(x, Unary) and x.op == "neg" and type_of(x).is_float for x in parts)

@@ -74,10 +74,11 @@ from planish.emit.idioms.lane_sums import (
     total_name,
 )
 from planish.emit.idioms.update_statements import is_conditional, update
+from planish.ir.accesses import values
 from planish.ir.expr import Cast, Load, Var, type_of
 from planish.ir.nest import For, Let, Reduce
 from planish.ir.passes.vector_loops import FEW
-from planish.ir.traverse import expressions, variables, walk, walk_expr
+from planish.ir.traverse import variables
 from planish.ir.types import I32
 
 WORTH = 2
@@ -324,14 +325,14 @@ def _call_of(
 
 def _loaded(loop: For) -> tuple[int, int]:
     """How many elements an iteration loads that are not those of all others, and the bytes of the narrowest one."""
-    loads = {x for s in walk(loop.body) for e in expressions(s) for x in walk_expr(e) if isinstance(x, Load)}
+    loads = {x for x in values(loop.body) if isinstance(x, Load)}
     sizes = [type_of(x).size for x in loads if loop.var in variables(x)]
     return len(sizes), min(sizes, default=8)
 
 
 def needs_low_bits(loop: For) -> bool:
     """Whether a loop makes 32 bits of its iterator."""
-    parts = (x for s in walk(loop.body) for e in expressions(s) for x in walk_expr(e))
+    parts = values(loop.body)
     return any(isinstance(x, Cast) and x.type == I32 and loop.var in variables(x.operand) for x in parts)
 
 

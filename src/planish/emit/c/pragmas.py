@@ -14,6 +14,7 @@ from math import prod
 
 from planish.emit.idioms.lane_sums import LaneSum
 from planish.emit.idioms.update_statements import clause, is_conditional
+from planish.ir.accesses import reads
 from planish.ir.conditional_accesses import read_always
 from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var, type_of
 from planish.ir.index.polynomial import coefficient_of, constant, sub
@@ -153,7 +154,7 @@ def on_threads(loop: For, catalogue: Catalogue) -> str:
 def own_tables(loop: For, arrays: Mapping[str, Array], names: Mapping[str, str]) -> str:
     """OpenMP's clause for small local arrays that a loop on threads only reads: each thread has a copy, of which
     compilers know that no store changes it."""
-    read = {y.array for s in walk(loop.body) for x in expressions(s) for y in loads(x)}
+    read = {y.array for y in reads(loop.body)}
     kept = {x.array for x in walk(loop.body) if isinstance(x, Assign | Reduce)}
     kept |= {x.array.name for x in walk(loop.body) if isinstance(x, Alloc)}
     tables = sorted(x for x in read - kept if arrays[x].memory == "stack" and _is_small(arrays[x]))
@@ -190,7 +191,7 @@ def _only_chosen(loop: For, sums: Sequence[LaneSum]) -> bool:
     """Whether an iteration counts or not, by values no narrower than the sums, or adds what it reads for that: the best
     lanes are those of compilers."""
     updates = [x for x in walk(loop.body) if isinstance(x, Reduce)]
-    parts = (y for s in walk(loop.body) for x in expressions(s) for y in loads(x))
+    parts = reads(loop.body)
     narrowest, widest = min((x.type.size for x in parts), default=0), max(x.type.size for x in sums)
     return all(map(is_conditional, updates)) and (narrowest >= widest or reads_under_conditions(loop))
 
@@ -200,7 +201,7 @@ def _are_of_narrow_terms(loop: For, sums: Sequence[LaneSum], values: Mapping[str
     processors have instructions for these sums, which compilers know where each lane has not a place of its own."""
     updates = [x for x in walk(loop.body) if isinstance(x, Reduce)]
     named = {**values, **{x.var: x.value for x in walk(loop.body) if isinstance(x, Let)}}
-    parts = (y for s in walk(loop.body) for x in expressions(s) for y in loads(x))
+    parts = reads(loop.body)
     widest, narrowest = max((x.type.size for x in parts), default=8), min(x.type.size for x in sums)
     if 2 * widest > narrowest or any(x.op != "add" or not x.type.is_int for x in sums):
         return False

@@ -26,10 +26,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from planish.ir.accesses import map_values
 from planish.ir.expr import Binary, Call, Const, Expr, Load, Select, index, type_of
 from planish.ir.nest import Alloc, Array, Assign, Block, For, Let, LoopFacts, Reduce, Stmt
 from planish.ir.text.parser import parse_kernel
-from planish.ir.traverse import children, expressions, loads, map_block, map_expr, map_exprs, variables, walk, walk_expr
+from planish.ir.traverse import children, expressions, loads, variables, walk, walk_expr
 from planish.ir.types import BOOL, F32, Type
 from planish.isa.instruction import Instruction, make_instruction
 
@@ -93,5 +94,5 @@ def with_blocks(loop: For, names: Sequence[str]) -> tuple[Stmt, ...]:
         out.append(Alloc(Array(name, type, (loop.upper,), memory="stack")))
         out.append(replace(loop, body=Block((argument,)), facts=LoopFacts(simd=True)))
         out.append(replace(loop, body=Block((result,)), facts=called))
-    body = map_block(lambda stmt: map_exprs(lambda e: map_expr(lambda x: made.get(x, x), e), stmt), loop.body)
+    body = map_values(lambda x: made.get(x, x), loop.body)
     return (*out, replace(loop, body=body))

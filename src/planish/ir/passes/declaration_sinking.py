@@ -12,19 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from planish.ir.accesses import map_values
 from planish.ir.expr import Const, Expr, Load, Select, type_of
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Let, Reduce, Stmt
-from planish.ir.traverse import (
-    blocks_of,
-    chained,
-    expressions,
-    loads,
-    map_block,
-    map_expr,
-    map_exprs,
-    walk,
-    walk_expr,
-)
+from planish.ir.traverse import blocks_of, chained, expressions, loads, map_block, walk, walk_expr
 from planish.ir.types import Type
 
 
@@ -107,8 +98,8 @@ def forget(name: str, type: Type, block: Block) -> Block:
     test = min(tests, key=lambda x: len([*chained(x, "and")]), default=None)
     if test is None or not _is_kept(test, name, block):
         return block
-    held = map_block(lambda x: map_exprs(lambda e: map_expr(lambda y: _decided(y, test, True), e), x), block)
-    lost = map_block(lambda x: map_exprs(lambda e: map_expr(lambda y: _decided(y, test, False), e), x), block)
+    held = map_values(lambda y: _decided(y, test, True), block)
+    lost = map_values(lambda y: _decided(y, test, False), block)
     kept = (x for x in walk(lost) if not (isinstance(x, Assign) and x.array == name and x.value == _before(x)))
     if exposed(held, name) or any(_reads(e, name) for x in kept for e in expressions(x)):
         return block

@@ -20,11 +20,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from planish.ir.accesses import map_values
 from planish.ir.expr import Cast, Compare, CompareOp, Const, Expr, Var
 from planish.ir.index.interval import Interval
 from planish.ir.nest import Block
 from planish.ir.semantics.arithmetic import limits
-from planish.ir.traverse import map_block, map_expr, map_exprs
 from planish.ir.types import I8, I16, U8, U16, Type
 
 _NARROW: tuple[Type, ...] = (U8, I8, U16, I16)
@@ -72,4 +72,4 @@ def narrow_numbers(body: Block, ranges: Mapping[str, Interval], types: Mapping[s
             return Cast(Cast(x, kind), x.type)
         return x
 
-    return map_block(lambda s: map_exprs(lambda e: map_expr(narrowed, e), s), body) if ranges else body
+    return map_values(narrowed, body) if ranges else body

@@ -24,9 +24,10 @@ from dataclasses import replace
 
 import islpy as isl
 
+from planish.ir.accesses import reads
 from planish.ir.expr import Expr, Load, index
 from planish.ir.nest import Alloc, Assign, Kernel, Reduce, Stmt
-from planish.ir.traverse import expressions, loads, map_block, map_expr, map_exprs, substitute, variables, walk
+from planish.ir.traverse import loads, map_block, map_expr, map_exprs, substitute, variables, walk
 from planish.poly.isl.affine import NotAffineError
 from planish.poly.scop.dependence import find_flow, together
 from planish.poly.scop.extraction import Scop, Statement, extract_scop
@@ -81,7 +82,7 @@ def _without(kernel: Kernel, array: str, scop: Scop) -> Kernel:
         return stmt if value is None else map_exprs(lambda e: _replaced(e, array, value), stmt)
 
     made = replace(kernel, body=map_block(visit, kernel.body))
-    left = any(x.array == array for s in walk(made.body) for e in expressions(s) for x in loads(e))
+    left = any(x.array == array for x in reads(made.body))
     return kernel if left else made
 
 

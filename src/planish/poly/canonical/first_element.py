@@ -16,10 +16,11 @@ from functools import reduce
 
 import islpy as isl
 
+from planish.ir.accesses import values
 from planish.ir.expr import Binary, Expr, Load, Select, index, type_of
 from planish.ir.index.polynomial import add, exact_quotient, mul, neg, polynomial
 from planish.ir.nest import Array, Assign, Block, For, Kernel, Reduce, Stmt
-from planish.ir.traverse import children, expressions, map_block, map_expr, map_exprs, walk, walk_expr
+from planish.ir.traverse import children, map_block, map_expr, map_exprs, walk
 from planish.ir.types import BOOL
 from planish.poly.canonical.delinearise import delinearise
 from planish.poly.isl.affine import NotAffineError, condition_set
@@ -78,7 +79,7 @@ def _may_reach_before(array: str, kernel: Kernel) -> bool:
 
 def _accesses(body: Block) -> list[tuple[str, tuple[Expr, ...]]]:
     stores = [(x.array, x.index) for x in walk(body) if isinstance(x, Assign | Reduce)]
-    parts = (y for x in walk(body) for e in expressions(x) for y in walk_expr(e))
+    parts = values(body)
     return stores + [(x.array, x.index) for x in parts if isinstance(x, Load)]
 
 

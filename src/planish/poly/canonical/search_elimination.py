@@ -23,21 +23,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from planish.ir.accesses import reads
 from planish.ir.expr import Cast, Compare, Expr, Load, Select, Var
 from planish.ir.index.polynomial import same
 from planish.ir.index.ranges import Range
 from planish.ir.nest import Alloc, Assign, Block, For, Reduce, Stmt
-from planish.ir.traverse import (
-    blocks_of,
-    chained,
-    expressions,
-    loads,
-    map_block,
-    substitute_block,
-    variables,
-    walk,
-    with_blocks,
-)
+from planish.ir.traverse import blocks_of, chained, map_block, substitute_block, variables, walk, with_blocks
 from planish.ir.types import INDEX
 from planish.poly.isl.expression import conjunction
 
@@ -91,7 +82,7 @@ def _cell(test: Expr, var: str) -> str | None:
 
 def _direct(loop: For, cell: str) -> Block:
     """The body of a search for the one that is found."""
-    read = (x for stmt in walk(loop.body) for e in expressions(stmt) for x in loads(e))
+    read = reads(loop.body)
     type = next(x.type for x in read if x.array == cell)
 
     def chosen(stmt: Stmt) -> Stmt:

@@ -18,11 +18,12 @@ from itertools import product
 
 import islpy as isl
 
+from planish.ir.accesses import reads
 from planish.ir.expr import Binary, Cast, Compare, Const, Expr, Select, Var, index, type_of
 from planish.ir.index.interval import range_of
 from planish.ir.index.polynomial import Monomial, add, build, constant, extremum, floordiv, mul, names, polynomial
 from planish.ir.nest import For, Kernel
-from planish.ir.traverse import expressions, loads, walk
+from planish.ir.traverse import walk
 from planish.ir.types import INDEX
 from planish.poly.isl.affine import NotAffineError, affine_function
 
@@ -103,7 +104,7 @@ def forward_conditions(kernel: Kernel) -> tuple[Expr, ...]:
     these then lie between what they are at the least and the greatest iterators."""
     moving = {x.var for x in walk(kernel.body) if isinstance(x, For)}
     found: dict[Expr, None] = {}
-    for load in (x for stmt in walk(kernel.body) for e in expressions(stmt) for x in loads(e)):
+    for load in reads(kernel.body):
         for monomial in (m for x in load.index for m in polynomial(x) if len(m) > 1):
             sizes = (x for x in monomial if isinstance(x, Var) and x.name in kernel.sizes)
             found |= {Compare("ge", x, index(0)): None for x in sizes if moving & set().union(*map(names, monomial))}

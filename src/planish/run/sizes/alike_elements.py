@@ -11,9 +11,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from planish.frontend.c.translation_unit import CFunction
+from planish.ir.accesses import values
 from planish.ir.expr import Compare, Const
 from planish.ir.nest import Kernel
-from planish.ir.traverse import expressions, loads, walk, walk_expr
+from planish.ir.traverse import loads
 from planish.ir.types import Type
 from planish.run.calls.passing import leaves_of
 from planish.run.calls.signature import CallCase, Placement
@@ -46,7 +47,7 @@ def alike_cases(function: CFunction, known: tuple[KnownSizes, ...]) -> tuple[Cal
 
 def compared_types(kernel: Kernel) -> frozenset[Type]:
     """The types of elements that are compared for equality with something else than a constant."""
-    nodes = (x for stmt in walk(kernel.body) for outer in expressions(stmt) for x in walk_expr(outer))
+    nodes = values(kernel.body)
     tests = (x for x in nodes if isinstance(x, Compare) and x.op in ("eq", "ne"))
     free = (x for x in tests if not isinstance(x.left, Const) and not isinstance(x.right, Const))
     return frozenset(y.type for x in free for y in loads(x))

@@ -15,13 +15,14 @@ from dataclasses import dataclass
 from math import prod
 
 from planish.frontend.c.translation_unit import CFunction, Region
+from planish.ir.accesses import reads
 from planish.ir.expr import Binary, Cast, Compare, Const, Expr, Load, Var
 from planish.ir.index.evaluate import evaluate
 from planish.ir.index.interval import Interval
 from planish.ir.index.polynomial import Monomial, build, names, polynomial
 from planish.ir.nest import Assign, For, Kernel, Let, Reduce
 from planish.ir.semantics.arithmetic import limits
-from planish.ir.traverse import expressions, loads, walk
+from planish.ir.traverse import loads, walk
 from planish.poly.scop.subscript_range import data_range
 
 FEWEST, MOST = 16, 4096
@@ -50,7 +51,7 @@ def find_gathers(kernel: Kernel, sizes: Mapping[str, int]) -> Gathers:
     among = min(MOST, max(FEWEST, *sizes.values())) if sizes else FEWEST
     elements: dict[str, int] = {}
     ranges = _inside_tables(kernel)
-    for load in dict.fromkeys(x for stmt in walk(kernel.body) for e in expressions(stmt) for x in loads(e)):
+    for load in dict.fromkeys(reads(kernel.body)):
         chosen = [(at, [x for m in polynomial(at) for x in m if _is_anything(x)]) for at in load.index]
         if not any(parts for _, parts in chosen):
             continue
@@ -71,7 +72,7 @@ def _inside_tables(kernel: Kernel) -> dict[str, Interval]:
     extents = {x.name: x.shape for x in kernel.arrays}
     sets = _values_of(kernel)
     ranges: dict[str, Interval] = {}
-    for load in (x for stmt in walk(kernel.body) for e in expressions(stmt) for x in loads(e)):
+    for load in reads(kernel.body):
         for extent, at in zip(extents.get(load.array, ()), load.index, strict=False):
             terms = polynomial(at)
             data = [m[0] for m in terms if len(m) == 1 and isinstance(m[0], Cast)]
@@ -157,4 +158,3 @@ def _value(atom: Expr, sizes: Mapping[str, int], otherwise: int) -> int:
         return max(0, evaluate(build({(atom,): 1}) if not isinstance(atom, Const) else atom, sizes))
     except (KeyError, ValueError, ZeroDivisionError, TypeError):
         return otherwise
-

@@ -29,10 +29,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.ir.accesses import reads
 from planish.ir.expr import Binary, Compare, Expr, Load, index
 from planish.ir.index.simplify import simplify, simplify_block
 from planish.ir.nest import Alloc, Assign, Block, For, If, Reduce, Stmt
-from planish.ir.traverse import expressions, loads, map_block, stored_arrays, substitute_block, walk
+from planish.ir.traverse import map_block, stored_arrays, substitute_block, walk
 from planish.schedule.accesses import Indices, redirect
 from planish.schedule.nodes import exchange
 from planish.schedule.program import Change, Program, Target
@@ -74,7 +75,7 @@ class DoubleBuffer:
         if loop.step != 1 or not copies or not rest:
             message = f"`{loop.var}` does not begin with loops over threads that fill shared buffers of its own"
             raise PlanishError(Diagnostic("E0604", message, help="promote what it uses with PromoteTile first"))
-        read = {y.array for x in copies for z in walk(x) for e in expressions(z) for y in loads(e)}
+        read = {y.array for x in copies for y in reads(x)}
         if (read | own) & stored_arrays(Block(rest)) or read & own:
             message = f"what is copied for the next iteration of `{loop.var}` may change in this one"
             raise PlanishError(Diagnostic("E0606", message, help="only arrays that are not written are copied early"))

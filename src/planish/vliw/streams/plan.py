@@ -15,12 +15,13 @@ from dataclasses import dataclass, field, replace
 from itertools import permutations
 
 from planish.core.diagnostic import PlanishError, Remark
+from planish.ir.accesses import reads
 from planish.ir.expr import Binary, Call, Compare, Expr, index
 from planish.ir.index.evaluate import evaluate
 from planish.ir.index.polynomial import constant, sub
 from planish.ir.index.simplify import simplify
 from planish.ir.nest import Assign, For, Kernel, Reduce
-from planish.ir.traverse import expressions, loads, variables, walk
+from planish.ir.traverse import variables, walk
 from planish.ir.types import Floats
 from planish.poly.isl.affine import NotAffineError
 from planish.schedule.program import Cursor, Program
@@ -452,7 +453,7 @@ def _may_join(row: For, rows: int, vectors: int) -> bool:
 
 def _lanes(search: _Search, lane: For) -> int:
     """How many lanes a loop wants: those of the widest elements in it."""
-    kinds = [x.type.bits for stmt in walk(lane) for e in expressions(stmt) for x in loads(e)]
+    kinds = [x.type.bits for x in reads(lane)]
     counts = patterns_of(search.machine).lane_counts
     room = max(x.bits for x in search.machine.files)
     return next((x for x in counts if x * max(kinds, default=0) <= room), counts[-1])

@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from planish.ir.accesses import map_values
 from planish.ir.expr import Binary, Compare, Expr, Load, Unary, index, type_of
 from planish.ir.index.polynomial import build, constant, linear_in, sub
 from planish.ir.index.polynomial import place as put
@@ -150,7 +151,7 @@ def _kept(loop: For, found: _Recurrence, array: Array, taken: set[str]) -> tuple
             body.append(Assign(cells[0].name, (), map_expr(read, value), span))
             body.append(Assign(array.name, store.index, old[0], span))
         else:
-            (changed,) = map_block(lambda s: map_exprs(lambda e: map_expr(read, e), s), Block((stmt,))).body
+            (changed,) = map_values(read, Block((stmt,))).body
             body.append(changed)
     turns = (Assign(cells[d].name, (), old[d - 1], span) for d in range(deepest, 0, -1))
     return [*(Alloc(x) for x in cells), *start], replace(loop, body=Block((*body, *turns)))

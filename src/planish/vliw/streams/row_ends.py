@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from planish.ir.accesses import reads
 from planish.ir.expr import Expr, Var, index
 from planish.ir.index.interval import range_of
 from planish.ir.index.polynomial import add, build, constant, extremum, floordiv, linear_in, mul, names, sub
@@ -78,7 +79,7 @@ class RowEnds:
     def may_repeat(self) -> bool:
         """Whether an iteration may run twice: nothing that it stores is read in it."""
         stored = {x.array for x in self.stores()}
-        read = {y.array for x in walk(self.loop) for e in expressions(x) for y in loads(e)}
+        read = {y.array for y in reads(self.loop)}
         read |= {x.array for x in self.stores() if isinstance(x, Reduce)}
         return not stored & read
 

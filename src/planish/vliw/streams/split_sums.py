@@ -20,11 +20,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from planish.ir.accesses import reads
 from planish.ir.expr import Expr, Load, index, type_of
 from planish.ir.index.polynomial import add, constant, floordiv, mul, sub
 from planish.ir.index.simplify import simplify
 from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, Reduce, Stmt
-from planish.ir.traverse import blocks_of, expressions, loads, substitute_block, used_names, walk, with_blocks
+from planish.ir.traverse import blocks_of, loads, substitute_block, used_names, walk, with_blocks
 from planish.vliw.streams.row_ends import trip_of
 from planish.vliw.streams.shapes import unused
 from planish.vliw.streams.tiles import neutral
@@ -141,5 +142,5 @@ def _is_sum(stmt: Reduce) -> bool:
 def _only_use(loop: For, stmt: Reduce) -> bool:
     """Whether nothing else in a loop uses the scalar that is added to."""
     targets = [x for x in walk(loop) if isinstance(x, Assign | Reduce) and x.array == stmt.array]
-    read = [y for x in walk(loop) for e in expressions(x) for y in loads(e) if y.array == stmt.array]
+    read = [y for y in reads(loop) if y.array == stmt.array]
     return len(targets) == 1 and not read

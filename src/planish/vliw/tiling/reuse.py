@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from planish.ir.accesses import reads
 from planish.ir.nest import For, Kernel
 from planish.ir.traverse import expressions, loads, stored_arrays, variables, walk
 from planish.vliw.streams.plan import Planned
@@ -54,7 +55,7 @@ def first_ratios(kernel: Kernel, loops: tuple[str, ...]) -> dict[str, float]:
     {'i': 1.0, 'k': 2.0, 'j': 1.0}
     """
     stored = stored_arrays(kernel.body)
-    read = {x for s in walk(kernel.body) for e in expressions(s) for x in loads(e) if x.array not in stored}
+    read = {x for x in reads(kernel.body) if x.array not in stored}
     named = [{v for y in x.index for v in variables(y)} for x in read]
     return {v: float(max(1, sum(v in x for x in named))) for v in loops}
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from planish.ir.accesses import reads
 from planish.ir.expr import Compare, Expr, Load, Var, index, type_of
 from planish.ir.index.evaluate import evaluate
 from planish.ir.index.polynomial import add, constant, floordiv, mul, normal, sub
@@ -146,7 +147,7 @@ class PartPlanner:
         self, block: Block, buffers: dict[str, Buffer], loops: Sequence[For], near: dict[str, tuple[str, ...]]
     ) -> list[Stmt]:  # fmt: skip
         """The statements of a block in register tiles; buffers get rows as long as these ask for, and memories."""
-        used = stored_arrays(block) | {y.array for x in walk(block) for e in expressions(x) for y in loads(e)}
+        used = stored_arrays(block) | {y.array for y in reads(block)}
         own = {near_name(n): n for n in buffers if near_name(n) in used}
         arrays = {x: self.array(buffers[n], self.told.get(n, "dram")) for x, n in own.items()}
         part = part_kernel(self.kernel.name, block, arrays, self.kernel.scalars, loops, self.trips)

@@ -41,10 +41,11 @@ from planish.frontend.c.translate.state import Again, CTranslation, Refused
 from planish.frontend.c.translation_unit import Region, Update
 from planish.frontend.c.types.constants import walk_tree
 from planish.frontend.c.types.declarations import CScalar
+from planish.ir.accesses import map_values
 from planish.ir.expr import Binary, Compare, Const, Expr, Var, index, type_of
 from planish.ir.index.polynomial import add, coefficient_of, constant, mul, names, normal, place, polynomial, sub
 from planish.ir.nest import Block, Kernel
-from planish.ir.traverse import map_block, map_expr, map_exprs, substitute, used_names
+from planish.ir.traverse import map_block, map_exprs, substitute, used_names
 from planish.ir.types import INDEX
 
 
@@ -175,7 +176,7 @@ def _with_named_parts(region: Region, scaled: Collection[str]) -> tuple[Region, 
                 return expr
 
     used = used_names(kernel)
-    body = map_block(lambda stmt: map_exprs(lambda x: map_expr(named, x), stmt), kernel.body)
+    body = map_values(named, kernel.body)
     return replace(region, kernel=replace(kernel, body=body, sizes=(*kernel.sizes, *parts))), parts
 
 

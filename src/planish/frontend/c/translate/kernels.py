@@ -31,13 +31,14 @@ from planish.frontend.c.translate.subscripts import index_of
 from planish.frontend.c.translation_unit import HeldValue, RecastArray, SpacedRows, Update
 from planish.frontend.c.types.constants import walk_tree
 from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, is_complex_type, scalar_of
+from planish.ir.accesses import map_values
 from planish.ir.conditional_accesses import read_in_any_case
 from planish.ir.expr import Cast, Expr, Load, Var, index
 from planish.ir.index.polynomial import mul, names, same, sub
 from planish.ir.nest import Array, Assign, Block, For, Kernel, Reduce, Scalar
 from planish.ir.passes.declaration_sinking import exposed, forget, sink
 from planish.ir.passes.number_ranges import narrow_numbers, number_ranges
-from planish.ir.traverse import children, expressions, map_block, map_expr, map_exprs, walk, walk_expr
+from planish.ir.traverse import children, expressions, walk, walk_expr
 from planish.ir.types import F32, INDEX, Type
 from planish.poly.canonical.select_splitting import split_choices
 from planish.poly.isl.affine import NotAffineError
@@ -408,7 +409,7 @@ def _scalars_in(body: Block, types: dict[str, Type]) -> Block:
             case _:
                 return expr
 
-    return map_block(lambda stmt: map_exprs(lambda e: map_expr(direct, e), stmt), body)
+    return map_values(direct, body)
 
 
 def _argument(symbol: Symbol, cx: CTranslation) -> str:

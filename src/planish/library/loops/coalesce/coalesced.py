@@ -41,10 +41,11 @@ from planish.ir.expr import Binary, Compare, Const, Expr, Var, index
 from planish.ir.index.polynomial import add, mul, show
 from planish.ir.index.simplify import simplify, simplify_block
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, LoopFacts, Stmt
-from planish.ir.traverse import blocks_of, map_block, substitute, substitute_block, walk, with_stmts
+from planish.ir.traverse import blocks_of, map_block, substitute, substitute_block, with_stmts
 from planish.ir.types import INDEX
 from planish.library.loops.coalesce.flat_loops import FlatLoop, find_flat_loops, with_flat_rows
 from planish.library.loops.coalesce.replicated_operands import NotFlat, Replication, replicate
+from planish.schedule.accesses import arrays_of
 
 MOST_BYTES = 8192
 """The most bytes of the copies of an operand."""
@@ -65,11 +66,11 @@ def coalesce(kernel: Kernel, bits: int) -> Coalesced | None:
     """The kernel with its loops over rows of few columns as flat ones, in blocks of whole vectors of so many bits; None
     where there are none, or nests besides them that would stay in the order in which they are written."""
     flat = with_flat_rows(kernel)
-    types = {x.name: x.type for x in _arrays_of(flat)}
+    arrays = arrays_of(flat)
     body, gone, taken = flat.body, set[str](), list[For]()
     said: list[tuple[str, Span | None]] = []
     for loop, made in _replications(flat):
-        lanes = bits // min(types[x].bits for x in loop.written)
+        lanes = bits // min(arrays[x].type.bits for x in loop.written)
         if lanes < 2 or not (made.operands or (loop.row and isinstance(loop.period, Const))):
             continue
         body = with_stmts(body, loop.stmt, _Blocks(loop, made, lanes).statements())
@@ -107,15 +108,10 @@ def row_lengths(kernel: Kernel) -> frozenset[str]:
 
 def _replications(flat: Kernel) -> Iterator[tuple[FlatLoop, Replication]]:
     """The loops that are flat ones, with their iterations."""
-    arrays = {x.name: x for x in _arrays_of(flat)}
+    arrays = arrays_of(flat)
     for loop in find_flat_loops(flat):
         with suppress(NotFlat):
             yield loop, replicate(loop, arrays)
-
-
-def _arrays_of(kernel: Kernel) -> Iterator[Array]:
-    yield from kernel.arrays
-    yield from (x.array for x in walk(kernel.body) if isinstance(x, Alloc))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,21 +19,21 @@ from dataclasses import dataclass, replace
 
 from planish.core.names import take_name
 from planish.ir.expr import index
-from planish.ir.nest import Alloc, Array, For, Kernel
+from planish.ir.nest import Array, Kernel
 from planish.ir.passes.vector_loops import longest
 from planish.ir.text.printer import print_expr
-from planish.ir.traverse import loads, walk
+from planish.ir.traverse import loads
 from planish.ir.types import BOOL, I32, U32, Type
-from planish.isa.instruction import Instruction
 from planish.isa.select.lane_values import NoCover
 from planish.isa.semantics import build
 from planish.isa.semantics.node import Node, const
 from planish.library.loops.vector_strips.accumulated_loops import AccumulatedCell, AccumulatedLoop, find_accumulated
 from planish.library.loops.vector_strips.accumulators import Accumulator, range_of
 from planish.library.loops.vector_strips.grouped_sums import ACCUMULATED, ACCUMULATOR, GroupedSum, cover_sum
+from planish.library.loops.vector_strips.narrow_elements import element_types
+from planish.library.loops.vector_strips.padded_tails import require_match
 from planish.library.loops.vector_strips.strip_arguments import CHAINS
-from planish.poly.match.matcher import MismatchError
-from planish.schedule.match_instruction import match_instruction
+from planish.schedule.accesses import arrays_of
 from planish.select.instruction import Selected, VectorExtension, as_instruction, select, select_strip
 from planish.select.jam import Renaming, find_renaming, renamed
 from planish.select.program import RegisterProgram
@@ -72,7 +72,7 @@ def find_narrow_accumulated(kernel: Kernel, registers: VectorExtension) -> Itera
 
 def _widths(found: AccumulatedLoop, kernel: Kernel) -> list[int]:
     """The bits of the elements that an iteration reads, and stores beside its cells."""
-    kinds = {x.name: x.type for x in (*kernel.arrays, *(y.array for y in walk(kernel.body) if isinstance(y, Alloc)))}
+    kinds = element_types(kernel)
     names = {y.array for x in found.nest.body for y in loads(x.value)} | found.stored
     return [x.bits if x.is_int or x == BOOL else _WIDEST + 1 for x in map(kinds.__getitem__, names)]
 
@@ -87,7 +87,7 @@ def select_accumulation(
 ) -> SelectedAccumulation:  # fmt: skip
     """The instructions for the strips of a reduction, whose accumulators take so many registers at least; NoCover where
     there are none."""
-    arrays = {x.name: x for x in (*kernel.arrays, *(y.array for y in walk(kernel.body) if isinstance(y, Alloc)))}
+    arrays = arrays_of(kernel)
     lanes = lanes_of_terms(found, kernel, registers)
     updating = [_Selection(found, x, arrays, registers, lanes) for x in found.updates]
     chosen, made = map(list, zip(*(x.made() for x in updating), strict=True))
@@ -101,7 +101,7 @@ def select_accumulation(
         loop = found.lane_loop(found.stored, found.loop.lower, lanes)
         made.append(select_strip(loop, arrays, registers))
         storing = made[-1].instruction.name
-        _expect(made[-1].instruction, loop, arrays)
+        require_match(made[-1].instruction, loop, arrays)
     # Lanes that are narrower than the cell begin with what changes nothing: they are folded where strips were run.
     inside = any(x.array.type != x.update.type for x in chosen if x.update.op != "add")
     return SelectedAccumulation(lanes, tuple(chosen), tuple(made), storing, inside)
@@ -207,7 +207,7 @@ class _Selection:
     def named(self, update: Accumulator, program: Selected) -> tuple[Accumulator, Selected]:
         """The accumulators with the name of the instruction; NoCover where the loop is another."""
         loop = update.strip(self.found, self.found.loop.lower, 0)
-        _expect(program.instruction, loop, {**self.arrays, update.array.name: update.array})
+        require_match(program.instruction, loop, {**self.arrays, update.array.name: update.array})
         return replace(update, instruction=program.instruction.name), program
 
     def joined(self, update: Accumulator, count: int) -> tuple[Accumulator, tuple[Selected, ...]]:
@@ -220,7 +220,7 @@ class _Selection:
         arrays = {x.name: x for x in update.arrays}
         loop = update.join(self.found.nest.fresh(f"{self.found.loop.var}_lane"))
         joining = select_strip(loop, arrays, self.registers)
-        _expect(joining.instruction, loop, arrays)
+        require_match(joining.instruction, loop, arrays)
         return replace(update, joining=joining.instruction.name), (joining,)
 
     def halved(self, update: Accumulator) -> tuple[Accumulator, tuple[Selected, ...]]:
@@ -234,17 +234,10 @@ class _Selection:
                 half = replace(whole, name=take_name(f"{update.array.name}_half", taken), shape=(index(lanes),))
                 loop, arrays = update.halve(lane, whole, half), {x.name: x for x in (whole, half)}
                 made.append(select_strip(loop, arrays, self.registers))
-                _expect(made[-1].instruction, loop, arrays)
+                require_match(made[-1].instruction, loop, arrays)
                 halving.append((half, made[-1].instruction.name))
                 whole = half
         return replace(update, halving=tuple(halving)), tuple(made[: len(halving)])
-
-
-def _expect(instruction: Instruction, loop: For, arrays: Mapping[str, Array]) -> None:
-    try:
-        match_instruction(instruction, loop, arrays, {})
-    except MismatchError as error:
-        raise NoCover(error.reason) from error
 
 
 def _sum_type(term: Node, update: AccumulatedCell) -> Type:

@@ -27,7 +27,7 @@ from planish.ir.types import INDEX, U8
 from planish.isa.instruction import Instruction, make_instruction
 from planish.library.loops.vector_strips.accumulated_loops import used_lets
 from planish.library.loops.vector_strips.strip_nest import Part, is_independent
-from planish.schedule.accesses import rename
+from planish.schedule.accesses import arrays_of, rename
 from planish.select.instruction import VectorExtension
 
 LANES = 64
@@ -104,8 +104,7 @@ def _nest_of(kernel: Kernel, loop: For) -> LookupNest | None:
     body = loop.body.body
     if loop.step != 1 or not all(isinstance(x, Let | Assign) for x in body):
         return None
-    kinds = {x.name: x for x in kernel.arrays}
-    kinds |= {x.array.name: x.array for x in walk(kernel.body) if isinstance(x, Alloc)}
+    kinds = arrays_of(kernel)
     stored = stored_arrays(loop)
     found: dict[Load, Lookup] = {}
     for read in reads(loop.body):

@@ -24,6 +24,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from planish.core.diagnostic import Remark
+from planish.ir.accesses import map_values
 from planish.ir.expr import Cast, Expr, Load, Var
 from planish.ir.index.polynomial import same
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Reduce, Stmt
@@ -103,7 +104,7 @@ def forward(kernel: Kernel, widened: bool = False) -> Kernel:
         values = dict(zip(moved, expr.index, strict=True))
         return map_expr(lambda x: values.get(x.name, x) if isinstance(x, Var) else x, copied[expr.array].value)
 
-    body = map_block(lambda x: map_exprs(lambda e: map_expr(read, e), x), kernel.body)
+    body = map_values(read, kernel.body)
     return replace(kernel, body=_without(body, copied))
 
 

@@ -21,20 +21,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
+from planish.ir.accesses import reads
 from planish.ir.expr import Expr, Load, Var, type_of
 from planish.ir.nest import Alloc, Assign, Block, For, Kernel, Let, Reduce, Stmt
 from planish.ir.passes.update_idioms import combined
-from planish.ir.traverse import (
-    blocks_of,
-    expressions,
-    loads,
-    map_expr,
-    map_exprs,
-    used_names,
-    variables,
-    walk,
-    with_blocks,
-)  # fmt: skip
+from planish.ir.traverse import blocks_of, map_expr, map_exprs, used_names, variables, walk, with_blocks  # fmt: skip
 
 Cell = tuple[str, tuple[Expr, ...]]
 
@@ -61,7 +52,7 @@ def pass_values(kernel: Kernel, kept: Collection[str] = ()) -> Kernel:
         return kernel
     # An array of which something is left to load stays as it is, and so do the stores to it.
     tried = _pass(kernel.body, {}, arrays, _Names({*used_names(kernel)}))
-    left = {x.array for stmt in walk(tried) for e in expressions(stmt) for x in loads(e)}
+    left = {x.array for x in reads(tried)}
     gone = arrays - left - {x.array for x in walk(tried) if isinstance(x, Reduce)}
     if not gone:
         return kernel
