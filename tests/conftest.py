@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from tests.property.sampling import choose
 
+from planish.core.recursion_limit import call_with_room
 from planish.library.kernels import vectors
 from planish.run.calls.abi_wrapper import entry_text
 from planish.run.calls.signature import Signature
@@ -34,6 +35,13 @@ def pytest_collection_finish() -> None:
     """What the tests are is no garbage from here on; processes that are forked share its pages, too."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> object:
+    """Tests are called from deep inside of pytest: they have room for their own calls, as commands have."""
+    runner = item.config.pluginmanager.get_plugin("runner")
+    return call_with_room(runner.pytest_runtest_protocol, item, nextitem)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -19,6 +19,7 @@ from planish.cli.terminal.bytecode import keep_bytecode
 from planish.cli.terminal.streams import open_streams
 from planish.cli.terminal.supervision import GRACE, supervise
 from planish.core.cache import default_root
+from planish.core.recursion_limit import call_with_room
 from planish.version import VERSION
 
 
@@ -97,7 +98,7 @@ def _run(command: Command, arguments: list[str]) -> int:
     if not command.supervised and (code := module.run_at_once(arguments)) is not None:
         return int(code)
     try:
-        module.app(args=arguments, prog_name=f"planish {command.name}")
+        call_with_room(module.app, args=arguments, prog_name=f"planish {command.name}")
     except SystemExit as end:
         # An interrupt while the options are read ends typer without a word.
         check_interrupted()

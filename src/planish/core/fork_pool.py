@@ -29,7 +29,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 from planish.core.forked_process import ASKING, delayed_signals, end, flush_streams, fork, wait
 from planish.core.pickles import write_pickle
 from planish.core.progress import Progress, keep_quiet
-from planish.core.recursion_limit import deep
+from planish.core.recursion_limit import call_with_room, deep
 
 _A = TypeVar("_A")
 _B = TypeVar("_B")
@@ -222,7 +222,7 @@ def _try(work: Callable[[_A, Progress], _B], piece: _A, line: _Line) -> bytes:
     """The message that has the result, or what was raised instead."""
     try:
         with deep():
-            result = work(piece, lambda text: line.write(_pack("tell", text)))
+            result = call_with_room(work, piece, lambda text: line.write(_pack("tell", text)))
         return _pack("result", result)
     except RecursionError:
         return _pack("result", Lost("depth"))
