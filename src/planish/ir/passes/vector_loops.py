@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from planish.ir.expr import Binary, Expr, Var
+from planish.ir.expr import Binary, Compare, Const, Expr, Var, index
 from planish.ir.index.polynomial import constant, sub
+from planish.ir.index.simplify import simplify
 from planish.ir.nest import PLAIN_MEMORIES, Alloc, Block, For, Kernel, Let
-from planish.ir.traverse import blocks_of, walk
+from planish.ir.traverse import blocks_of, loads, walk
 from planish.ir.types import INDEX
 
 FEW = 16
@@ -49,6 +50,22 @@ def length_of(loop: For) -> int | None:
     """The number of iterations, where it is a constant."""
     distance = constant(sub(loop.upper, loop.lower))
     return None if distance is None else _rounds(distance, loop.step)
+
+
+def long_enough(kernel: Kernel, least: int) -> Iterator[Expr]:
+    """That a kernel which is one loop has so many iterations: with fewer nothing is gained, and what comes before
+    them, and is asked of arrays, would take as long as the loop.
+
+    >>> from planish.ir.text.parser import parse_kernel
+    >>> text = "kernel k(n; x: f32[n]) {{ for i in 0 .. {} {{ x[i] = 0.0:f32 }} }}"
+    >>> [len([*long_enough(parse_kernel(text.format(x)), 32)]) for x in ("n", "64")]
+    [1, 0]
+    """
+    loops = [x for x in kernel.body.body if not isinstance(x, Alloc)]
+    if len(loops) == 1 and isinstance(loops[0], For) and not any(isinstance(x, For) for x in walk(loops[0].body)):
+        enough = simplify(Compare("ge", sub(loops[0].upper, loops[0].lower), index(least)))
+        if not isinstance(enough, Const) and not loads(enough):
+            yield enough
 
 
 def longest(loop: For, values: Values | None = None) -> int | None:

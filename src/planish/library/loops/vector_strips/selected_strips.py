@@ -27,7 +27,7 @@ from planish.ir.index.polynomial import sub
 from planish.ir.index.simplify import simplify
 from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, Stmt
 from planish.ir.passes.speculative_loads import speculate
-from planish.ir.passes.vector_loops import longest
+from planish.ir.passes.vector_loops import long_enough, longest
 from planish.ir.text.printer import print_kernel, print_stmt
 from planish.ir.traverse import arrays_in, loads, map_block, stored_arrays, used_names, variables, walk, with_stmts
 from planish.isa.instruction import Catalogue, Instruction
@@ -284,22 +284,15 @@ def _version(
     name = NAME if most == 1 else f"{NAME}, {most} rows"
     catalogue = Catalogue().with_instructions(x.instruction for x in strips.known.values())
     made_of = [x for x in nests if id(x.nest.stmt) in covered]
-    asked = (*kernel.assumptions, *_enough(kernel, max(x.lanes for x in nests)), *_full_rows(strips, made_of))
+    lanes = max(x.lanes for x in nests)
+    # Before a loop that looks values up, copies are made of its tables.
+    long = [*long_enough(kernel, lanes)] or [*long_enough(prepared.kernel, lanes)]
+    asked = (*kernel.assumptions, *long, *_full_rows(strips, made_of))
     reductions = [x for x in nests if isinstance(x.nest, AccumulatedLoop) and id(x.nest.stmt) in covered]
     least = 1 if has_masks(strips.registers) else _LONG
     asked = (*asked, *(y for x in reductions for y in _long_rows(kernel, x.nest.stmt, x.lanes, least)))
     made = replace(kernel, body=contract(body), assumptions=asked)
     return Version(name, prepared.scop.schedule, made, tuple(remarks), 0.0, catalogue)
-
-
-def _enough(kernel: Kernel, lanes: int) -> Iterator[Expr]:
-    """That a kernel which is one loop has as many iterations as a strip: with fewer there is nothing to gain, and what
-    is asked of arrays would take as long as the loop."""
-    loops = [x for x in kernel.body.body if not isinstance(x, Alloc)]
-    if len(loops) == 1 and isinstance(loops[0], For) and not any(isinstance(x, For) for x in walk(loops[0].body)):
-        few = simplify(Compare("ge", sub(loops[0].upper, loops[0].lower), index(lanes)))
-        if not isinstance(few, Const) and not loads(few):
-            yield few
 
 
 def _full_rows(strips: StripSelection, nests: Iterable[_Sized]) -> Iterator[Expr]:

@@ -19,6 +19,7 @@ from planish.core.diagnostic import Remark
 from planish.ir.accesses import reads
 from planish.ir.index.simplify import simplify_block
 from planish.ir.nest import For, Kernel, Stmt
+from planish.ir.passes.vector_loops import FEW, long_enough
 from planish.ir.traverse import used_names, variables, walk, with_stmts
 from planish.library.loops.cell_reduction.blocks import BLOCK, in_blocks
 from planish.library.loops.cell_reduction.cell_update import (
@@ -67,7 +68,8 @@ def _apply(cx: Context, kernel: Kernel) -> Made:
             remarks.append(Remark(NAME, "done", _describe(found, block), found.loop.span or kernel.span))
     body = simplify_block(body, assumptions=kernel.assumptions)
     schedule = cx.prepared.scop.schedule
-    return (Version(NAME, schedule, replace(kernel, body=body), tuple(remarks), 0.0),)
+    asked = (*kernel.assumptions, *long_enough(kernel, FEW))
+    return (Version(NAME, schedule, replace(kernel, body=body, assumptions=asked), tuple(remarks), 0.0),)
 
 
 def _describe(found: CellUpdate, block: int) -> str:
