@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import platform
 import tempfile
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from planish import compile as compile_function
+from planish.build import functions
 from planish.build.assemble import FileResult
+from planish.build.emit import make_drop_ins
 from planish.build.selection import Selection
-from planish.core.diagnostic import PlanishError
+from planish.core.diagnostic import PlanishError, Remark
 from planish.core.span import Source
 from planish.options import Options
 from planish.pipeline import build_file
 from planish.run.toolchains.cross import compiler_for, runner_for, takes
 from planish.run.toolchains.toolchain import find_compilers
+from planish.run.workbench import DropIn
 from planish.target.load import load_target
 from planish.target.machine import Target
 
@@ -63,7 +68,8 @@ void letters(int n, const char *s, int *seen)
         seen[i] = (char)(s[i] * 3) < 0 ? -1 : s[i] + 1;
 }
 """
-
+RIGHT, WRONG = "(int32_t)s[i] + 1", "(int32_t)s[i] + 2"
+"""What a version of `letters` computes, and what would not be right."""
 
 pytestmark = pytest.mark.usefixtures("few_registers")
 
@@ -121,6 +127,22 @@ def test_what_differs_there_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     (function,) = built.functions
     assert function.selection is not None and function.selection.version is None
     assert "verify-exercised" in {x.id for x in function.selection.remarks}
+    assert TEXT in built.text
+
+
+def test_wrong_results_there_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a version for another processor computes is compared there."""
+
+    def make_wrong(*given: Any) -> tuple[tuple[DropIn, ...], tuple[Remark, ...]]:
+        made, remarks = make_drop_ins(*given)
+        assert all(RIGHT in x.counted for x in made)
+        return tuple(replace(x, counted=x.counted.replace(RIGHT, WRONG)) for x in made), remarks
+
+    monkeypatch.setattr(functions, "make_drop_ins", make_wrong)
+    built = build_file(Source("some.c", TEXT), Options(target=NAME, functions=("letters",)))
+    (function,) = built.functions
+    assert function.selection is not None and function.selection.version is None
+    assert "verify-result" in {x.id for x in function.selection.remarks}
     assert TEXT in built.text
 
 
