@@ -34,6 +34,10 @@ def test_a_better_value_is_stored_behind_a_branch(body: str) -> None:
         ("s[] = select(x[i] > m, x[i], s[])", "for i in 0 .. n"),
         ("s[] = select(x[i] - s[] > m, x[i], s[])", "for i in 0 .. n"),
         ("s[] = select(x[i] > s[], x[i] + 1.0, s[])", "for i in 0 .. n"),
+        # What is set back, or decays, is better ever again.
+        ("s[] = select(x[i] > m, 0.0, s[]) s[] = select(!(x[i] <= s[]), x[i], s[])", "for i in 0 .. n"),
+        ("s[] *= 0.5 s[] = select(!(x[i] <= s[]), x[i], s[])", "for i in 0 .. n"),
+        ("s[] = select(1.0 <= s[], 1.0, s[])", "for i in 0 .. n"),
         ("s[] = select(!(x[i] <= s[]), x[i], s[])", "for i in 0 .. 8"),
         ("s[] = select(!(x[i] <= s[]), x[i], s[])", "for i in 0 .. n simd"),
     ],

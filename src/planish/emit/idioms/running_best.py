@@ -22,15 +22,16 @@ choices of such branches, where they are not kept from it.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 from planish.emit.c.context import EmitContext
 from planish.emit.c.expression import emit_expr
 from planish.ir.conditional_accesses import conditional_store
-from planish.ir.expr import Compare, Expr, Load, Unary, type_of
-from planish.ir.nest import Assign, Block, For, If, Kernel, Stmt
+from planish.ir.expr import Compare, Const, Expr, Load, Unary, type_of
+from planish.ir.nest import Assign, Block, For, If, Kernel, Reduce, Stmt
 from planish.ir.passes.vector_loops import longest
-from planish.ir.traverse import blocks_of, loads, map_expr, with_blocks, with_body
+from planish.ir.traverse import blocks_of, loads, map_expr, walk, with_blocks, with_body
 
 SELDOM = """\
 /* What holds ever more seldom, so that nothing has to wait for it: gcc would choose a value in any case. */
@@ -48,21 +49,23 @@ MANY = 64
 
 def branch_on_best(kernel: Kernel) -> Kernel:
     """The kernel with a branch where a scalar that is carried around a loop becomes a better value."""
-    return replace(kernel, body=_inside(kernel.body, False))
+    return replace(kernel, body=_inside(kernel.body, frozenset()))
 
 
-def _inside(block: Block, carried: bool) -> Block:
+def _inside(block: Block, carried: frozenset[str]) -> Block:
     return with_body(block, [_branching(x, carried) for x in block.body])
 
 
-def _branching(stmt: Stmt, carried: bool) -> Stmt:
+def _branching(stmt: Stmt, carried: frozenset[str]) -> Stmt:
+    """The statement with branches where the scalars that are `carried` around its loop become better."""
     match stmt:
         case For(facts=facts) if facts.simd or facts.parallel or facts.instruction or facts.stream:
             return stmt
         case For(body=body):
             most = longest(stmt)
-            return replace(stmt, body=_inside(body, most is None or most >= MANY))
-        case Assign(array=array, index=(), value=value) if carried:
+            often = most is None or most >= MANY
+            return replace(stmt, body=_inside(body, _stored_once(body) if often else frozenset()))
+        case Assign(array=array, index=(), value=value) if array in carried:
             found = conditional_store(value, Load(array, (), type_of(value)))
             if found is None:
                 return stmt
@@ -70,6 +73,12 @@ def _branching(stmt: Stmt, carried: bool) -> Stmt:
             return made if stores_best(made) else stmt
         case _:
             return with_blocks(stmt, [_inside(x, carried) for x in blocks_of(stmt)])
+
+
+def _stored_once(body: Block) -> frozenset[str]:
+    """The arrays that one statement stores to: what is set back, decays or is clamped becomes better ever again."""
+    stored = Counter(x.array for x in walk(body) if isinstance(x, Assign | Reduce))
+    return frozenset(x for x, count in stored.items() if count == 1)
 
 
 def stores_best(stmt: Stmt) -> bool:
@@ -86,7 +95,7 @@ def _is_better(x: Expr, value: Expr, best: Load) -> bool:
         case Unary(op="not", operand=inner):
             return _is_better(inner, value, best)
         case Compare(op="lt" | "le" | "gt" | "ge", left=left, right=right) if best not in loads(value):
-            return any(
+            return not isinstance(value, Const) and any(
                 best in loads(b) and best not in loads(a) and map_expr(lambda y: best if y == value else y, a) == b
                 for a, b in ((left, right), (right, left))
             )

@@ -1,8 +1,8 @@
 """A built library inside a child process: its entry, called with arguments in guarded memory.
 
-library = Library(path, signature)
-arguments = Arguments(signature, draw(signature, case, "uniform"), "end")
-library.call(arguments)
+    library = Library(path, signature)
+    arguments = Arguments(signature, draw(signature, case, "uniform"), "end")
+    library.call(arguments)
 """
 
 from __future__ import annotations

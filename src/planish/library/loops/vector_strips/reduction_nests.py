@@ -84,7 +84,7 @@ def _reduction_of(kernel: Kernel, stmt: For, local: Mapping[str, Array]) -> Redu
             continue
         if not all(_is_in_lanes(x, loop.var) for x in reads(loop)):
             continue
-        kept = _keptaccesses(kernel, loop)
+        kept = _kept_elements(kernel, loop)
         arrays = {**local, **{x.array.name: x.array for x in kept}}
         found = _with_cells(kernel, stmt, rows, _with_kept(loop, kept), arrays, {x.array.name for x in kept})
         if found is not None:
@@ -155,7 +155,7 @@ class _Kept:
     made: bool
 
 
-def _keptaccesses(kernel: Kernel, loop: For) -> list[_Kept]:
+def _kept_elements(kernel: Kernel, loop: For) -> list[_Kept]:
     """The elements of operands that are like cells: each iteration touches one, whatever else it does, in a piece that
     is always done."""
     taken = used_names(kernel)
