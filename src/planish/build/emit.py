@@ -92,7 +92,7 @@ def compose_drop_in(
     code are counted."""
     patches = tuple(count_calls(made, regions))
     counted = with_counters(compose(source, patches, ""), dict.fromkeys(x.function for x in regions.values()))
-    nests = tuple(ReplacedNest(x.patch.start, regions[x.patch.start].span, x.asked) for x in made)
+    nests = tuple(ReplacedNest(x.patch.start, regions[x.patch.start].span, x.asked, x.chooses) for x in made)
     return DropIn(label, compose(source, made, ""), link, slack or {}, counted, nests, patches, tuple(made))
 
 

@@ -32,6 +32,7 @@ from planish.run.calls.signature import CallCase, Signature
 from planish.run.oracle.interpreter_check import confirm_meaning
 from planish.run.processes.sandbox import expect_children
 from planish.run.sizes.alike_elements import alike_cases
+from planish.run.sizes.asked_sizes import chosen_cases
 from planish.run.sizes.branch_inputs import BranchFinder
 from planish.run.sizes.call_sizes import check_cases
 from planish.run.sizes.exit_inputs import exit_cases, with_far_exits
@@ -302,7 +303,12 @@ def _with_versions(draft: Draft, job: Job) -> Draft | FunctionResult:
         versions, refused = make_drop_ins(draft.plans, job.file, job.options, job.bench.blas)
     if not versions:
         return FunctionResult(draft.function, draft.plans, None, (), (*draft.remarks, *refused))
-    return replace(draft, versions=versions, refused=refused)
+    nests = [y for x in versions for y in x.nests]
+    try:
+        cases = within(lambda: (*draft.cases, *chosen_cases(draft.function, draft.known, nests)))
+    except OverBudgetError:
+        cases = draft.cases
+    return replace(draft, versions=versions, refused=refused, cases=cases)
 
 
 def _choose_version(draft: Draft, job: Job, tell: Progress) -> FunctionResult:

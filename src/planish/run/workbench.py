@@ -33,11 +33,13 @@ _BUILDING = Limits(120.0)
 
 @dataclass(frozen=True, slots=True)
 class ReplacedNest:
-    """A nest that a version replaces: where it begins in the text, its place, and what its new code asks of sizes."""
+    """A nest that a version replaces: where it begins in the text, its place, and what its new code asks of sizes;
+    `chooses`: the conditions on them by which it does one thing or another."""
 
     start: int
     span: Span | None
     asked: tuple[Expr, ...] = ()
+    chooses: tuple[Expr, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,10 @@ OTHERS = {
     "another element": "for (int i = 0; i < n; i++) h[x[i]] = h[x[i + 1]] + 1;",
     "taken from": "for (int i = 0; i < n; i++) h[x[i]] = 1 - h[x[i]];",
     "no sum": "for (int i = 0; i < n; i++) h[x[i]] *= 3;",
+    "a place that counts choose": "for (int i = 0; i < n; i++) if (w[i]) h[(x[i] + h[0]) & 255]++;",
+    "a place in bins behind a condition": "for (int i = 0; i < n; i++) if (w[i]) h[h[i & 3] & 7]++;",
+    "another element as well": "for (int i = 0; i < n; i++) { if (x[i] & 1) h[x[i] >> 1]++; else h[255]--; }",
+    "all elements in turn as well": "for (int i = 0; i < n; i++) { h[x[i] >> 4]++; h[i] += 2; }",
     "an array that is too short": "for (int i = 0; i < n; i++) g[x[i]]++;",
     "a search for some": (
         "for (int i = 0; i < n; i++) { int c = w[i]; for (int r = 0; r < 16; r++) g[r] += c == r ? 1 : 0; }"

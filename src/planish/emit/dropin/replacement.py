@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import islpy as isl
@@ -34,9 +34,9 @@ from planish.emit.idioms.running_best import branch_on_best
 from planish.frontend.c.text.lexer import tokenize
 from planish.frontend.c.translation_unit import Region, RowLoop, Update
 from planish.ir.expr import Binary, Compare, Const, Expr, index
-from planish.ir.nest import Array, Kernel
+from planish.ir.nest import Array, Block, If, Kernel, Stmt
 from planish.ir.passes.speculative_loads import speculate
-from planish.ir.traverse import variables
+from planish.ir.traverse import blocks_of, loads, variables
 from planish.ir.types import BF16
 from planish.isa.instruction import Catalogue
 from planish.library.loops.vector_strips.read_ends import between_reads
@@ -51,7 +51,8 @@ class Replacement:
     """What stands for a region: the function that runs it and the patch that calls it; `guards` are C conditions.
 
     `callees` are the functions that it calls, as they are defined or declared, each once for several regions. `done`
-    says what was done, where no schedule does. `settings` are those of the functions.
+    says what was done, where no schedule does. `settings` are those of the functions. `asked`: what the new code asks
+    of sizes; `chooses`: conditions on them by which it does one thing or another.
     """
 
     function: str
@@ -62,6 +63,7 @@ class Replacement:
     done: tuple[str, ...] = ()
     settings: CompilerSettings = USUAL
     asked: tuple[Expr, ...] = ()
+    chooses: tuple[Expr, ...] = ()
 
 
 def replace_region(
@@ -89,10 +91,24 @@ def replace_region(
     )  # fmt: skip
     text = part_of_caller(text, name, kernel, exact)
     called = tuple(emit_callees((kernel,), catalogue, threads, declared=dict(region.declared)))
-    return call_instead(
+    made = call_instead(
         region, scop, name, text, source_text, is_fallible(kernel), headers_of(kernel, catalogue), called,
         assumptions=kernel.assumptions, original=original, settings=settings, guards=guards,
     )  # fmt: skip
+    return replace(made, chooses=_choices(kernel))
+
+
+def _choices(kernel: Kernel) -> tuple[Expr, ...]:
+    """The conditions on sizes of a kernel that stand outside of its loops."""
+    sizes, out = {*kernel.sizes}, list[Expr]()
+    left: list[Stmt] = [kernel.body]
+    while left:
+        stmt = left.pop(0)
+        if isinstance(stmt, If) and variables(stmt.condition) <= sizes and not loads(stmt.condition):
+            out.append(stmt.condition)
+        if isinstance(stmt, Block | If):
+            left += stmt.body if isinstance(stmt, Block) else blocks_of(stmt)
+    return tuple(dict.fromkeys(out))
 
 
 def name_of(region: Region) -> str:

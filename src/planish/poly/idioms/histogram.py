@@ -59,27 +59,33 @@ def find_counting(kernel: Kernel) -> Histogram | None:
     """The counts of a kernel; None where there are none, where what chooses may lie outside of what is searched, or
     where a nest does anything else with what it adds to."""
     counts: dict[str, Bin] = {}
-    body = _without_searches(kernel.body, counts)
+    made: set[int] = set()
+    body = _without_searches(kernel.body, counts, made)
     if not counts:
         return None
     for nest in (x for x in body.body if isinstance(x, For)):
-        added = [x.array for x in walk(nest) if isinstance(x, Reduce) and x.array in counts]
-        if added and any(_reads_others(x, {*added}) for x in walk(nest)):
+        added = [x for x in walk(nest) if isinstance(x, Reduce) and x.array in counts]
+        # What else is added to may lie behind the elements that are searched.
+        if any(id(x) not in made for x in added):
+            return None
+        if added and any(_reads_others(x, {y.array for y in added}) for x in walk(nest)):
             return None
     return Histogram(body, tuple(counts.values()))
 
 
-def _without_searches(block: Block, counts: dict[str, Bin]) -> Block:
-    """A block with additions in place of searches; what is counted is put with the `counts`."""
+def _without_searches(block: Block, counts: dict[str, Bin], made: set[int]) -> Block:
+    """A block with additions in place of searches; what is counted is put with the `counts`, the identities of the
+    additions with those that are `made`."""
     out: list[Stmt] = []
     for stmt in block.body:
         found = _read_search(stmt, block)
         if found is None:
-            out.append(with_blocks(stmt, tuple(_without_searches(x, counts) for x in blocks_of(stmt))))
+            out.append(with_blocks(stmt, tuple(_without_searches(x, counts, made) for x in blocks_of(stmt))))
             continue
         count, direct = found
         counts[count.array] = max(counts.get(count.array, count), count, key=lambda x: x.rows)
         out[-2:] = [*_chosen(out[-2:], direct, block)]
+        made |= {id(x) for x in walk(out[-1]) if isinstance(x, Reduce)}
     return Block(tuple(out))
 
 
@@ -161,5 +167,6 @@ def _reads_others(stmt: Stmt, added: set[str]) -> bool:
     if isinstance(stmt, If):
         return any(x.array in added for x in loads(stmt.condition))
     if isinstance(stmt, Reduce) and stmt.array in added:
-        return any(x in added for x in arrays_in(Assign("", (), stmt.value))) or stmt.op != "add"
+        used = (y.array for x in (*stmt.index, stmt.value) for y in loads(x))
+        return stmt.op != "add" or any(x in added for x in used)
     return any(x in added for x in arrays_in(stmt))

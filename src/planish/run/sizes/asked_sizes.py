@@ -17,7 +17,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from planish.frontend.c.translation_unit import CFunction
@@ -28,8 +28,10 @@ from planish.poly.scop.extraction import affine_only
 from planish.run.calls.signature import CallCase
 from planish.run.sizes.call_sizes import CHECK_INSTANCES, instances_of, make_case, size_names, sizes_near, wanted_sizes
 from planish.run.sizes.known_sizes import KnownSizes
+from planish.run.workbench import ReplacedNest
 
 _LEAST = 5
+_FEW = 2
 _MORE, _SEED = (0, 1, 5, 16, 37, 64), 500
 """What is added to the least sizes in each call, and the first seed of these."""
 
@@ -49,6 +51,17 @@ def asked_cases(
             case = make_case(function, known, sizes, seed=_SEED + i)
             out.append(replace(case, placement="end" if i % 2 == 0 else "start"))
     return tuple(out)
+
+
+def chosen_cases(
+    function: CFunction, known: tuple[KnownSizes, ...], nests: Collection[ReplacedNest]
+) -> tuple[CallCase, ...]:
+    """Calls for each condition by which new code does one thing or another for large sizes, in which it holds: those of
+    other calls that check may be too small."""
+    names = {x.start: dict(x.names) for x in function.regions}
+    asked = dict.fromkeys((x.start, y) for x in nests for y in x.chooses)
+    made = (asked_cases(function, known, names[start], (x,))[:_FEW] for start, x in asked)
+    return tuple({repr(sorted(y.values.items())): y for x in made for y in x}.values())
 
 
 def _where(known: KnownSizes, names: Mapping[str, str], asked: Sequence[Expr]) -> KnownSizes:
