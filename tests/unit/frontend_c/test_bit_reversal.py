@@ -90,12 +90,33 @@ def test_elements_side_by_side(swap: str, widths: dict[str, int]) -> None:
         LOOP.replace("n - 1", "g - 1").replace("n >> 1", "g >> 1"),
         LOOP.replace("j", "g"),
         LOOP.replace("for (k = n >> 1;", "for (short k = n >> 1;"),
+        LOOP.replace("for (k = n >> 1; k <= j; k >>= 1)", "for (i = n >> 1; i <= j; i >>= 1)").replace("= k", "= i"),
+        LOOP.replace("n >> 1", "n >> -1"),
+        LOOP.replace("SWAP", "float t = x[i << n]; x[i << n] = x[j << n]; x[j << n] = t;"),
+        LOOP.replace("SWAP", "float t = x[i << -1]; x[i << -1] = x[j << -1]; x[j << -1] = t;"),
         "for (k = -1; i < n && (k = j) == -1; i++) ;",
     ],
 )  # fmt: skip
 def test_others_are_not(loop: str) -> None:
     assert loop not in (LOOP, LATER)
     assert read(loop) is None
+
+
+@pytest.mark.parametrize(
+    "loop", [LOOP, LATER, EACH.replace("j", "b").replace("int r", "int j").replace("r |", "j |").replace("< r", "< j")]
+)
+def test_exchanges_keep_the_numbers_of_the_loop(loop: str) -> None:
+    """An element is held by one of them, after all are moved or on the way; by any other one it may be."""
+
+    def found(swap: str) -> list[object]:
+        text = f"void f(int *w, int n) {{ int i, j, k, b, t; {loop.replace('SWAP', swap)} }}"
+        return [x.reversal for x in read_c(Source("a.c", text)).functions[0].regions if x.reversal is not None]
+
+    swap = "t = w[i]; w[i] = w[j]; w[j] = t;"
+    assert found(swap) == found(swap.replace("t", "b")) == [BitReversal(2, {"w": 1})]
+    for number in "ijn":
+        assert not found(f"{swap} {number} = t;") and not found(swap.replace("t", number))
+        assert not found(swap.replace("w[j] = t", f"{number} = t; w[j] = {number}"))
 
 
 def test_what_is_read_behind_the_loop_stays() -> None:
@@ -159,6 +180,22 @@ def test_elements_are_copied(loop: str) -> None:
         MASKS.replace("i < n", "i < n - 1"),
         MASKS.replace("m *= 2", "m *= 3"),
         MASKS.replace("r++", "r--"),
+        MASKS.replace("r *= 2; if (i & m) r++", "k = (i & m) ? (r *= 2) : r; if (i & m) r++"),
+        MASKS.replace("r *= 2; if (i & m) r++", "k = (i & m) ? r : r++; r *= 2; if (i & m) r = r / 4 * 2 + 1"),
+        MASKS.replace("r *= 2; if (i & m) r++", "if ((i & m) && (r *= 2)) r++"),
+        MASKS.replace("y[r]", "while (i & 1) { i = 0; r = 0; } y[r]"),
+        MASKS.replace("y[r]", "k = i; while (k & 1) { k = 0; r = 0; } y[r]"),
+        MASKS.replace("y[r]", "for (k = i; k & 4; k = 0) r = 0; y[r]"),
+        MASKS.replace("y[r]", "k = i; do { k &= 1; } while (k); y[r]"),
+        MASKS.replace("i < n", "i < k").replace("int r", "k = n; int r"),
+        MASKS.replace("y[r] = x[i]", "y[r] = x[i]; z[r] = 0"),
+        MASKS.replace("y[r] = x[i]", "y[r] = x[i]; z[r] = x[i] + 1"),
+        MASKS.replace("y[r] = x[i]", "y[r] = x[i]; k = n; y[k = r] = x[i]"),
+        MASKS.replace("y[r] = x[i]", "y[k = r] = x[i]"),
+        MASKS.replace("int r = 0", "float y[4096]; int r = 0"),
+        MASKS.replace("int r = 0", "int v[++n], r = 0"),
+        MASKS.replace("r *= 2;", "int v[n++]; r *= 2;"),
+        MASKS.replace("m < n", "m < n && n - n - sizeof(int) < 1"),
     ],
 )
 def test_other_numbers_are_not(loop: str) -> None:

@@ -20,6 +20,9 @@ from planish.frontend.c.analysis.scope import BoundNames, Symbol
 from planish.frontend.c.types.declarations import CArray, CPointer, CScalar
 from planish.ir.types import Type
 
+_MOST_PLACES = 31
+"""All integers that are computed with are shifted by less."""
+
 
 class OtherLoopError(Exception):
     """It is another loop."""
@@ -68,6 +71,8 @@ class ElementMoves:
         for stmt in self.statements(body):
             if not self.is_empty(stmt):
                 self.move(stmt, exchange, (counter, mirrored))
+        # Places are told by the variables, which an element that is held there would change.
+        demand(not {counter, mirrored} & exchange.variables.keys())
         widths: dict[Symbol, int] = {}
         for place in exchange.elements:
             demand(widths.setdefault(place.array, place.width) == place.width)
@@ -119,9 +124,10 @@ class ElementMoves:
         assert symbol is not None
         return exchange.variables[symbol]
 
-    def place(self, node: c_ast.ArrayRef, numbers: tuple[Symbol, Symbol]) -> _Place:
+    def place(self, node: c_ast.Node, numbers: tuple[Symbol, Symbol]) -> _Place:
         """The element that is meant."""
-        demand(isinstance(node.name, c_ast.ID))
+        if not isinstance(node, c_ast.ArrayRef) or not isinstance(node.name, c_ast.ID):
+            raise OtherLoopError
         array, at = self.symbol(node.name), node.subscript
         side: int | None = 0
         width: int | None = 1
@@ -132,7 +138,7 @@ class ElementMoves:
         if isinstance(at, c_ast.BinaryOp) and at.op in ("*", "<<"):
             number = self.number(at.right)
             if at.op == "<<":
-                at, width = at.left, 1 << (number or 0)
+                at, width = at.left, shifted_one(number)
             else:
                 at, width = (at.left, number) if number is not None else (at.right, self.number(at.left))
         demand(side is not None and width is not None and 0 <= side < width and isinstance(at, c_ast.ID))
@@ -160,7 +166,10 @@ class ElementMoves:
 
     def is_empty(self, node: c_ast.Node) -> bool:
         """Whether a statement does nothing."""
-        return isinstance(node, c_ast.EmptyStatement) or (isinstance(node, c_ast.Decl) and node.init is None)
+        if isinstance(node, c_ast.Decl) and node.init is None:
+            symbol = self.bound.symbol(node)
+            return symbol is not None and isinstance(symbol.ctype, CScalar)
+        return isinstance(node, c_ast.EmptyStatement)
 
     def symbol(self, node: c_ast.ID) -> Symbol:
         """The variable that is meant."""
@@ -181,6 +190,11 @@ class ElementMoves:
         """The variable or number that an expression is."""
         number = self.number(node)
         return number if number is not None or not isinstance(node, c_ast.ID) else self.bound.symbol(node)
+
+
+def shifted_one(places: int | None) -> int | None:
+    """What a shift by a number of places multiplies or divides by; None where that is not known, or no such shift."""
+    return 1 << places if places is not None and 0 <= places < _MOST_PLACES else None
 
 
 def element_type(symbol: Symbol) -> Type:

@@ -32,7 +32,13 @@ from pycparser import c_ast
 
 from planish.frontend.c.analysis.liveness import Live
 from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_plain, step_of, written
-from planish.frontend.c.idioms.bit_reversal.element_moves import ElementMoves, OtherLoopError, demand, element_type
+from planish.frontend.c.idioms.bit_reversal.element_moves import (
+    ElementMoves,
+    OtherLoopError,
+    demand,
+    element_type,
+    shifted_one,
+)
 from planish.frontend.c.idioms.bit_reversal.reversed_bits import BitRun, UnknownBitsError, Value, all_signed
 from planish.frontend.c.translation_unit import TILE, BitReversal
 from planish.frontend.c.types.constants import walk_tree
@@ -83,7 +89,7 @@ class _Reader:
         first = isinstance(body[0], c_ast.If)
         exchange, steps = (body[0], body[1:]) if first else (body[-1], body[:-1])
         count, base, mirrored, weight = self.carry(steps)
-        demand(self.limits(counter, count) and mirrored is not counter)
+        demand(self.limits(counter, count) and len({counter, mirrored, weight}) == 3)
         # Number 0 is 0 backwards; where one is added before elements are exchanged, that belongs to number 1.
         demand(starts.get(counter) == (0 if first else 1) and starts.get(mirrored, 0) == 0)
         demand(starts.keys() <= {counter, mirrored})
@@ -132,6 +138,10 @@ class _Reader:
         used = [self.bound.symbol(x) for y in (self.loop.cond, *steps) for x in walk_tree(y) if isinstance(x, c_ast.ID)]
         free = [x for x in dict.fromkeys(used) if x is not None and x is not counter and x not in changed]
         if len(free) > 2 or not all(map(is_plain, free)):
+            return None
+        # The loop's condition is asked before the first number is made.
+        asked_of = {self.bound.symbol(x) for x in walk_tree(self.loop.cond) if isinstance(x, c_ast.ID)}
+        if asked_of & (changed - {counter}):
             return None
         signed = all_signed(self.loop, self.bound)
 
@@ -262,7 +272,7 @@ class _Reader:
             return 2 * whole, 2
         match node:
             case c_ast.BinaryOp(op=">>", left=left, right=right):
-                base = 1 << (self.moves.number(right) or 0)
+                base = shifted_one(self.moves.number(right)) or 0
             case c_ast.BinaryOp(op="/", left=left, right=right):
                 base = self.moves.number(right) or 0
             case _:
@@ -276,12 +286,12 @@ class _Reader:
         """Whether a statement goes on to the next digit."""
         match node:
             case c_ast.Assignment(op=">>=", lvalue=target, rvalue=value):
-                by = 1 << (self.moves.number(value) or 0)
+                by = shifted_one(self.moves.number(value)) or 0
             case c_ast.Assignment(op="/=", lvalue=target, rvalue=value):
                 by = self.moves.number(value) or 0
             case c_ast.Assignment(op="=", lvalue=target, rvalue=c_ast.BinaryOp(op=">>", left=left, right=value)):
                 demand(self.moves.is_variable(left, weight))
-                by = 1 << (self.moves.number(value) or 0)
+                by = shifted_one(self.moves.number(value)) or 0
             case c_ast.Assignment(op="=", lvalue=target, rvalue=c_ast.BinaryOp(op="/", left=left, right=value)):
                 demand(self.moves.is_variable(left, weight))
                 by = self.moves.number(value) or 0
@@ -355,6 +365,7 @@ class _Reader:
                 return self.moves.is_variable(left, weight) and self.moves.number(right) == 0
             case _:
                 return self.moves.is_variable(node, weight)
+
 
 def _is_copy(node: c_ast.Node) -> bool:
     return isinstance(node, c_ast.Assignment) and isinstance(node.lvalue, c_ast.ArrayRef)

@@ -25,7 +25,7 @@ from operator import and_, ge, gt, le, lt, or_, xor
 from pycparser import c_ast
 
 from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_plain
-from planish.frontend.c.types.constants import walk_tree
+from planish.frontend.c.types.constants import has_effects, walk_tree
 from planish.frontend.c.types.declarations import CScalar
 
 MOST_BITS = 30
@@ -159,7 +159,7 @@ class BitRun:
                     self.run(x)
             case c_ast.Decl(init=value):
                 symbol = self.bound.symbol(node)
-                _known(symbol is not None)
+                _known(symbol is not None and isinstance(symbol.ctype, CScalar))
                 assert symbol is not None
                 self.values.pop(symbol, None)
                 if value is not None:
@@ -183,7 +183,8 @@ class BitRun:
         """A loop, whose condition has to be known."""
         _known(cond is not None)
         assert cond is not None
-        while self.truth(cond) is True:
+        while holds := self.truth(cond):
+            _known(isinstance(holds, bool))
             self.run(body)
             self.run(step)
 
@@ -265,6 +266,8 @@ class BitRun:
                 truth = self.truth(cond)
                 if isinstance(truth, bool):
                     return self.value(then if truth else otherwise)
+                # Only one of them is computed, which is not known here.
+                _known(not has_effects(then) and not has_effects(otherwise))
                 a, b = self.value(then), self.value(otherwise)
                 return _chosen(truth[0], *((a, b) if truth[1] else (b, a)))
             case c_ast.BinaryOp(op=op, left=left, right=right) if op not in _TESTS:
@@ -337,6 +340,8 @@ def all_signed(node: c_ast.Node, bound: BoundNames) -> bool:
     for x in walk_tree(node):
         symbol = bound.symbol(x) if isinstance(x, c_ast.ID | c_ast.Decl) else None
         kind = symbol.ctype.type.kind if symbol is not None and isinstance(symbol.ctype, CScalar) else ""
+        if isinstance(x, c_ast.UnaryOp) and x.op in ("sizeof", "_Alignof"):
+            return False
         if kind == "uint" or isinstance(x, c_ast.Cast) or (isinstance(x, c_ast.Constant) and "unsigned" in x.type):
             return False
     return True
