@@ -293,7 +293,7 @@ def test_no_call_of_a_generated_function_is_taken_for_one_without_effect(floats:
 CHARACTERS = """
 void widen(int n, const char *restrict x, int *restrict y) { for (int i = 0; i < n; i++) y[i] = x[i] * 3; }
 int below(int n, const char *x) { int k = 0; for (int i = 0; i < n; i++) k += x[i] < 0; return k; }
-void shift(int n, short *y) { for (int i = 0; i < n; i++) y[i] += '\\xe9'; }
+void shift(int n, short *y) { for (int i = 0; i < n; i++) y[i] += '\\x0e9'; }
 """
 SHOWN = """
 int main(void)

@@ -353,3 +353,42 @@ def test_characters_have_the_sign_of_the_target(defines: tuple[str, ...], value:
     assert region.characters == ("unsigned" if defines else "signed")
     printed = print_kernel(region.kernel)
     assert f"> {most}:i32" in printed and f"{value}:i32" in printed and "122:i32" in printed
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('#include "low.h"\n', "LOW"),
+        ("#define LOW '\\x0ff'\n", "LOW"),
+        ("#define LOW '\\377'\n", "LOW"),
+        ('#define LOW "\\x0ff"[0]\n', "1"),
+        ("", "LOW"),
+        ("#if 'a' > 1 && \\\n '\\377' < 0\n#define LOW 1\n#else\n#define LOW 2\n#endif\n", "LOW"),
+    ],
+)
+def test_what_depends_on_the_sign_of_a_plain_char_is_found(text: str, value: str, tmp_path: Path) -> None:
+    (tmp_path / "low.h").write_text("#include <limits.h>\n#define LOW CHAR_MIN\n")
+    defines = () if text else ("LOW=CHAR_MIN",)
+    loop = f"void f(int n, int *a) {{ for (int i = 0; i < n; i++) a[i] += {value}; }}"
+    use = f"int g(void) {{ return {'LOW' if value == '1' else '0'}; }}\n"
+    source = Source(str(tmp_path / "f.c"), f"#include <limits.h>\n{text}{use}{loop}\n")
+    (region,) = read_c(source, defines=defines).functions[-1].regions
+    assert region.characters == "signed"
+
+
+@pytest.mark.parametrize("constant", ["'ab'", "'RIFF'", "'u\\0'", "'\\\nx80'", "'\u00e9'", "L'a'", "'\\x1ff'"])
+def test_constants_of_several_characters_are_no_numbers(constant: str) -> None:
+    nests = [
+        f"for (int i = 0; i < n; i++) a[i] += {constant};",
+        f"for (int i = 0; i < n; i++) a[i + {constant}] = 1;",
+        "for (int i = 0; i < n; i++) a[i] += E;",
+        f"for (int i = 0; i < n; i++) switch (a[i]) {{ case {constant}: a[i] = 1; break; default: a[i] = 2; }}",
+        f"for (int i = {constant}; i < n; i++) a[i] += 1;",
+    ]
+    others = [
+        f"int b[{constant} & 7]; for (int i = 0; i < n; i++) b[i & 1] = a[i];",
+        f"if (n == {constant}) for (int i = 0; i < n; i++) a[i] += 1;",
+    ]
+    bodies = "".join(f"void f{k}(int n, int *a) {{ {x} }}\n" for k, x in enumerate([*nests, *others]))
+    file = read_c(Source("f.c", f"enum {{ E = {constant} }};\n{bodies}"))
+    assert [len(x.regions) for x in file.functions] == [0] * len(nests) + [1, 1]

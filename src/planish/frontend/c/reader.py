@@ -43,6 +43,7 @@ from planish.frontend.c.text.extent import (
     match_items,
     scan_kept,
 )
+from planish.frontend.c.text.feature_macros import written_texts
 from planish.frontend.c.text.lexer import CToken, Tokens, tokenize
 from planish.frontend.c.text.loop_pragmas import asked_as_written, pragmas_in, with_pragmas
 from planish.frontend.c.text.old_definitions import declare_parameters, is_promoted
@@ -241,7 +242,7 @@ def _read(
             tests = conditions_of(node, calls, scope.constants)
             made = replace(found, globals=own, completion=completion, outside=outside, conditions=tests)
             functions.append(made)
-    if names_plain_char(ready.text, source.text, SYSTEM):
+    if names_plain_char(ready.text, (*written_texts(source, ready.text), *defines), SYSTEM):
         sign = "unsigned" if characters else "signed"
         functions = [replace(x, regions=tuple(replace(y, characters=sign) for y in x.regions)) for x in functions]
     if not functions:

@@ -4,8 +4,8 @@
 >>> (found,) = wider_words(text, "/nowhere")
 >>> found.line, found.column, found.text
 (3, 8, 'unsigned long')
->>> names_plain_char(text, text, "/nowhere"), names_plain_char("unsigned char c; char d;", "", "/nowhere")
-(False, True)
+>>> [names_plain_char(x, (x,), "/nowhere") for x in (text, "unsigned char c; char d;", r"int c = '\\x0ff';")]
+[False, True, True]
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.span import Source, Span
 from planish.frontend.c.text.lexer import CToken, tokenize
 from planish.frontend.c.text.syntax import line_map
+from planish.frontend.c.types.constants import parse_character
 
 _UNSIGNED = ("size_t", "uintptr_t", "uint_fast16_t", "uint_fast32_t", "sizeof", "_Alignof", "__builtin_offsetof")
 """What counts, or is made, modulo 2^32 there."""
@@ -26,8 +27,9 @@ _LITERAL = re.compile(r"(?!0[xX]|.*[.]).*?\d(?:[uU]?[lL]|[lL][uU])|0[xX][\da-fA-
 _AFTER = (",", ")", "=", ";")
 _CHARACTER = re.compile(r"\bchar\b|['\"]")
 _LIMIT = re.compile(r"\bCHAR_M(?:IN|AX)\b")
-_FAR = re.compile(r"['\"].*?(?:\\x[89a-fA-F][\da-fA-F]|\\[23][0-7]{2}|[^\x00-\x7f])", re.DOTALL)
-"""Characters above 127."""
+_FAR = re.compile(r'".*?(?:\\x0*[89a-fA-F][\da-fA-F]|\\[23][0-7]{2}|[^\x00-\x7f])', re.DOTALL)
+"""A string with characters above 127."""
+_ASKED = re.compile(r"[ \t]*#[ \t]*(?:el)?if\b(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +51,41 @@ def check_data_model(preprocessed: str, own: str | tuple[str, ...], source: Sour
         raise PlanishError(Diagnostic("E0205", message, Span(x.file, x.line, x.column, x.line, last), advice), source)
 
 
-def names_plain_char(preprocessed: str, written: str, own: str | tuple[str, ...]) -> bool:
+def names_plain_char(preprocessed: str, written: Sequence[str], own: str | tuple[str, ...]) -> bool:
     """Whether a preprocessed text, but for files below the folders `own`, has a `char` without a word on its sign, or a
-    character that may be a number below 0; what is `written` in its main file may name the limits of a `char`."""
-    if _CHARACTER.search(preprocessed) is None and _LIMIT.search(written) is None:
+    character that may be a number below 0; what is `written` in its files may name the limits of a `char`, or decide by
+    such a character.
+
+    >>> [names_plain_char("int f;", (x,), "/nowhere") for x in (r"#if '\\377' < 0", "#define A CHAR_MIN", "#if 'a'")]
+    [True, True, False]
+    """
+    if any(_LIMIT.search(x) or _asks_sign(x) for x in written):
+        return True
+    if _CHARACTER.search(preprocessed) is None:
         return False
     lines = zip(preprocessed.split("\n"), line_map(preprocessed), strict=True)
     plain = "\n".join(x for x, place in lines if not x.startswith("#") and not place[0].startswith(own))
     words = [x.text for x in tokenize(plain).tokens]
     signs = ("signed", "unsigned", "__signed__", "__signed")
-    return _LIMIT.search(written) is not None or any(
-        word == "char" and before not in signs and behind not in signs or _FAR.match(word)
+    return any(
+        word == "char" and before not in signs and behind not in signs or _is_far(word)
         for before, word, behind in zip(("", *words), words, (*words[1:], ""), strict=False)
     )
+
+
+def _is_far(word: str) -> bool:
+    """Whether a token is a character above 127, or a string with one."""
+    if word.startswith("'"):
+        return (parse_character(word) or 0) > 127
+    return _FAR.match(word) is not None
+
+
+def _asks_sign(text: str) -> bool:
+    """Whether a condition of the preprocessor has a character above 127."""
+    if "'" not in text:
+        return False
+    asked = (found[1] for x in tokenize(text).directives if (found := _ASKED.match(x.text)))
+    return any(_is_far(x.text) for y in asked for x in tokenize(y).tokens)
 
 
 def wider_words(preprocessed: str, own: str | tuple[str, ...]) -> Iterator[WiderWord]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
@@ -66,14 +67,18 @@ def functions_by_flags(
     return found
 
 
-def _mentioned(source: Source, text: str) -> Iterator[str]:
-    yield from _FEATURE.findall(source.text)
+def written_texts(source: Source, text: str) -> Iterator[str]:
+    """What stands in a file and in the headers that it includes, but for the system's; `text` is what the preprocessor
+    makes of it."""
+    yield source.text
     for name in included_files(text, source.name):
-        try:
-            with open(name, encoding="utf-8", errors="replace") as header:
-                yield from _FEATURE.findall(header.read())
-        except OSError:
-            continue
+        with suppress(OSError), open(name, encoding="utf-8", errors="replace") as header:
+            yield header.read()
+
+
+def _mentioned(source: Source, text: str) -> Iterator[str]:
+    for written in written_texts(source, text):
+        yield from _FEATURE.findall(written)
 
 
 def _readings(macros: Sequence[str]) -> Iterator[tuple[str, frozenset[str]]]:

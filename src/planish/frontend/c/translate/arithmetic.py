@@ -123,8 +123,8 @@ def conjunction(conditions: list[Expr]) -> Expr:
 
 
 def literal(kind: str, text: str) -> Const:
-    """A C literal. Raises Refused for strings, long doubles and imaginary numbers."""
-    if "char" in kind and text.startswith("'"):
+    """A C literal. Raises Refused for strings, constants of several characters, long doubles and imaginary numbers."""
+    if text.startswith("'"):
         return Const(_character(text), I32)
     if "int" in kind:
         value, suffix = parse_integer(text), re.sub(r"^(0[xX][0-9a-fA-F]+|[0-9]+)", "", text).lower()

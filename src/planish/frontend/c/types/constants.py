@@ -30,9 +30,9 @@ _REAL: Mapping[str, Callable[[float, float], float]] = {
 }  # fmt: skip
 _ESCAPES = {"n": 10, "t": 9, "r": 13, "a": 7, "b": 8, "f": 12, "v": 11, "\\": 92, "'": 39, '"': 34, "?": 63}
 _CHARACTER = re.compile(
-    r"""'(?:(?P<plain>[^\\'\n])|\\(?:(?P<named>[abfnrtv\\'"?])|x(?P<hex>[0-9a-fA-F]+)|(?P<octal>[0-7]{1,3})))'"""
+    r"""'(?:(?P<plain>[^\\'\n\x80-\U0010ffff])|\\(?:(?P<named>[abfnrtv\\'"?])|x(?P<hex>[0-9a-fA-F]+)|(?P<octal>[0-7]{1,3})))'"""
 )
-"""A character constant without a prefix."""
+"""A character constant without a prefix; how many bytes others than these have depends on the file's encoding."""
 
 
 def walk_tree(node: c_ast.Node) -> Iterator[c_ast.Node]:
@@ -130,7 +130,8 @@ def fold(node: c_ast.Node, constants: Constants, types: Mapping[str, CType] | No
     9617
     """
     match node:
-        case c_ast.Constant(type=kind, value=text) if "int" in kind:
+        case c_ast.Constant(type=kind, value=text) if "int" in kind and not text.endswith("'"):
+            # The parser calls several characters an int as well: each compiler has its own value for them.
             return parse_integer(text)
         case c_ast.Constant(type="char", value=text) if (found := parse_character(text)) is not None:
             # The value of others depends on whether `char` has a sign.
