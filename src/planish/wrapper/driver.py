@@ -27,7 +27,7 @@ from planish.ir.types import Floats
 from planish.wrapper.command_line import CommandLine, SourceFile, read_command
 from planish.wrapper.objects import NM, compile_drop_in, symbols_of
 from planish.wrapper.permissions import read_permissions
-from planish.wrapper.preprocessing import PreprocessingError, own_words, preprocess_by
+from planish.wrapper.preprocessing import PreprocessingError, digest_text, own_words, preprocess_by
 from planish.wrapper.record import SourceRecord, append_record
 from planish.wrapper.request import TranslatedFunction, Translation, TranslationRequest
 from planish.wrapper.worker import translate_remembered
@@ -173,7 +173,7 @@ def translate_source(
         source.name, compiler, wishes.kind, flags, _macros(command), _folders(command),
         command.flags_for_text(),
         wishes.floats or read_permissions(command, wishes.kind).floats,
-        None if wishes.seconds is None else wishes.seconds * (1 - RESERVE),
+        None if wishes.seconds is None else wishes.seconds * (1 - RESERVE), expanded=digest_text(expanded),
     )  # fmt: skip
     return translate_remembered(request, expanded, Cache(), scratch, wanted, wishes.warm)
 
@@ -283,10 +283,18 @@ def _record(
     words = tuple(w for part in command.parts for w in part.words)
     made = command.output_of(source) if command.mode != "link" else (command.output or "a.out")
     return SourceRecord(
-        source.name, os.getcwd(), (wishes.compiler, *words), made, "taken" if translation.text else "plain",
+        source.name, _current_folder(), (wishes.compiler, *words), made, "taken" if translation.text else "plain",
         translation.reason, round(max(0.0, time.monotonic() - since), 3), translation.functions, known,
         translation.unfinished, wishes.floats,
     )  # fmt: skip
+
+
+def _current_folder() -> str:
+    """The folder that the command runs in; "" where it is gone."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
 
 
 def _tell(wishes: WrapperWishes, record: SourceRecord) -> None:

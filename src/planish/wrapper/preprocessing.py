@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 
 SECONDS = 20.0
 """How long a preprocessor may take."""
@@ -26,6 +27,11 @@ def preprocess_by(compiler: str, flags: Sequence[str], source: str, defines: Seq
     """The text of a file after the preprocessor, with line markers. Raises PreprocessingError."""
     macros = [f"-D{x}" for x in defines]
     return _run([compiler, *flags, *macros, "-w", "-E", "-x", "c", source])
+
+
+def digest_text(expanded: str) -> str:
+    """What tells texts after the preprocessor apart."""
+    return sha256(expanded.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def predefined_macros(compiler: str, flags: Sequence[str]) -> dict[str, str]:

@@ -12,12 +12,15 @@ from typing import Any
 
 from planish.ir.types import Floats
 
+CHANGED = "the file, or what it includes, is not what it was a moment ago"
+"""Why there is no drop-in where the text after the preprocessor is another one than was asked for."""
+
 
 @dataclass(frozen=True, slots=True)
 class TranslationRequest:
     """A file to make a drop-in of: how the user's command compiles it (`options`: without macros and folders), and how
     many seconds there are (None: any). `predefined`: macros that the compiler defines otherwise than the one that
-    preprocesses for the front end."""
+    preprocesses for the front end; `expanded`: the digest of the text after the preprocessor that a drop-in is for."""
 
     source: str
     compiler: str
@@ -29,6 +32,7 @@ class TranslationRequest:
     floats: Floats
     seconds: float | None
     predefined: tuple[str, ...] = ()
+    expanded: str = ""
 
 
 @dataclass(frozen=True, slots=True)

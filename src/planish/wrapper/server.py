@@ -64,12 +64,12 @@ def ask_server(
             return None
         mask = os.umask(0)
         os.umask(mask)
-        asked = {
-            "request": asdict(request), "scratch": str(scratch), "folder": os.getcwd(), "mask": mask,
-            "environment": dict(os.environ),
-        }  # fmt: skip
         parts: list[bytes] = []
         try:
+            asked = {
+                "request": asdict(request), "scratch": str(scratch), "folder": os.getcwd(), "mask": mask,
+                "environment": dict(os.environ),
+            }  # fmt: skip
             line.sendall(json.dumps(asked).encode("utf-8", "surrogatepass"))
             line.shutdown(socket.SHUT_WR)
             while True:
@@ -112,6 +112,7 @@ def _connect(folder: Path, stack: ExitStack) -> socket.socket | None:
     try:
         place = _open(folder, stack)
         line = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+        line.settimeout(_ANSWER)  # a server that is stopped takes nothing
         line.connect(f"{place}/socket")
         return line if _peer(line) == os.geteuid() else None
     except OSError:

@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 
 from planish.core.diagnostic import PlanishError
-from planish.core.files import read_input
+from planish.core.files import Input, read_input
 from planish.core.span import Source
 from planish.frontend.c.reader import read_c
 from planish.frontend.c.text.preprocess import DIALECT
@@ -23,8 +23,14 @@ from planish.ir.expr import Const
 from planish.ir.nest import Block, For, Stmt
 from planish.ir.traverse import blocks_of, walk
 from planish.target.load import load_target
-from planish.wrapper.preprocessing import PreprocessingError, changed_macros, predefined_macros, preprocess_by
-from planish.wrapper.request import Translation, TranslationRequest
+from planish.wrapper.preprocessing import (
+    PreprocessingError,
+    changed_macros,
+    digest_text,
+    predefined_macros,
+    preprocess_by,
+)
+from planish.wrapper.request import CHANGED, Translation, TranslationRequest
 from planish.wrapper.seen_alike import same_function, same_headers, same_outside, system_headers
 
 FEWEST = 64
@@ -43,6 +49,8 @@ def translate(request: TranslationRequest, until: float | None = None) -> Transl
     try:
         given = read_input(request.source)
         made = _translate(given.source, request, until)
+        if made.text and not _is_as_asked(given, request):
+            return Translation("", CHANGED)
     except PlanishError as error:
         return Translation("", _first_line(error))
     except PreprocessingError as error:
@@ -50,6 +58,13 @@ def translate(request: TranslationRequest, until: float | None = None) -> Transl
     unfinished = any(x.unfinished for x in made.functions)
     made = replace(made, unfinished=unfinished, seconds=request.seconds or 0.0)
     return replace(made, encoding="utf-8" if given.encoding == "utf-8-sig" else given.encoding)
+
+
+def _is_as_asked(given: Input, request: TranslationRequest) -> bool:
+    """Whether what was read is what the drop-in is wanted for: files may be edited meanwhile, and a server may see
+    others than the process that asks it."""
+    expanded = preprocess_by(request.compiler, request.flags, request.source)
+    return digest_text(expanded) == request.expanded and read_input(request.source) == given
 
 
 def _translate(source: Source, request: TranslationRequest, until: float | None) -> Translation:

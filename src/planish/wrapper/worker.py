@@ -21,7 +21,7 @@ from pathlib import Path
 from planish.core.cache import Cache, default_root, key
 from planish.core.fingerprint import stamp_program
 from planish.core.forked_process import end, fork, wait
-from planish.wrapper.request import Translation, TranslationRequest, print_translation, read_translation
+from planish.wrapper.request import CHANGED, Translation, TranslationRequest, print_translation, read_translation
 from planish.wrapper.server import ask_server, server_folder, start_server
 
 PREPARED = ("planish.wrapper.building",)
@@ -58,7 +58,7 @@ def translate_remembered(
             return known, True
         work = _run_served if warm else _run
         made = work(request, scratch, wanted) or _cut(request, _NO_TIME)
-        if wanted() and not made.reason.startswith("internal error"):
+        if wanted() and made.reason != CHANGED and not made.reason.startswith("internal error"):
             cache.put(address, print_translation(made))
     return made, False
 
@@ -120,9 +120,12 @@ def _lock(path: Path, limit: float | None, wanted: Callable[[], bool]) -> Iterat
 def _run_served(request: TranslationRequest, scratch: Path, wanted: Callable[[], bool]) -> Translation | None:
     """The same by a server, where one answers; else one is started for the next time."""
     folder = server_folder(default_root())
-    served = ask_server(folder, request, scratch, wanted)
-    if served is not None:
+    limit = None if request.seconds is None else time.monotonic() + request.seconds + LATE
+    served = ask_server(folder, request, scratch, lambda: wanted() and (limit is None or time.monotonic() < limit))
+    if served is not None and (served.made is None or served.made.reason != CHANGED):
         return served.made
+    if served is not None:
+        return _run(request, scratch, wanted)  # it may see other files under the same names
     start_server(folder, _run, (translation_module(), *PREPARED))
     return _run(request, scratch, wanted)
 

@@ -37,3 +37,12 @@ def test_what_others_may_write_is_not_run(mode: int, tmp_path: Path) -> None:
     (tmp_path / "bytecode").chmod(mode)
     assert not keep_bytecode(tmp_path, installed=False)
     assert sys.meta_path == before
+
+
+def test_what_was_cut_off_is_compiled_again(tmp_path: Path) -> None:
+    run(tmp_path)
+    whole = {x: x.read_bytes() for x in (tmp_path / "planish/bytecode").rglob("driver.*.pyc")}
+    for path, data in whole.items():
+        path.write_bytes(data[:200])
+    run(tmp_path)
+    assert whole and {x: len(x.read_bytes()) for x in whole} == {x: len(y) for x, y in whole.items()}

@@ -13,6 +13,7 @@ import stat
 import sys
 from collections.abc import Sequence
 from importlib.machinery import FileFinder, ModuleSpec, SourceFileLoader
+from importlib.util import cache_from_source
 from pathlib import Path
 from types import CodeType, ModuleType
 
@@ -79,6 +80,10 @@ class _Loader(SourceFileLoader):
         before = sys.pycache_prefix, sys.dont_write_bytecode
         sys.pycache_prefix, sys.dont_write_bytecode = self.folder, False
         try:
+            return super().get_code(fullname)
+        except (EOFError, ValueError, TypeError):
+            # It was cut off, as by a full disk, which Python does not tell.
+            Path(cache_from_source(self.get_filename(fullname))).unlink(missing_ok=True)
             return super().get_code(fullname)
         finally:
             sys.pycache_prefix, sys.dont_write_bytecode = before
