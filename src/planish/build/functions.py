@@ -305,10 +305,12 @@ def _with_versions(draft: Draft, job: Job) -> Draft | FunctionResult:
         return FunctionResult(draft.function, draft.plans, None, (), (*draft.remarks, *refused))
     nests = [y for x in versions for y in x.nests]
     try:
-        cases = within(lambda: (*draft.cases, *chosen_cases(draft.function, draft.known, nests)))
+        chosen = within(lambda: chosen_cases(draft.function, draft.known, nests))
     except OverBudgetError:
-        cases = draft.cases
-    return replace(draft, versions=versions, refused=refused, cases=cases)
+        over = tell_over("sizes for which new code does something else are not found", draft.function.span)
+        return FunctionResult(draft.function, draft.plans, None, (), (*draft.remarks, *refused, over))
+    more = tuple(x for x in chosen if x not in draft.cases)
+    return replace(draft, versions=versions, refused=refused, cases=(*draft.cases, *more))
 
 
 def _choose_version(draft: Draft, job: Job, tell: Progress) -> FunctionResult:

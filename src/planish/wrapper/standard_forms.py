@@ -49,7 +49,9 @@ _FORMS = tuple(
 )  # fmt: skip
 """What C's library defines macros as, and how these are read."""
 _STRING = re.compile(_TEXT, re.DOTALL)
-_CAST = re.compile(r"\( \( double \) ([\da-f]+)p(-?\d+)L \)")
+_OPEN = re.compile(r'\\(?:x[0-9a-fA-F]*|[0-7]{1,2})"$')
+"""The end of a string whose last character might take in what follows."""
+_CAST = re.compile(r"\( \( double \) #([\da-f]+)p(-?\d+)L \)")
 _NUMBER = r"-?\d+(?:u|l|ul|ll|ull)?"
 _BEFORE = r"(?:(?<=[^\w)\]] )|(?<=\breturn )|(?<=\bcase )|^)"
 _CONSTANT = re.compile(rf"{_BEFORE}\( ((?:- )?{_NUMBER}(?: [-+*] {_NUMBER})*) \)(?= |$)")
@@ -59,7 +61,7 @@ def same_form(tokens: Sequence[str]) -> str:
     """The tokens in that form, with blanks between them."""
     out: list[str] = []
     for token in tokens:
-        if out and _STRING.fullmatch(token) and _STRING.fullmatch(out[-1]):
+        if out and _STRING.fullmatch(token) and _STRING.fullmatch(out[-1]) and not _OPEN.search(out[-1]):
             out[-1] = out[-1][:-1] + token[1:]
         else:
             out.append(_BUILT_IN.get(token, token) if token[:1].isalpha() or token[:1] == "_" else _number(token))
@@ -77,7 +79,7 @@ def _number(token: str) -> str:
     """A number by its value and type; another token as it is.
 
     >>> _number("0xffffffff"), _number("4294967295"), _number("017LU"), _number("1e1"), _number("10.")
-    ('4294967295u', '4294967295l', '15ul', '5p1', '5p1')
+    ('4294967295u', '4294967295l', '15ul', '#5p1', '#5p1')
     """
     if (found := _WHOLE.fullmatch(token)) is not None:
         return _whole(found) or token
@@ -106,35 +108,64 @@ def _whole(found: re.Match[str]) -> str | None:
 
 
 def _real(value: Fraction, form: tuple[int, int]) -> str:
-    """The number of some bits that is next to a value, the even one of two: digits in sixteens and a power of two."""
+    """The number of some bits that is next to a value, the even one of two: digits in sixteens and a power of two,
+    behind a sign that no name has."""
     bits, least = form
     if not value:
-        return "0p0"
+        return "#0p0"
     power = value.numerator.bit_length() - value.denominator.bit_length() - bits
     while value >= Fraction(2) ** (power + bits):
         power += 1
     unit = Fraction(2) ** max(power, least)
     rounded = round(value / unit) * unit
     odd = max(rounded.numerator & -rounded.numerator, 1)
-    return f"{rounded.numerator // odd:x}p{odd.bit_length() - rounded.denominator.bit_length()}"
+    return f"#{rounded.numerator // odd:x}p{odd.bit_length() - rounded.denominator.bit_length()}"
 
 
 def _folded(found: re.Match[str]) -> str:
-    """The value of sums of products of whole numbers; the text where it is not that of its type."""
-    words = found[1].split()
-    kinds = [re.sub(r"[-\d]", "", x) for x in words if x not in "+-*"]
-    kind = max(kinds, key=list(_SIZES).index)
-    total, sign, product = 0, 1, None
-    for word in (*words, "+"):
-        if word == "*":
-            continue
+    """The value of sums of products of whole numbers, each step in the type that C gives it; the text where one does
+    not fit its type.
+
+    >>> [_CONSTANT.sub(_folded, x) for x in ("( -2147483647 - 1 )", "( 2l * 3ul + 1ul )", "( 1u - 2 + 0l )")]
+    ['-2147483648', '7ul', '4294967295l']
+    """
+    terms: list[list[str]] = [[]]
+    signs = [""]
+    for word in found[1].split():
         if word in "+-":
-            total, product = total + sign * (product or 0), None
-            sign = 1 if word == "+" else -1
+            signs.append(word)
+            terms.append([])
+        elif word != "*":
+            terms[-1].append(word)
+    total: _Typed | None = None
+    for sign, words in zip(signs, terms, strict=True):
+        if not words:
+            continue  # the sign of the first number follows
+        term: _Typed | None = None
+        for word in words:
+            typed = int(word.rstrip("ul")), word.lstrip("-0123456789")
+            term = typed if term is None else _operate("*", term, typed)
+            if term is None:
+                return found[0]
+        assert term is not None
+        if total is None:
+            total = _operate("-", (0, ""), term) if sign == "-" else term
         else:
-            value = int(re.sub(r"[ul]", "", word))
-            product = value if product is None else product * value
+            total = _operate(sign, total, term)
+        if total is None:
+            return found[0]
+    return found[0] if total is None else f"{total[0]}{total[1]}"
+
+
+_Typed = tuple[int, str]
+
+
+def _operate(op: str, a: _Typed, b: _Typed) -> _Typed | None:
+    """What an operator makes of two numbers with their types; None where that does not fit the type of both."""
+    kind = max(a[1], b[1], key=list(_SIZES).index)
+    bits = _SIZES[kind]
+    x, y = ((v % (1 << bits) if "u" in kind else v) for v in (a[0], b[0]))
+    value = x * y if op == "*" else x + y if op == "+" else x - y
     if "u" in kind:
-        total %= 1 << _SIZES[kind]
-    fits = -(1 << _SIZES[kind]) <= total < 1 << _SIZES[kind]
-    return f"{total}{kind}" if fits else found[0]
+        return value % (1 << bits), kind
+    return (value, kind) if -(1 << bits) <= value < 1 << bits else None
