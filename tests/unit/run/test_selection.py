@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -111,13 +112,20 @@ LIMITED = DropIn("waits", SLOW.text.replace("{ for", f"{{ {QUICK} for", 1))
     "limited, kept", [(None, False), (LIMITED, True), (replace(LIMITED, text=WRONG.text), False)],
     ids=["nothing tells", "told", "wrong"],
 )  # fmt: skip
-def test_a_version_is_slower_nowhere(tmp_path: Path, limited: DropIn | None, kept: bool) -> None:
+def test_a_version_is_slower_nowhere(
+    tmp_path: Path, limited: DropIn | None, kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked = []
 
     def limit(label: str, fast: object, slow: object) -> DropIn | None:
         asked.append((label, fast, slow))
         return limited
 
+    def new_time(case: CallCase) -> float:
+        """Of what waits: less for many elements; for few more, until it is limited."""
+        return 0.5 if case != SMALL else 1.0 if asked else 2.0
+
+    set_clock(monkeypatch, new_time)
     chosen = pick(tmp_path, [WAITS], CLOCK, text=SLOW.text, probes=Probes((SMALL,), limit))
     assert asked == [("waits", [CLOCK], [SMALL])]
     assert (chosen.version is not None, chosen.limited) == (kept, kept)
@@ -125,20 +133,26 @@ def test_a_version_is_slower_nowhere(tmp_path: Path, limited: DropIn | None, kep
         assert chosen.version is limited and [x.case for x in chosen.others] == [SMALL]
 
 
-@pytest.mark.parametrize(("elsewhere", "taken"), [(0.5, True), (1.0, False), (2.0, False), (None, True)])
-def test_a_version_that_is_as_fast_is_taken_where_it_is_faster_in_another_call_or_there_is_none(
-    elsewhere: float | None, taken: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def set_clock(monkeypatch: pytest.MonkeyPatch, new_time: Callable[[CallCase], float]) -> None:
+    """What the clock says: 1 of the original, and of a version what is given for a call."""
+
     def time(
         contestants: list[tuple[str, Path]], signature: Signature, case: CallCase, *given: object, **named: object
     ) -> tuple[Timing, ...]:
-        new = elsewhere if elsewhere is not None and case == SMALL else 1.0
-        return tuple(timing_of(label, [1.0 if k == 0 else new] * 3) for k, (label, _) in enumerate(contestants))
+        times = (1.0 if k == 0 else new_time(case) for k in range(len(contestants)))
+        return tuple(timing_of(label, [x] * 3) for (label, _), x in zip(contestants, times, strict=True))
 
     monkeypatch.setattr("planish.build.time.measure", time)
     monkeypatch.setattr(selection, "measure_afresh", time)
     first = lambda x, y, cases, *given: (cases[0], time(x, y, cases[0]))  # noqa: E731
     monkeypatch.setattr("planish.build.time.measure_first", first)
+
+
+@pytest.mark.parametrize(("elsewhere", "taken"), [(0.5, True), (1.0, False), (2.0, False), (None, True)])
+def test_a_version_that_is_as_fast_is_taken_where_it_is_faster_in_another_call_or_there_is_none(
+    elsewhere: float | None, taken: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_clock(monkeypatch, lambda case: elsewhere if elsewhere is not None and case == SMALL else 1.0)
     chosen = pick(tmp_path, [RIGHT], CLOCK, probes=Probes((SMALL,) if elsewhere is not None else ()))
     assert (chosen.version is RIGHT) is taken
     assert [x.id for x in chosen.remarks] == ([] if taken else ["clock"])
