@@ -9,10 +9,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+from bench.harness.places import ROOT
 from planish.build.devices import plan_devices
 from planish.build.lower import lower_plan, lower_region
 from planish.build.plan import plan_region
@@ -30,6 +32,29 @@ from planish.target.load import load_target
 OPTIONS = Options(target="x86-avx512", measure=False)
 DEVICE = "cuda-sm90"
 """What the strategies for GPUs are asked for."""
+
+LANGUAGES = ("c", "python", "mlir")
+WRITTEN = ROOT / "tests" / "unit" / "library" / "source_languages"
+"""Files of kernels that are written in each language."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenKernel:
+    """A kernel as it is written in each language, and the versions that are taken of its nests, in their order;
+    `costly`: it takes long to plan, so that the claims ask for it and the tests do not."""
+
+    texts: Mapping[str, str]
+    versions: Sequence[str]
+    costly: bool = False
+
+
+def written_kernels() -> dict[str, WrittenKernel]:
+    """The kernels that are written in each language, by their names."""
+    rows = {name: x for path in sorted(WRITTEN.glob("*.toml")) for name, x in tomllib.loads(path.read_text()).items()}
+    return {
+        name: WrittenKernel({y: x[y] for y in LANGUAGES}, x["versions"], x.get("costly", False))
+        for name, x in rows.items()
+    }  # fmt: skip
 
 
 def read_in(language: str, text: str, options: Options = OPTIONS) -> CFile:

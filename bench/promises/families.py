@@ -1,19 +1,26 @@
 """The claims `families`: how much code the strategies are, and whether each takes programs that it was not written for.
 
-    for item in examine(quick=True, stored=False): print(item)
+for item in examine(quick=True, stored=False): print(item)
 """
 
 from __future__ import annotations
 
 import ast
-import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from bench.harness.places import ROOT
-from bench.harness.taken import OPTIONS, first_versions, is_taken, read_in, takes_on_device
+from bench.harness.taken import (
+    OPTIONS,
+    WrittenKernel,
+    first_versions,
+    is_taken,
+    read_in,
+    takes_on_device,
+    written_kernels,
+)
 from bench.promises.claim import Claim, Note, at_least, at_most
 from bench.promises.structure import LINES, SOURCE
 from planish.build.read import read_file
@@ -25,7 +32,6 @@ from planish.options import Options
 LIBRARY = SOURCE / "library"
 PROGRAMS = ROOT / "bench" / "programs" / "families"
 """A file of each strategy, of functions that it was not written for: other names, orders, layouts and types."""
-LANGUAGES = ROOT / "tests" / "unit" / "library" / "source_languages.toml"
 LEAST_PROGRAMS = 3
 """So many programs each strategy has to take."""
 SAMPLE = 8
@@ -90,20 +96,19 @@ def how_made(text: str) -> Making:
 
 
 def examine_languages(quick: bool) -> Iterator[Claim | Note]:
-    """The kernels that are there in C, Python and MLIR, and take the same strategies from each."""
-    kernels = tomllib.loads(LANGUAGES.read_text())
-    whole = {name: x for name, x in kernels.items() if {"c", "python", "mlir"} <= {*x}}
-    asked = [*whole.items()][:: SAMPLE if quick else 1]
-    same = [name for name, x in asked if all(is_same(y, x[y], x["versions"]) for y in ("c", "python", "mlir"))]
+    """The kernels that take the same strategies from C, Python and MLIR."""
+    kernels = written_kernels()
+    asked = [*kernels.items()][:: SAMPLE if quick else 1]
+    same = [name for name, x in asked if is_same(x)]
     yield from (Note(f"`{name}` is not the same in C, Python and MLIR") for name, _ in asked if name not in same)
     if quick:
         yield Note(f"a sample: {len(same)} of {len(asked)} kernels are the same in three languages")
-    yield at_least("families.kernels_in_three_languages", len(whole) - len(asked) + len(same), 40)
+    yield at_least("families.kernels_in_three_languages", len(kernels) - len(asked) + len(same), 40)
 
 
-def is_same(language: str, text: str, versions: Sequence[str]) -> bool:
-    """Whether a kernel in a language takes these versions."""
-    return first_versions(read_in(language, text)) == [*versions]
+def is_same(kernel: WrittenKernel) -> bool:
+    """Whether a kernel takes its versions in each language."""
+    return all(first_versions(read_in(x, text)) == [*kernel.versions] for x, text in kernel.texts.items())
 
 
 def examine_programs(quick: bool) -> Iterator[Claim | Note]:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import tomllib
-from pathlib import Path
-
 import pytest
 
-from bench.harness.taken import first_versions, read_in
+from bench.harness.taken import LANGUAGES, first_versions, read_in, written_kernels
 
-KERNELS = tomllib.loads((Path(__file__).parent / "source_languages.toml").read_text())
+KERNELS = written_kernels()
 
 
 @pytest.mark.parametrize(
-    ("name", "language"), [(name, x) for name, kernel in KERNELS.items() for x in kernel if x != "versions"]
+    ("name", "language"), [(name, x) for name, kernel in KERNELS.items() if not kernel.costly for x in LANGUAGES]
 )
 def test_strategies_are_the_same_from_each_language(name: str, language: str) -> None:
     if language == "mlir":
         pytest.importorskip("xdsl")
-    assert first_versions(read_in(language, KERNELS[name][language])) == KERNELS[name]["versions"]
+    kernel = KERNELS[name]
+    assert first_versions(read_in(language, kernel.texts[language])) == [*kernel.versions]
