@@ -1,4 +1,5 @@
-"""Limits and memory for calls within each other: a sum of a thousand terms is a thousand nested objects.
+"""Limits of the interpreter: calls within each other, memory for these, and how often garbage is looked for. A sum of a
+thousand terms is a thousand nested objects.
 
 >>> def count(n):
 ...     return 0 if n == 0 else 1 + count(n - 1)
@@ -7,10 +8,14 @@
 3000
 >>> call_with_room(sorted, [1, 3, 2], reverse=True)
 [3, 2, 1]
+>>> with rarely_collected():
+...     gc.get_threshold()[0] > 700
+True
 """
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,6 +28,8 @@ MOST_NESTED = 500
 """What is nested deeper than this is not analysed."""
 _CALLS = 10 * MOST_NESTED
 """An analysis makes a few calls within each other on each level; a stack of 8 MiB holds so many of any kind."""
+_OBJECTS = 100_000
+"""So many more objects are made before the young ones are gone through."""
 _WORDS = 1 << 15
 """What the frame of the outer call is said to need. It is never touched, so that it takes addresses alone."""
 
@@ -36,6 +43,18 @@ def deep(calls: int = _CALLS) -> Iterator[None]:
         yield
     finally:
         sys.setrecursionlimit(before)
+
+
+@contextmanager
+def rarely_collected() -> Iterator[None]:
+    """Inside, objects that refer to each other are freed late: a reader makes a hundred thousand that stay, which each
+    collection goes through anew."""
+    before = gc.get_threshold()
+    gc.set_threshold(max(before[0], _OBJECTS) if before[0] else 0, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def call_with_room(function: Callable[_P, _R], /, *given: _P.args, **named: _P.kwargs) -> _R:

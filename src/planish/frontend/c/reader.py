@@ -17,7 +17,7 @@ from pathlib import Path
 from pycparser import c_ast
 
 from planish.core.diagnostic import Diagnostic, PlanishError, Remark
-from planish.core.recursion_limit import MOST_NESTED, deep
+from planish.core.recursion_limit import MOST_NESTED, deep, rarely_collected
 from planish.core.span import Source, Span, TextChange, rewrite
 from planish.frontend.c.analysis.aliasing import find_exposed
 from planish.frontend.c.analysis.conditions import calls_in, conditions_of
@@ -77,7 +77,7 @@ def read_c(
 
     Raises PlanishError: E0201 syntax error, E0202 preprocessor error, E0203 no function in the file.
     """
-    with deep():
+    with deep(), rarely_collected():
         read = partial(_read, defines=defines, include_dirs=include_dirs, fp=fp, compiler=compiler)
         first = read(source)
         found = _with_loops_cut(_with_macros_written_out(first, read), read)

@@ -29,6 +29,13 @@ _CHARACTER = re.compile(r"\bchar\b|['\"]")
 _LIMIT = re.compile(r"\bCHAR_M(?:IN|AX)\b")
 _FAR = re.compile(r'".*?(?:\\x0*[89a-fA-F][\da-fA-F]|\\[23][0-7]{2}|[^\x00-\x7f])', re.DOTALL)
 """A string with characters above 127."""
+_SPELT = re.compile(
+    r"""(?:u8|[uUL])?"(?:\\.|[^"\\\n])*"|[uUL]?'(?:\\.|[^'\\\n])*'"""
+    r"""|(?<![\w$])(?:(?P<before>[A-Za-z_]\w*)\s+)?(?P<char>char)(?![\w$])(?=\s+(?P<behind>\w+)|)""",
+    re.DOTALL,
+)
+"""Strings, characters, and the word `char` with those beside it."""
+_MAY_ASK = re.compile(r"^[ \t]*#[ \t]*(?:el)?if\b.*'", re.MULTILINE)
 _ASKED = re.compile(r"[ \t]*#[ \t]*(?:el)?if\b(.*)", re.DOTALL)
 
 
@@ -65,11 +72,10 @@ def names_plain_char(preprocessed: str, written: Sequence[str], own: str | tuple
         return False
     lines = zip(preprocessed.split("\n"), line_map(preprocessed), strict=True)
     plain = "\n".join(x for x, place in lines if not x.startswith("#") and not place[0].startswith(own))
-    words = [x.text for x in tokenize(plain).tokens]
     signs = ("signed", "unsigned", "__signed__", "__signed")
     return any(
-        word == "char" and before not in signs and behind not in signs or _is_far(word)
-        for before, word, behind in zip(("", *words), words, (*words[1:], ""), strict=False)
+        x["before"] not in signs and x["behind"] not in signs if x["char"] else _is_far(x[0])
+        for x in _SPELT.finditer(plain)
     )
 
 
@@ -82,7 +88,7 @@ def _is_far(word: str) -> bool:
 
 def _asks_sign(text: str) -> bool:
     """Whether a condition of the preprocessor has a character above 127."""
-    if "'" not in text:
+    if "'" not in text or _MAY_ASK.search(text.replace("\\\r\n", "").replace("\\\n", "")) is None:
         return False
     asked = (found[1] for x in tokenize(text).directives if (found := _ASKED.match(x.text)))
     return any(_is_far(x.text) for y in asked for x in tokenize(y).tokens)

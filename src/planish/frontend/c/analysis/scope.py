@@ -117,7 +117,7 @@ class BoundNames:
     inlined: bool = False
     jumps: bool = False
     kept: list[c_ast.Node] = field(default_factory=list)
-    set_in: dict[int, tuple[c_ast.Node, frozenset[Symbol]]] = field(default_factory=dict)
+    set_in: dict[int, tuple[c_ast.Node, tuple[tuple[Symbol, c_ast.Node], ...]]] = field(default_factory=dict)
 
     def symbol(self, node: c_ast.Node) -> Symbol | None:
         """The symbol that an ID or Decl node means."""
@@ -198,6 +198,8 @@ _STATEMENTS = (
     c_ast.UnaryOp, c_ast.FuncCall,
 )  # fmt: skip
 """What loop nests may begin with."""
+_BODIES = (c_ast.Compound, c_ast.For, c_ast.While, c_ast.DoWhile, c_ast.If, c_ast.Switch)
+"""Statements of which it is kept what they set."""
 _Scopes = list[dict[str, Symbol | int | None]]
 """What names mean, the innermost block last; None: an enumerator whose value is not known, a type or a function."""
 
@@ -388,33 +390,51 @@ def step_of(node: c_ast.Node | None, bound: BoundNames) -> tuple[Symbol, int] | 
     return None if symbol is None or added is None else (symbol, -added if "-" in op else added)
 
 
-def settings(node: c_ast.Node, bound: BoundNames) -> Iterator[tuple[Symbol, c_ast.Node]]:
+def settings(node: c_ast.Node, bound: BoundNames) -> tuple[tuple[Symbol, c_ast.Node], ...]:
     """Each place below `node` that sets a variable, and what to; for one that changes it, that place itself. What
     sets a member sets the structure."""
-    for part in walk_tree(node):
-        match part:
-            case c_ast.Assignment(op="=", lvalue=target, rvalue=value):
-                pass
-            case c_ast.Decl(init=value) if value is not None:
-                target = part
-            case c_ast.Assignment(lvalue=target) | c_ast.UnaryOp(op="++" | "--" | "p++" | "p--", expr=target):
-                value = part
-            case c_ast.FuncCall(args=c_ast.ExprList(exprs=arguments)):
-                # What is called sets what it is passed the address of.
-                passed = (x.expr for x in arguments if isinstance(x, c_ast.UnaryOp) and x.op == "&")
-                yield from ((s, part) for x in passed if (s := bound.symbol(root_of(x))) is not None)
-                continue
-            case _:
-                continue
-        if (symbol := bound.symbol(root_of(target))) is not None:
-            yield symbol, value
+    if (known := bound.set_in.get(id(node))) is not None:
+        return known[1]
+    out: list[tuple[Symbol, c_ast.Node]] = []
+    left = [node]
+    while left:
+        part = left.pop()
+        if part is not node and isinstance(part, _BODIES):
+            out += settings(part, bound)
+            continue
+        out += _set_at(part, bound)
+        if inner := [*part]:
+            inner.reverse()
+            left += inner
+    bound.set_in[id(node)] = node, tuple(out)
+    return bound.set_in[id(node)][1]
+
+
+def _set_at(part: c_ast.Node, bound: BoundNames) -> Iterator[tuple[Symbol, c_ast.Node]]:
+    """What a node sets by itself."""
+    match part:
+        case c_ast.ID() | c_ast.Constant():
+            return
+        case c_ast.Assignment(op="=", lvalue=target, rvalue=value):
+            pass
+        case c_ast.Decl(init=value) if value is not None:
+            target = part
+        case c_ast.Assignment(lvalue=target) | c_ast.UnaryOp(op="++" | "--" | "p++" | "p--", expr=target):
+            value = part
+        case c_ast.FuncCall(args=c_ast.ExprList(exprs=arguments)):
+            # What is called sets what it is passed the address of.
+            passed = (x.expr for x in arguments if isinstance(x, c_ast.UnaryOp) and x.op == "&")
+            yield from ((s, part) for x in passed if (s := bound.symbol(root_of(x))) is not None)
+            return
+        case _:
+            return
+    if (symbol := bound.symbol(root_of(target))) is not None:
+        yield symbol, value
 
 
 def written(node: c_ast.Node, bound: BoundNames) -> set[Symbol]:
     """Symbols that statements below `node` assign, step or declare with an initial value; all members of what is."""
-    if id(node) not in bound.set_in:
-        bound.set_in[id(node)] = node, frozenset(symbol for symbol, _ in settings(node, bound))
-    found = {*bound.set_in[id(node)][1]}
+    found = {symbol for symbol, _ in settings(node, bound)}
     return found | {x for x in bound.symbols if x.whole in found and not x.through}
 
 

@@ -6,7 +6,7 @@
 >>> text = "void f(int i, int *w, int *a) { for (int k = 0; k < w[i]; k++) a[k] = w[k] + *w; }"
 >>> bound = bind_function(CParser().parse(text).ext[0], bind_file(CParser().parse("")))
 >>> body = bound.function.body.block_items
->>> found = steady_reads(body, bound)
+>>> found, _ = steady_reads(body, bound)
 >>> [CGenerator().visit(x) for node in body for x in walk_tree(node) if id(x) in found]
 ['w[i]', '*w']
 """
@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from pycparser import c_ast
 
@@ -21,31 +22,30 @@ from planish.frontend.c.analysis.scope import BoundNames, Symbol, written
 from planish.frontend.c.types.constants import STEPS, walk_tree
 from planish.frontend.c.types.declarations import CArray, CPointer
 
-
-def steady_reads(nodes: Iterable[c_ast.Node], bound: BoundNames) -> frozenset[int]:
-    """The ids of the nodes that read such an element. A store through another address may still change it."""
-    parts = [x for node in nodes for x in walk_tree(node)]
-    unsteady: set[Symbol | None] = {bound.symbol(x) for x in parts if isinstance(x, c_ast.Decl)}
-    for node in nodes:
-        unsteady |= written(node, bound)
-    for x in parts:
-        match x:
-            case c_ast.Assignment(lvalue=target) | c_ast.UnaryOp(op="++" | "--" | "p++" | "p--", expr=target):
-                unsteady |= _stored_through(target, bound)
-            case _:
-                pass
-    plain = frozenset(id(x) for x in parts if _reads(x) and _is_steady(x, unsteady, bound))
-    return plain | frozenset(id(x) for x in parts if _is_member(x) and _is_steady(x, unsteady, bound, members=True))
+_PLAIN, _STORED, _CHANGED = 1, 2, 4
+"""What an expression holds: a structure, or something that is not known; what a store may change; what is set."""
 
 
-def steady_addresses(nodes: Iterable[c_ast.Node], bound: BoundNames) -> frozenset[int]:
-    """The ids of the nodes whose elements no name in them changes if they are addresses, which no nest stores."""
-    parts = [x for node in nodes for x in walk_tree(node)]
-    changed: set[Symbol | None] = {bound.symbol(x) for x in parts if isinstance(x, c_ast.Decl)}
+def steady_reads(nodes: Iterable[c_ast.Node], bound: BoundNames) -> tuple[frozenset[int], frozenset[int]]:
+    """The ids of the nodes that read such an element, which a store through another address may still change; and of
+    those whose elements no name in them changes if they are addresses, which no nest stores."""
+    changed, unsteady = set[Symbol | None](), set[Symbol | None]()
     for node in nodes:
         changed |= written(node, bound)
-    read = (x for x in parts if _reads(x) or _is_member(x))
-    return frozenset(id(x) for x in read if _is_steady(x, changed, bound, members=True))
+        for x in walk_tree(node):
+            match x:
+                case c_ast.ID() | c_ast.Constant():
+                    continue
+                case c_ast.Decl():
+                    changed.add(bound.symbol(x))
+                case c_ast.Assignment(lvalue=target) | c_ast.UnaryOp(op="++" | "--" | "p++" | "p--", expr=target):
+                    unsteady |= _stored_through(target, bound)
+                case _:
+                    pass
+    reading = _Reading(bound, changed, unsteady | changed, set(), set())
+    for node in nodes:
+        reading.visit(node)
+    return frozenset(reading.steady), frozenset(reading.addresses)
 
 
 def _stored_through(target: c_ast.Node, bound: BoundNames) -> set[Symbol | None]:
@@ -66,21 +66,43 @@ def _is_member(node: c_ast.Node) -> bool:
     return isinstance(base, c_ast.ArrayRef | c_ast.BinaryOp | c_ast.StructRef | c_ast.UnaryOp)
 
 
-def _is_steady(node: c_ast.Node, unsteady: set[Symbol | None], bound: BoundNames, members: bool = False) -> bool:
-    """Whether none of the variables in an expression is unsteady; `members`: structures may be a part of it."""
-    for part in walk_tree(node):
-        match part:
-            case c_ast.ID() if members and bound.symbol(part) is None and id(part) not in bound.constants:
-                pass  # the name of a member
-            case c_ast.ID() if id(part) not in bound.constants and bound.enumerator(part) is None:
-                if bound.symbol(part) is None or bound.symbol(part) in unsteady:
-                    return False
-            case c_ast.StructRef() if members:
-                pass
-            case c_ast.FuncCall() | c_ast.Assignment() | c_ast.StructRef() | c_ast.Cast():
-                return False
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """Expressions gone through once, the innermost first: which of them hold nothing that changes, or is `unsteady`."""
+
+    bound: BoundNames
+    changed: set[Symbol | None]
+    unsteady: set[Symbol | None]
+    steady: set[int]
+    addresses: set[int]
+
+    def visit(self, node: c_ast.Node) -> int:
+        """Why an expression is not steady, as a sum of `_PLAIN`, `_STORED` and `_CHANGED`."""
+        faults = self._own(node)
+        for part in node:
+            faults |= self.visit(part)
+        read = _reads(node)
+        if read or _is_member(node):
+            if not faults & (_PLAIN | _STORED if read else _STORED):
+                self.steady.add(id(node))
+            if not faults & _CHANGED:
+                self.addresses.add(id(node))
+        return faults
+
+    def _own(self, node: c_ast.Node) -> int:
+        match node:
+            case c_ast.ID():
+                symbol = self.bound.symbol(node)
+                if id(node) in self.bound.constants:
+                    return 0
+                if symbol is None:
+                    return 0 if self.bound.enumerator(node) is not None else _PLAIN  # the name of a member
+                return (_STORED if symbol in self.unsteady else 0) | (_CHANGED if symbol in self.changed else 0)
+            case c_ast.StructRef():
+                return _PLAIN
+            case c_ast.FuncCall() | c_ast.Assignment() | c_ast.Cast():
+                return _PLAIN | _STORED | _CHANGED
             case c_ast.UnaryOp(op=op) if op in STEPS:
-                return False
+                return _PLAIN | _STORED | _CHANGED
             case _:
-                pass
-    return True
+                return 0

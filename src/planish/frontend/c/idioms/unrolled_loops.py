@@ -33,6 +33,8 @@ def loops_over_tables(nodes: Iterable[c_ast.Node], bound: BoundNames) -> tuple[f
     of the nodes that read these."""
     loops: set[int] = set()
     reads: set[int] = set()
+    if not any(_is_table(x) for x in (*bound.symbols, *bound.file.symbols.values())):
+        return frozenset(), frozenset()
     for loop in (x for node in nodes for x in walk_tree(node) if isinstance(x, c_ast.For)):
         cond = loop.cond
         if not isinstance(cond, c_ast.BinaryOp) or bound.value(cond.right) is None or loop.next is None:

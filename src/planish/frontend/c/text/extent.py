@@ -305,12 +305,12 @@ class ColumnMap:
     """Columns of the preprocessed text brought back to the original text, line by line."""
 
     original: dict[int, list[CToken]]
-    expanded: dict[int, list[tuple[str, int]]]
+    expanded: dict[int, list[str]]
     tokens: Tokens
 
     def span(self, source: Source, line: int, column: int) -> Span:
         """The place in the original of the token that stands at `line`, `column` after preprocessing."""
-        here = self.expanded.get(line, [])
+        here = [(t.text, t.start + 1) for text in self.expanded.get(line, ()) for t in tokenize(text).tokens]
         there = self.original.get(line, [])
         position = next((n for n, (text, at) in enumerate(here) if at <= column < at + len(text)), None)
         if position is None or not there:
@@ -332,9 +332,9 @@ def columns(tokens: Tokens, lines: Iterable[tuple[int, str]]) -> ColumnMap:
     original: dict[int, list[CToken]] = {}
     for token in tokens.tokens:
         original.setdefault(token.line, []).append(token)
-    expanded: dict[int, list[tuple[str, int]]] = {}
+    expanded: dict[int, list[str]] = {}
     for number, text in lines:
-        expanded.setdefault(number, []).extend((t.text, t.start + 1) for t in tokenize(text).tokens)
+        expanded.setdefault(number, []).append(text)
     return ColumnMap(original, expanded, tokens)
 
 

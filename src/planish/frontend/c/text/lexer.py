@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
+from functools import lru_cache
 
 from planish.core.span import lines_of, place_in
 
@@ -25,6 +26,9 @@ _TOKEN = re.compile(
 )
 _DIRECTIVE = re.compile(r"[ \t]*#(?:\\\r?\n|/\*.*?\*/|//[^\n]*|[^\n])*", re.S)
 _CONDITIONAL = re.compile(r"[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b")
+
+_LONG = 2000
+"""Longer texts are files, which several parts of the reader ask for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,15 @@ class Tokens:
 
 def tokenize(text: str) -> Tokens:
     """Cut C text (preprocessed or not) into tokens; never fails: an unknown character is a token of its own."""
+    return _tokenize_file(text) if len(text) > _LONG else _tokenize(text)
+
+
+@lru_cache(maxsize=4)
+def _tokenize_file(text: str) -> Tokens:
+    return _tokenize(text)
+
+
+def _tokenize(text: str) -> Tokens:
     starts = lines_of(text)
     tokens: list[CToken] = []
     directives: list[Directive] = []

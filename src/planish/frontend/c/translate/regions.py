@@ -22,7 +22,7 @@ from planish.frontend.c.analysis.pointer_facts import pointer_facts
 from planish.frontend.c.analysis.row_loops import in_long_rows
 from planish.frontend.c.analysis.scope import BoundNames, Symbol, computed_from_data, written
 from planish.frontend.c.analysis.statement_runs import LOOPS, behind_last, first_inside, has_loop, is_loop, segments
-from planish.frontend.c.analysis.steady_reads import steady_addresses, steady_reads
+from planish.frontend.c.analysis.steady_reads import steady_reads
 from planish.frontend.c.assumed.address_choices import choose_address
 from planish.frontend.c.compaction.packed_stores import spreads
 from planish.frontend.c.compaction.regions import find_packing
@@ -443,7 +443,7 @@ def _read(
     may be chosen by data; between which values variables are that choose them is found out in a reading before the one
     that counts.
     """
-    steady, addresses = steady_reads(nodes, s.bound), steady_addresses(nodes, s.bound)
+    steady, addresses = steady_reads(nodes, s.bound)
     cells = computed_from_data(nodes, s.bound, steady=steady)
     flat: frozenset[Symbol] = frozenset()
     folds: dict[int, tuple[Expr, ...]] = {}
