@@ -364,3 +364,19 @@ def test_a_loop_that_data_end_ends_where_its_counter_wraps_around(counter: str, 
     assert signature is not None
     ends = np.flatnonzero(draw(signature, case, "uniform").arrays["s"] == 7)
     assert [*ends] == [y - x for y in (values, 70000) if y for x in range(step, 0, -1)]
+
+
+def test_conditions_go_both_ways_in_timed_calls() -> None:
+    text = """
+    int f(int n, const unsigned char *image, const int *mask, const float *a, int t, unsigned char low) {
+        int c = 0;
+        for (int i = 0; i < n; i++) if (image[i] > t && image[i] > low && mask[i] != 0 && a[i] < 50.0f) c++;
+        return c;
+    }
+    """
+    function, known = known_of(text)
+    case, *_ = clock_cases(function, known, {})
+    assert case.choosing and case.spread == 50
+    assert {x: case.ranges[x] for x in ("t", "low", "mask")} == {"t": (64, 191), "low": (64, 191), "mask": (0, 1)}
+    case, *_ = clock_cases(*known_of(SCALE), {})
+    assert not case.choosing

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,9 +13,10 @@ import pytest
 
 from planish.core.diagnostic import PlanishError
 from planish.ir.types import F64, I32
+from planish.run.calls.loaded_library import Library
 from planish.run.calls.signature import CallCase, Parameter, Signature
 from planish.run.processes.sandbox import Limits
-from planish.run.timing import clock, stopwatch
+from planish.run.timing import clock, contents, stopwatch
 from planish.run.timing.clock import CHILDREN, ClockError, measure, measure_afresh, measure_bounded, measure_first
 
 Build = Callable[[str, Signature], Path]
@@ -73,7 +75,7 @@ def test_an_endless_contestant_is_a_diagnostic(build: Build) -> None:
     endless = build("void scale(int n, double *x) { for (volatile int i = 0; ; i++) ; }", SCALE)
     libraries = [("good", build(FAST, SCALE)), ("bad", endless)]
     with pytest.raises(PlanishError) as caught:
-        measure(libraries, SCALE, CallCase({"n": 4}, {"x": 4}), 0.1, limits=Limits(1.0))
+        measure(libraries, SCALE, CallCase({"n": 4}, {"x": 4}), 0.1, limits=Limits(2.0))
     assert caught.value.diagnostic.code == "E0806"
     assert "'bad'" in caught.value.diagnostic.message
 
@@ -110,8 +112,14 @@ def test_long_calls_are_not_the_difference_of_longer_times(
             clock[0] += call
 
         def repeat(self, arguments: object, times: int, run: bool, kept: object) -> None:
-            copied = restore if kept == "restore" else 0.0
+            copied = restore if str(kept) == "restore" else 0.0
             clock[0] += times * (copied + (call if run else 0.0))
+
+    class Copies(str):
+        """What is copied before each call."""
+
+        def advance(self, calls: int) -> None:
+            pass
 
     class Given:
         """Arguments of which one array changes."""
@@ -121,11 +129,11 @@ def test_long_calls_are_not_the_difference_of_longer_times(
         def fill(self, arrays: object) -> None:
             pass
 
-    monkeypatch.setattr(stopwatch, "Restore", lambda x, arrays, names: "restore" if names else "nothing")
+    monkeypatch.setattr(stopwatch, "Restore", lambda x, arrays, names: Copies("restore" if names else "nothing"))
     drawn: Any = SimpleNamespace(arrays={"x": np.zeros(3)})
     library: Any = Timed()
     given: Any = Given()
-    runner = stopwatch._prepare(library, given, drawn, stopwatch.SHORT, lambda: clock[0])
+    runner = stopwatch._prepare(library, given, [drawn], stopwatch.SHORT, lambda: clock[0])
     assert runner.looped is repeated
     assert stopwatch._sample(runner, drawn.arrays) == pytest.approx(call, rel=1e-6)
 
@@ -144,3 +152,37 @@ def test_on_one_core_what_waits_costs_nothing(build: Build) -> None:
     text = "#include <unistd.h>\nvoid scale(int n, double *x) { x[0] += 1; usleep(20000); }"
     (timing,) = measure([("asleep", build(text, SCALE))], SCALE, CallCase({"n": 4}, {"x": 4}), budget_seconds=0.1)
     assert timing.low < 5e-3
+
+
+ARRAYS = (Parameter("a", F64, "array"), Parameter("o", F64, "array"))
+PACK = Signature("pack", (Parameter("n", I32, "value"), *ARRAYS), I32)
+
+
+def test_branches_are_not_learnt(build: Build) -> None:
+    """The same data again and again is learnt by the processor, which goes wrong on the user's."""
+    text = "int pack(int n, const double *a, double *o)\n"
+    text += "{ int k = 0; for (int i = 0; i < n; i++) if (a[i] > 0.25) o[k++] = a[i]; return k; }"
+    library, case = [("pack", build(text, PACK))], CallCase({"n": 500}, {"a": 500, "o": 500})
+    (learnt,) = measure(library, PACK, case, 0.1)
+    (fresh,) = measure(library, PACK, replace(case, choosing=True), 0.1)
+    assert fresh.median > 2 * learnt.median
+
+
+@pytest.mark.parametrize(
+    ("body", "both"),
+    [("o[0] = a[0];", True), ("o[(a[0] < 0) * (1 << 24)] = a[0];", False), ("o[0] = __builtin_sqrt(a[0]);", False),
+     ("for (volatile int k = 0; a[0] < 0; k++) ;", False), ("return n;", True)],
+    ids=["any", "crash", "root", "endless", "none"],
+)  # fmt: skip
+def test_floats_have_both_signs_where_the_function_takes_them(
+    build: Build, body: str, both: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(contents, "TRIAL_SECONDS", 0.2)
+    text = f"int pack(int n, const double *a, double *o) {{ {body} return 0; }}"
+    library = Library(str(build(text, PACK)), PACK)
+    case = CallCase({"n": 40_000}, {"a": 40_000, "o": 40_000}, choosing=True, placement="start")
+    sets, _ = contents.settle(PACK, case, library, 0.0)
+    assert all(bool((x.arrays["a"] < 0).any()) is both for x in sets)
+    assert len({x.arrays["a"][:9].tobytes() for x in sets}) == len(sets) == (4 if both else len(sets))
+    alone, _ = contents.settle(PACK, replace(case, choosing=False), library, 0.0)
+    assert len(alone) == 1 and bool((alone[0].arrays["a"] > 0).all())

@@ -28,9 +28,10 @@ def entry_text(signature: Signature) -> str:
     It exports two functions. `planish_a[i]` is the address of the i-th argument's value, or the array itself:
 
     - `planish_entry_NAME(void **planish_a, void *planish_r)` calls NAME and stores its value at `planish_r`;
-    - `planish_time_NAME(planish_n, planish_call, planish_a, planish_r, planish_k, to, from, bytes)` does so
-      `planish_n` times; before each call it copies `planish_k` blocks of memory (the arrays that the function
-      changes). With `planish_call` 0 it only copies, which measures what the copies cost.
+    - `planish_time_NAME(planish_n, planish_call, planish_a, planish_r, planish_k, to, from, bytes, sets, first)` does
+      so `planish_n` times; before each call it copies `planish_k` blocks of memory (the arrays that the function
+      changes), of one of several sets in turn. With `planish_call` 0 it only copies, which measures what the copies
+      cost.
 
     The first one also tells which of the nests ran that a text counts: the 64 bits behind the value are those of
     `counter_of`. With a passing, the first one's name is `planish_check_NAME`; where the function can also be
@@ -102,15 +103,19 @@ def _timer(signature: Signature, passing: Passing) -> str:
     # timed is what a caller in another file gets.
     return f"""\
 void planish_time_{name}(long planish_n, int planish_call, void **planish_a, void *planish_r, int planish_k,
-                         void **planish_to, void **planish_from, unsigned long *planish_bytes);
+                         void **planish_to, void **planish_from, unsigned long *planish_bytes, long planish_sets,
+                         long planish_first);
 void planish_time_{name}(long planish_n, int planish_call, void **planish_a, void *planish_r, int planish_k,
-                         void **planish_to, void **planish_from, unsigned long *planish_bytes)
+                         void **planish_to, void **planish_from, unsigned long *planish_bytes, long planish_sets,
+                         long planish_first)
 {{
   __typeof__(&{name}) planish_f = &{name};
   (void)planish_a; (void)planish_r;
 {before}  for (long planish_i = 0; planish_i < planish_n; planish_i++) {{
+    void **planish_set = planish_from + planish_first * planish_k;
+    planish_first = planish_first + 1 == planish_sets ? 0 : planish_first + 1;
     for (int planish_j = 0; planish_j < planish_k; planish_j++)
-      __builtin_memcpy(planish_to[planish_j], planish_from[planish_j], planish_bytes[planish_j]);
+      __builtin_memcpy(planish_to[planish_j], planish_set[planish_j], planish_bytes[planish_j]);
     __asm__ volatile("" : "+r"(planish_f) : : "memory");
     if (planish_call)
       {store}planish_f({', '.join(passing.arguments)});

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -44,7 +44,7 @@ MOST_REPEATED = 16
 
 def draw(signature: Signature, case: CallCase, distribution: Distribution) -> Drawn:
     """Random arguments for the case; the values that it gives are taken as they are."""
-    source = Inputs(case.seed, distribution)
+    source = Inputs(case.seed, distribution, case.spread)
     arrays: dict[str, npt.NDArray[Any]] = {}
     scalars: dict[str, npt.NDArray[Any]] = {}
     for parameter in signature.parameters:
@@ -175,7 +175,8 @@ class Library:
         return was_rounded()
 
     def repeat(self, arguments: Arguments, times: int, run: bool, restore: Restore) -> None:
-        """Restores arrays and calls the function, `times` times; without `run` it only restores."""
+        """Restores arrays and calls the function, `times` times; without `run` it only restores. The contents that the
+        first call gets are those that come next in `restore`."""
         self._timer(
             ctypes.c_long(times),
             ctypes.c_int(int(run)),
@@ -185,6 +186,8 @@ class Library:
             restore.to,
             restore.source,
             restore.sizes,
+            ctypes.c_long(restore.sets),
+            ctypes.c_long(restore.next),
         )
 
 
@@ -213,15 +216,22 @@ def call_widely(path: str, signature: Signature, drawn: Drawn, absent: frozenset
 
 
 class Restore:
-    """What the C timing loop copies before each call: the arrays `names`, from their pristine contents."""
+    """What the C timing loop copies before each call: the arrays `names`, from their pristine contents, of which there
+    may be several `sets` that take turns; `next` is the number of the one that comes next."""
 
-    def __init__(self, arguments: Arguments, pristine: Mapping[str, npt.NDArray[Any]], names: tuple[str, ...]) -> None:
-        self.count = len(names)
-        self._kept = [np.ascontiguousarray(pristine[name]) for name in names]
+    def __init__(
+        self, arguments: Arguments, pristine: Sequence[Mapping[str, npt.NDArray[Any]]], names: tuple[str, ...]
+    ) -> None:
+        self.count, self.sets, self.next = len(names), max(1, len(pristine)), 0
+        self._kept = [np.ascontiguousarray(each[name]) for each in pristine for name in names]
         room = max(1, self.count)
         self.to = (ctypes.c_void_p * room)(*(arguments.buffers[name].address for name in names))
-        self.source = (ctypes.c_void_p * room)(*(kept.ctypes.data for kept in self._kept))
-        self.sizes = (ctypes.c_ulong * room)(*(kept.nbytes for kept in self._kept))
+        self.source = (ctypes.c_void_p * max(1, len(self._kept)))(*(kept.ctypes.data for kept in self._kept))
+        self.sizes = (ctypes.c_ulong * room)(*(kept.nbytes for kept in self._kept[: self.count]))
+
+    def advance(self, calls: int) -> None:
+        """So many calls were made."""
+        self.next = (self.next + calls) % self.sets
 
 
 def clear_environment() -> None:

@@ -21,7 +21,7 @@ CHANGED = 63
 """The bit beside those of the nests which says that a variable was changed whose first values the file gives."""
 ParameterKind = Literal["value", "array"]
 Placement = Literal["end", "start"]
-Distribution = Literal["auto", "whole", "uniform", "small", "normal", "near one", "wild"]
+Distribution = Literal["auto", "whole", "uniform", "small", "normal", "near one", "wild", "signed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,8 @@ class CallCase:
     sums of those before, up to what bounds them. `ends`: so many of the last elements of an array are a number, with
     which loops without a count end, and so many in front of another number of elements, if there is one. `placement`
     puts every array against the guard page behind it ("end") or before it ("start"). `distribution` of floats: "auto"
-    tries them until the result is finite.
+    tries them until the result is finite. `choosing`: which way the function goes depends on what arrays hold, so that
+    each call that is timed gets other contents; of "signed" floats none is beyond twice the `spread`.
     """
 
     values: Mapping[str, int | float]
@@ -118,6 +119,8 @@ class CallCase:
     calm: Mapping[str, tuple[int | float, ...]] = field(default_factory=dict)
     rising: frozenset[str] = frozenset()
     ends: Mapping[str, tuple[int, int | float, int | None]] = field(default_factory=dict)
+    choosing: bool = False
+    spread: float = 1.0
 
     def describe(self, signature: Signature) -> str:
         """The values that were given, in the order of the parameters: "ni=20, nj=25"; without any, the extents."""

@@ -38,11 +38,14 @@ class Inputs:
     - "small": (0, 1/n) for n elements in a row, so that repeated products stay bounded;
     - "normal": mean 0, deviation 1;
     - "near one": mean 1, deviation 1/sqrt(n) for n elements, so that their product is neither 0 nor infinite;
+    - "signed": [-2, 2) times the spread, and single numbers [0.25, 0.75) times it, so that comparisons of both go both
+      ways; the diagonals of square matrices as of "uniform";
     - "whole": 1, 2 or 3, on which sums of products are exact in any order;
     - "wild": as "normal", but every fifth is a zero of either sign, an infinity, no number, or denormal.
     """
 
-    def __init__(self, seed: int, distribution: Distribution) -> None:
+    def __init__(self, seed: int, distribution: Distribution, spread: float = 1.0) -> None:
+        self._spread = spread
         self._random = np.random.default_rng(seed)
         self._distribution: Distribution = "uniform" if distribution == "auto" else distribution
 
@@ -90,6 +93,8 @@ class Inputs:
 
     def scalar(self, type: Type, bounds: tuple[int, int] | None = None) -> npt.NDArray[Any]:
         """One value as an array of one element."""
+        if type.is_float and self._distribution == "signed":
+            return to_memory((0.25 + 0.5 * self._random.random(1)) * self._spread, type)
         return self.array(type, 1, (), bounds)
 
     def _floats(self, type: Type, count: int, shape: tuple[int, ...], row: int) -> npt.NDArray[Any]:
@@ -113,6 +118,8 @@ class Inputs:
                 return np.where(self._random.random(count) < 0.2, self._random.choice(odd, count), values)
             case _:
                 values = self._random.random(count, dtype=working) + working(0.5)
+                if self._distribution == "signed":
+                    values = (values - 1) * working(4 * self._spread)
                 if row:
                     rows = -(-count // row)
                     values[: rows * row : row + 1] += working(1.5 * rows)

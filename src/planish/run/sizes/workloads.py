@@ -31,6 +31,7 @@ from planish.run.sizes.call_sizes import (
     wanted_sizes,
 )
 from planish.run.sizes.caller_constants import find_calls
+from planish.run.sizes.data_choices import find_choices, with_choices
 from planish.run.sizes.guessed_extents import LARGEST_GIVEN
 from planish.run.sizes.known_sizes import KnownSizes
 from planish.run.sizes.size_roles import USUAL, Role
@@ -73,8 +74,8 @@ def clock_cases(
     in the first. Each is made when it is first
     asked for."""
     text = source.text if source is not None else ""
-    attempts = _clock_attempts(function, known, given, text)
-    return Lazy(islice(_falling(_different(attempts)), CLOCK_ATTEMPTS))
+    attempts, choices = _clock_attempts(function, known, given, text), find_choices(function, text)
+    return Lazy(with_choices(x, choices) for x in islice(_falling(_different(attempts)), CLOCK_ATTEMPTS))
 
 
 def probe_cases(
@@ -100,7 +101,8 @@ def probe_cases(
             if LEAST_INSTANCES <= _work(known, case) <= PROBE_INSTANCES and 2 * bytes_of(function, case) <= room:
                 out.append(case)
                 break
-    return tuple(_different(iter(out)))
+    choices = find_choices(function, text)
+    return tuple(with_choices(x, choices) for x in _different(iter(out)))
 
 
 def require_sizes(

@@ -9,10 +9,8 @@ work, it is the time on the wall.
 from __future__ import annotations
 
 import os
-import signal
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -20,11 +18,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from planish.run.calls.loaded_library import Arguments, Drawn, Library, LibraryError, Restore, clear_environment, draw
+from planish.run.calls.loaded_library import Arguments, Drawn, Library, LibraryError, Restore, clear_environment
 from planish.run.calls.signature import CallCase, Signature
-from planish.run.oracle.tolerance import finite
 from planish.run.processes.child import Report
-from planish.run.sizes.random_arguments import AUTO
+from planish.run.timing.contents import limited, settle
 
 SHORT, SHORT_OF_THREADS = 200e-6, 1e-3
 """Seconds: a call that takes less is repeated inside one sample; of threads, which fall asleep while Python restores
@@ -79,7 +76,8 @@ def measure_rounds(request: TimingRequest, report: Report) -> dict[str, Any]:
         libraries = [Library(path, request.signature) for _, path in request.contestants]
     except LibraryError as error:
         return {"error": str(error)}
-    drawn, arguments = _settle(request, libraries[0], report)
+    report(request.contestants[0][0])
+    sets, arguments = settle(request.signature, request.case, libraries[0], request.patience * request.cores)
     deadline = time.perf_counter() + request.budget_seconds
     hard = deadline + (_OVERRUN - 1) * request.budget_seconds
     runners = []
@@ -87,9 +85,9 @@ def measure_rounds(request: TimingRequest, report: Report) -> dict[str, Any]:
         report(label)
         short = SHORT if request.cores == 1 else SHORT_OF_THREADS
         now = time.process_time if request.cores == 1 else time.perf_counter
-        runners.append(_prepare(library, arguments, drawn, short, now, request.patience * request.cores))
+        runners.append(_prepare(library, arguments, sets, short, now, request.patience * request.cores))
     samples: list[list[float]] = [[] if r.first is None else [r.first] for r in runners]
-    rounds, restored = 0, _list_restored(drawn, (x.changed for x in runners))
+    rounds, restored = 0, _list_restored(sets, (x.changed for x in runners))
     while not all(samples) or time.perf_counter() < (hard if rounds < request.min_rounds else deadline):
         # Each round starts with another contestant, so that no one always runs after the same neighbour.
         for turn in range(len(runners)):
@@ -97,7 +95,7 @@ def measure_rounds(request: TimingRequest, report: Report) -> dict[str, Any]:
             if samples[number] and time.perf_counter() >= hard:
                 continue
             report(request.contestants[number][0])
-            samples[number].append(_sample(runners[number], restored))
+            samples[number].append(_sample(runners[number], restored[rounds % len(restored)]))
         rounds += 1
         if rounds in _LOOKED_AT and request.bound and _is_hopeless(samples, request.bound):
             return {"samples": samples, "stopped": True}
@@ -117,61 +115,29 @@ def pin(cores: int) -> None:
         os.sched_setaffinity(0, allowed[-cores:])
 
 
-def _settle(request: TimingRequest, library: Library, report: Report) -> tuple[Drawn, Arguments]:
-    """The first distribution on which the first contestant gives finite results, as the oracle would choose, with
-    memory for its arrays."""
-    chosen, placement = request.case.distribution, request.case.placement
-    if chosen != "auto":
-        drawn = draw(request.signature, request.case, chosen)
-        return drawn, Arguments(request.signature, drawn, placement)
-    report(request.contestants[0][0])
-    first: tuple[Drawn, Arguments] | None = None
-    for distribution in AUTO:
-        drawn = draw(request.signature, request.case, distribution)
-        arguments = Arguments(request.signature, drawn, placement)
-        first = first or (drawn, arguments)
-        with _limited(request.patience * request.cores):
-            library.call(arguments)
-        if all(finite(arguments.views[p.name], p.type) for p in request.signature.arrays):
-            return drawn, arguments
-        if distribution == AUTO[-1]:
-            break
-    assert first is not None
-    return first
-
-
-@contextmanager
-def _limited(seconds: float) -> Iterator[None]:
-    """What takes more of the processor's time than it may (0: any) ends this process."""
-    if seconds:
-        signal.signal(signal.SIGPROF, signal.SIG_DFL)
-        signal.setitimer(signal.ITIMER_PROF, seconds)
-    yield
-    if seconds:
-        signal.setitimer(signal.ITIMER_PROF, 0.0)
-
-
 def _prepare(
-    library: Library, arguments: Arguments, drawn: Drawn, short: float, now: Callable[[], float], patience: float = 0.0
+    library: Library, arguments: Arguments, sets: Sequence[Drawn], short: float, now: Callable[[], float],
+    patience: float = 0.0,
 ) -> _Runner:  # fmt: skip
     """Warms a contestant up, finds which arrays it changes, and how many calls make a sample: one, unless they are
     short."""
-    nothing = Restore(arguments, {}, ())
+    nothing, drawn = Restore(arguments, (), ()), sets[0]
     arguments.fill(drawn.arrays)
     clear_environment()
     started = now()
-    with _limited(patience):
+    with limited(patience):
         library.call(arguments)
     first = now() - started
     if first >= _LONG:
         return _Runner(library, arguments, nothing, 1, False, first, now, None)
     # Never called on its own result: that may be no valid input, and its values may leave the range of floats.
     changed = tuple(name for name, view in arguments.views.items() if not _same(view, drawn.arrays[name]))
-    arguments.fill(_list_restored(drawn, [changed]))
+    arguments.fill(_list_restored(sets[:1], [changed])[0])
     alone = seconds = _timed(library, arguments, 1, nothing, now)
     if seconds >= short:
         return _Runner(library, arguments, nothing, 1, False, None, now, changed)
-    restore = Restore(arguments, drawn.arrays, changed)
+    copied = changed if len(sets) == 1 else tuple(drawn.arrays)
+    restore = Restore(arguments, [x.arrays for x in sets], copied)
     repeats, sample = 4, _CALLS * short
     while repeats < _MOST_REPEATS:
         seconds = _timed(library, arguments, repeats, restore, now)
@@ -184,14 +150,17 @@ def _prepare(
     return _Runner(library, arguments, restore, times, True, None, now, changed)
 
 
-def _list_restored(drawn: Drawn, changed: Iterable[Sequence[str] | None]) -> dict[str, npt.NDArray[Any]]:
-    """The arrays that are restored before a sample: all, which so are in the caches as far as they fit; of those that
-    do not by far the ones that some contestant changes, since copying the others would take most of the time."""
+def _list_restored(
+    sets: Sequence[Drawn], changed: Iterable[Sequence[str] | None]
+) -> list[dict[str, npt.NDArray[Any]]]:
+    """The arrays that are restored before a sample, of each set: all, which so are in the caches as far as they fit; of
+    those that do not by far the ones that some contestant changes, since copying the others would take most of the
+    time."""
     names: set[str] = set()
     for some in changed:
-        names |= {*(drawn.arrays if some is None else some)}
-    small = sum(x.nbytes for x in drawn.arrays.values()) <= _BEYOND_CACHES
-    return {name: x for name, x in drawn.arrays.items() if small or name in names}
+        names |= {*(sets[0].arrays if some is None else some)}
+    small = sum(x.nbytes for x in sets[0].arrays.values()) <= _BEYOND_CACHES
+    return [{name: x for name, x in each.arrays.items() if small or name in names} for each in sets]
 
 
 def _sample(runner: _Runner, restored: Mapping[str, npt.NDArray[Any]]) -> float:
@@ -203,6 +172,7 @@ def _sample(runner: _Runner, restored: Mapping[str, npt.NDArray[Any]]) -> float:
         return max(1e-9, _timed(library, arguments, 1, restore, now))
     total = _timed(library, arguments, runner.repeats, restore, now)
     empty = _restoring(library, arguments, runner.repeats, restore, now)
+    restore.advance(runner.repeats)
     return max(1e-12, (total - empty) / runner.repeats)
 
 
