@@ -30,13 +30,15 @@ _FOLDERS = {"-I": "include", "-isystem": "include", "-iquote": "include", "-idir
 @dataclass(frozen=True, slots=True)
 class ProjectFile:
     """A file to build: its name, the folder below the output's that its drop-in goes to, and its own macros and folders
-    of headers. `found`: the user did not name it, so that it may hold nothing to build."""
+    of headers. `found`: the user did not name it, so that it may hold nothing to build; `flags`: the words of the
+    command that compiles it, where that is known."""
 
     name: str
     folder: Path = Path()
     defines: tuple[str, ...] = ()
     include_dirs: tuple[Path, ...] = ()
     found: bool = False
+    flags: tuple[str, ...] = ()
 
     def options(self, common: Options) -> Options:
         """The options with its own."""
@@ -99,7 +101,7 @@ def _commanded(name: str) -> list[ProjectFile]:
         defines, include_dirs = read_flags(words, folder)
         inner = path.parent.relative_to(base) if path.is_relative_to(base) else Path()
         shown = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
-        out.append(ProjectFile(str(shown), inner, defines, include_dirs, found=True))
+        out.append(ProjectFile(str(shown), inner, defines, include_dirs, found=True, flags=tuple(words)))
     return out
 
 

@@ -11,6 +11,7 @@ import json
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,6 +19,7 @@ from typing import Annotated, Any
 import typer
 
 from planish.build.dump import STAGES, Stage, only_changed, print_stages
+from planish.build.other_files import JoinedFiles
 from planish.build.project import MADE_BY, NOTHING, OUTPUT, ProjectFile, list_files
 from planish.build.read import preprocess_for
 from planish.build.several_targets import per_target, read_for_all, split_targets
@@ -280,23 +282,26 @@ def build(
     )
     if depfile is not None and done == OK:
         records = () if replay is None else replay.split(",") if len(targets) > 1 else (replay,)
-        rules = [_dependences(x, output, options, records) for x in project]
+        joined = JoinedFiles(project, options)
+        rules = [_dependences(x, joined, output, options, records) for x in project]
         write_files(depfile.parent, {depfile.name: spell_dependences(rules)})
     return done
 
 
 def _dependences(
-    file: ProjectFile, output: Path, options: Options, records: Sequence[str]
+    file: ProjectFile, joined: JoinedFiles, output: Path, options: Options, records: Sequence[str]
 ) -> tuple[list[Path], list[str]]:
-    """A drop-in, and all that decides about it: the file, its headers for each target, the schedule, instructions,
-    descriptions of the targets, the records of tuning."""
-    targets, source = per_target(file.options(options)), read_input(file.name).source
+    """A drop-in, and all that decides about it: the file, its headers for each target, files of the project whose
+    functions it has, the schedule, instructions, descriptions of the targets, the records of tuning."""
+    targets, source = per_target(file.options(options)), joined.read(file, read_input(file.name).source)
     texts = [] if is_mlir(source) else [preprocess_for(source, x) for x in targets]
     headers = dict.fromkeys(spell_beside(y, source.name) for x in texts for y in included_files(x, source.name))
     schedule = [] if options.script is None else [options.script.name]
     described = [x.target for x in targets if x.target.endswith(".toml")]
     made = output / file.folder / f"{Path(file.name).stem}.c"
-    return [made], [file.name, *headers, *schedule, *options.instructions, *described, *records]
+    lent = [spell_beside(x, source.name) for x in joined.depends_on(source)]
+    names = dict.fromkeys((file.name, *headers, *lent))
+    return [made], [*names, *schedule, *options.instructions, *described, *records]
 
 
 def _read_instructions(names: Sequence[str]) -> Catalogue:
@@ -306,9 +311,11 @@ def _read_instructions(names: Sequence[str]) -> Catalogue:
     return catalogue
 
 
-def _stages_of(name: str, options: Options, stages: tuple[Stage, ...], trials: TrialStore | None) -> dict[Stage, str]:
+def _stages_of(
+    file: ProjectFile, joined: JoinedFiles, common: Options, stages: tuple[Stage, ...], trials: TrialStore | None
+) -> dict[Stage, str]:
     """The stages of a file as it would be built."""
-    source = read_input(name).source
+    source, options = joined.read(file, read_input(file.name).source), file.options(common)
     chosen = options if trials is None else with_known_choices(source, options, trials)
     return print_stages(source, chosen, stages)
 
@@ -319,16 +326,18 @@ def _show(
     """The stages of every file on stdout, in the order in which a nest goes through them."""
     named = {x for w in wanted for x in stages_of(w.value)}
     stages: tuple[Stage, ...] = tuple(x for x in STAGES if x in named)
+    joined = JoinedFiles(project, options)
     for file in project:
-        texts = _stages_of(file.name, file.options(options), stages, trials)
+        texts = _stages_of(file, joined, options, stages, trials)
         sys.stdout.write("\n".join(texts[stage] for stage in stages))
     return OK
 
 
 def _show_changed(project: Sequence[ProjectFile], options: Options, trials: TrialStore | None) -> int:
     """The stages of every file on stdout, of each only what the pass before has not shown already."""
+    joined = JoinedFiles(project, options)
     for file in project:
-        texts = _stages_of(file.name, file.options(options), STAGES, trials)
+        texts = _stages_of(file, joined, options, STAGES, trials)
         sys.stdout.write("\n".join(only_changed(texts)))
     return OK
 
@@ -338,7 +347,7 @@ def _build(
     report: bool, to_stderr: bool, time_passes: bool, trials: TrialStore | None, as_json: bool,
     languages: Sequence[Language],
 ) -> int:  # fmt: skip
-    cache, times = Cache(), PassTimes()
+    cache, times, joined = Cache(), PassTimes(), JoinedFiles(project, options)
     done: list[tuple[FileAccount, bool]] = []
     written: list[Path] = []
     summaries: list[dict[str, Any]] = []
@@ -350,6 +359,7 @@ def _build(
             progress.start(file.name)
             try:
                 given = read_input(file.name)
+                given = replace(given, source=joined.read(file, given.source))
                 interfaces = _interfaces(given.source, file.options(options), languages)
                 interfaces.check(folder / file.folder, force)
                 account, cached = build_cached(
@@ -382,8 +392,9 @@ def _build(
         kept = "nothing was built: the results of an earlier build are in the store (--force builds anew)\n"
         sys.stderr.write(spell_times(times.seconds) if times.seconds else kept)
     for account, _ in done if report else ():
-        wishes = next(x.options(options) for x in project if x.name == account.name)
-        text = report_operations(read_input(account.name).source, wishes, account)
+        reported = next(x for x in project if x.name == account.name)
+        source = joined.read(reported, read_input(account.name).source)
+        text = report_operations(source, reported.options(options), account)
         print(text, end="", file=sys.stderr if to_stderr or as_json else sys.stdout)
     tell_crashes([f"`{x.function}` in {account.name}" for account, _ in done for x in account.functions
                   if x.lost == LOSSES["crash"]])  # fmt: skip

@@ -63,9 +63,9 @@ class Remark:
     `help` says what to change where that is more than what helps against all of that id. `about`: the statement that it
     is about, where `span` is in a function that is called there.
 
-    >>> print(Remark("scop-call", "refused", "a call of f").render())
-    refused[scop-call]: a call of f
-      = help: define it in the file, without recursion or a `return` in a loop, or move the call out of the nest
+    >>> print(Remark("scop-data", "refused", "the bound is read").render())
+    refused[scop-data]: the bound is read
+      = help: put what does not need these values into a nest of its own, before or behind this one
     """
 
     id: str

@@ -39,6 +39,10 @@ REASONS = (
         "nothing needs to change: lines keep their numbers",
     ),
     Reason(
+        "c-inline", "a function of another file is a part of a nest: the drop-in holds while that file is as it was",
+        "nothing needs to change: build this file again when that one changes, as --depfile tells make",
+    ),
+    Reason(
         "c-ring", "a loop over a ring buffer is cut where its subscripts go round, and is written so in the drop-in",
         "nothing needs to change: lines keep their numbers",
     ),
@@ -97,7 +101,8 @@ REASONS = (
     Reason(
         "scop-call",
         "a function is called that may do anything",
-        "define it in the file, without recursion or a `return` in a loop, or move the call out of the nest",
+        "define it in the file, or give Planish the file that defines it as well (`planish build a.c b.c`), without "
+        "recursion or a `return` in a loop; or move the call out of the nest",
     ),
     Reason(
         "scop-cast",

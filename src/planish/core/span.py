@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from re import finditer
 
+from planish.core.borrowed import Borrowed
+
 Place = tuple[int, int]
 """A line and a column, both from 1."""
 
@@ -94,11 +96,12 @@ class Rewriting:
 @dataclass(frozen=True, slots=True)
 class Source:
     """A named text: a file that was read, or a string that the user passed, or, where it is `made` of such a one, what
-    it was rewritten as."""
+    it was rewritten as. `borrowed`: what it is read with of other files."""
 
     name: str
     text: str
     made: Rewriting | None = None
+    borrowed: Borrowed = Borrowed()
 
     @property
     def written(self) -> Source:
@@ -124,7 +127,8 @@ class Source:
 
 def rewrite(source: Source, text: str, changes: Sequence[TextChange]) -> Source:
     """The text that changes, in their order, make of a source."""
-    return Source(source.name, text, Rewriting(source, tuple(changes), lines_of(source.text), lines_of(text)))
+    made = Rewriting(source, tuple(changes), lines_of(source.text), lines_of(text))
+    return Source(source.name, text, made, source.borrowed)
 
 
 def wholes_of(source: Source) -> tuple[TextChange, ...]:

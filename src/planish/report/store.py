@@ -95,4 +95,5 @@ def build_address(source: Source, options: Options) -> str:
     blas = str(find_blas(options.blas, options.ilp64, compiler)) if options.blas is not None else ""
     emulator = str(find_emulator(target.architecture)) if is_foreign(target) else ""
     tools = (compiler.stamp, blas, emulator)
-    return key("build", stamp_program(), source.name, source.text, included, wishes, sizes, machine, tools)
+    text = (source.name, source.text, source.borrowed)
+    return key("build", stamp_program(), text, included, wishes, sizes, machine, tools)

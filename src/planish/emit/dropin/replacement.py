@@ -203,6 +203,9 @@ def guards_of(
 def compose(source: Source | str, replacements: Sequence[Replacement], banner: str) -> str:
     """The user's text with replacements in place, which have the same settings."""
     prologue = prologue_of(replacements) if replacements else ""
+    if replacements and isinstance(source, Source):
+        tables = source.borrowed.tables_in([r.patch.text for r in replacements])
+        prologue += "".join(f"\n{x}\n" for x in tables)
     return assemble(source, [r.patch for r in replacements], banner, prologue)
 
 

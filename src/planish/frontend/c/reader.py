@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -63,6 +63,7 @@ from planish.ir.expr import Expr
 from planish.ir.traverse import depth_of
 from planish.ir.types import U8
 
+_WORD = re.compile(r"[A-Za-z_]\w*")
 _OWN_NAME = re.compile(r"\bplanish_\w+")
 _UNSIGNED = re.compile(r"__CHAR_UNSIGNED__(=|$)")
 
@@ -81,7 +82,8 @@ def read_c(
         read = partial(_read, defines=defines, include_dirs=include_dirs, fp=fp, compiler=compiler)
         first = read(source)
         found = _with_loops_cut(_with_macros_written_out(first, read), read)
-        return found if found.source is source else replace(found, unchanged=first.preprocessed)
+        own = first.preprocessed.removesuffix(source.borrowed.text)
+        return found if found.source is source and own == first.preprocessed else replace(found, unchanged=own)
 
 
 def _with_macros_written_out(found: CFile, read: Callable[[Source], CFile]) -> CFile:
@@ -219,6 +221,7 @@ def _read(
         remove_signs(tree.ast)
         characters = {"char": CScalar(U8, "", "char")}
     scope = bind_file(tree.ast, characters, find_exposed(ready.text))
+    scope = replace(scope, elsewhere=dict(source.borrowed.refused))
     for function in (x for x in tree.ast.ext if isinstance(x, c_ast.FuncDef)):
         copy_members(function, scope)
     at = columns(tokens, lines)
@@ -228,7 +231,8 @@ def _read(
         remarks.append(Remark("c-type", "note", f"no header declares {listed}; nests that need it stay as written"))
     forms = Forms(scope.records, scope.typedefs, scope.constants)
     variables = Variables(tree.ast, scope, forms, SYSTEM)
-    completion, calls = variables.completion(), calls_in(tree.ast, scope.constants)
+    completion = source.borrowed.completion() + variables.completion()
+    calls = calls_in(tree.ast, scope.constants)
     expansion = partial(_expand, source, tokens, active, defines, include_dirs, compiler)
     kept = active_tokens(tokens, active)
     reading = _Reading(scope, source, tokens, at, kept, fp, remarks, forms, variables, MacroExpansion(expansion))
@@ -242,6 +246,7 @@ def _read(
             tests = conditions_of(node, calls, scope.constants)
             made = replace(found, globals=own, completion=completion, outside=outside, conditions=tests)
             functions.append(made)
+    functions = list(_without_names_of_others(functions, reading))
     if names_plain_char(ready.text, (*written_texts(source, ready.text), *defines), SYSTEM):
         sign = "unsigned" if characters else "signed"
         functions = [replace(x, regions=tuple(replace(y, characters=sign) for y in x.regions)) for x in functions]
@@ -270,6 +275,28 @@ class _Reading:
     variables: Variables
     expansion: MacroExpansion
     ring_loops: list[CutLoop] = field(default_factory=list)
+
+
+def _without_names_of_others(functions: Sequence[CFunction], reading: _Reading) -> Iterator[CFunction]:
+    """The functions without nests that name what only other files have, and remarks on those that have functions of
+    others."""
+    borrowed, source = reading.source.borrowed, reading.source
+    hidden = {*borrowed.names} - dict(borrowed.tables).keys() - dict(borrowed.functions).keys()
+    for function in functions:
+        kept = []
+        for region in function.regions if borrowed.text else ():
+            passed = f"{(region.names, region.declared, region.conditions, region.held, region.views, region.spaced)}"
+            words = {*_WORD.findall(f"{passed} {region.recast} {region.distances} {region.bases}")}
+            if found := sorted(words & hidden):
+                message = f"the loop stays as written: it names {found[0]}, which only another file has"
+                reading.remarks.append(Remark("scop-name", "refused", message, region.span))
+                continue
+            kept.append(region)
+            called = {*_WORD.findall(source.text[region.start : region.end])}
+            for name in sorted(reading.variables.reached(called) & dict(borrowed.functions).keys()):
+                message = f"`{name}` of {borrowed.origin(name)} is a part of this nest"
+                reading.remarks.append(Remark("c-inline", "note", message, region.span))
+        yield replace(function, regions=tuple(kept)) if borrowed.text else function
 
 
 def _expand(

@@ -77,7 +77,8 @@ class FileScope:
     """What the file declares: type names, objects, enumeration constants, and the functions that it defines.
 
     `exposed`: names among those of its text of which an address may be taken. `steered`, `storing`: what is found out
-    of its functions, once: which arguments steer them, and whether they write to what is not their own.
+    of its functions, once: which arguments steer them, and whether they write to what is not their own. `elsewhere`:
+    functions that other files define, and why they stay there.
     """
 
     typedefs: dict[str, CType]
@@ -89,6 +90,12 @@ class FileScope:
     exposed: frozenset[str] = frozenset()
     steered: dict[str, frozenset[int]] = field(default_factory=dict)
     storing: dict[str, bool] = field(default_factory=dict)
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
+
+    def tell_of(self, function: str) -> str:
+        """What is said of a function that it does not define: its name, and why another file keeps it."""
+        why = self.elsewhere.get(function)
+        return f"{function}, {why}" if why else function
 
     def forget_members(self) -> None:
         """Members of its variables are symbols of the function that uses them, with keys of that function."""

@@ -13,7 +13,7 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from pycparser import c_ast
 
@@ -81,6 +81,11 @@ class Variables:
         node = self._node(name)
         cell = self._forms.cell("", node)
         return cell is not None and cell.address and not self._is_outside(name)
+
+    def reached(self, functions: Iterable[str]) -> set[str]:
+        """Functions of some names, and what they, and those that they call, name."""
+        found = {x for x in functions if x in self._used}
+        return found.union(*map(self._reached, found))
 
     def _reached(self, function: str) -> set[str]:
         """What a function, and those that it calls, name, and what the initial values of that name."""

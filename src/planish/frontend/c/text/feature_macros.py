@@ -56,7 +56,7 @@ def functions_by_flags(
     for told, defined in _readings(macros):
         lines = "".join(f"#undef {x}\n{f'#define {x} 1{chr(10)}' if x in defined else ''}" for x in macros)
         try:
-            other = read(Source(source.name, lines + source.text))
+            other = read(Source(source.name, lines + source.text, borrowed=source.borrowed))
         except PlanishError:
             continue  # no flags make a program of it then
         added = lines.count("\n")

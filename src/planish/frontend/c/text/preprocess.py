@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -78,16 +78,17 @@ def preprocess(
     source: Source, defines: Sequence[str] = (), include_dirs: Sequence[Path] = (), compiler: Sequence[str] = ()
 ) -> Preprocessed:
     """Run the preprocessor over `source`; `#include "x.h"` is looked for beside the file and in `include_dirs`. The
-    `compiler`, with flags, is the one for this machine if none is given.
+    `compiler`, with flags, is the one for this machine if none is given. What it borrows stands behind it as it is.
 
     Raises PlanishError E0202 for an error of the preprocessor. A header that is not found is no error.
     """
     beside = Path(source.name).resolve().parent
     places = tuple(d for d in (beside, *include_dirs) if d.is_dir())
     command = compiler_command(compiler)
-    if not command:
-        return _without_compiler(source, defines, places)
-    return _with_compiler(command, source, defines, places)
+    made = (
+        _with_compiler(command, source, defines, places) if command else _without_compiler(source, defines, places)
+    )  # fmt: skip
+    return replace(made, text=made.text + source.borrowed.text) if source.borrowed.text else made
 
 
 def compiler_command(given: Sequence[str]) -> tuple[str, ...]:

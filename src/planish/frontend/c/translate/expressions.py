@@ -470,7 +470,8 @@ def _call(node: c_ast.FuncCall, cx: CTranslation) -> Expr:
     known = is_library_function(name)
     value = library_value(name, [_argument(x, cx) for x in arguments]) if known else None
     if value is None:
-        raise Refused("scop-call", f"a call of {name}, which is not a function that Planish knows", node)
+        told = cx.bound.file.elsewhere.get(name, "which is not a function that Planish knows")
+        raise Refused("scop-call", f"a call of {name}, {told}", node)
     return value
 
 

@@ -118,7 +118,8 @@ def refused_at_once(node: c_ast.Node, bound: BoundNames, written_out: bool = Tru
             return Refused("scop-jump", "a label", node)
         case c_ast.FuncCall() if assumed(node) is None and not is_block_call(node, bound):
             name = call_name(node)
-            return None if name in bound.file.functions else Refused("scop-call", f"a call of {name}", node)
+            known = name in bound.file.functions
+            return None if known else Refused("scop-call", f"a call of {bound.file.tell_of(name)}", node)
         case _:
             return None
 

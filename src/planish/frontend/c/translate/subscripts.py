@@ -413,7 +413,7 @@ def address_of(node: c_ast.Node, cx: CTranslation) -> Address:
                 raise Refused("scop-cast", "a conversion of an address to a number", node)
             return recast(inner, target, node, cx)
         case c_ast.FuncCall():
-            raise Refused("scop-call", f"a call of {call_name(node)}", node)
+            raise Refused("scop-call", f"a call of {cx.bound.file.tell_of(call_name(node))}", node)
         case c_ast.StructRef():
             return pointed_at(member_address(node, cx, address_of), node)
         case c_ast.Assignment(lvalue=c_ast.ID() as target):

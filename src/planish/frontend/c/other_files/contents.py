@@ -1,0 +1,258 @@
+"""What a file of a project declares and defines at file scope, as text behind the preprocessor.
+
+>>> from planish.core.span import Source
+>>> text = "static const int t[2] = {1, 2}; int f(int i); int f(int i) { int n = i; return t[n & 1]; }"
+>>> file = read_contents(Source("b.c", text))
+>>> [(name, x.kind) for name in ("t", "f", "n") for x in file.declared(name)]
+[('t', 'variable'), ('f', 'prototype'), ('f', 'function')]
+>>> sorted(file.names_in_function("f"))
+['int', 't']
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+from pycparser import c_ast
+
+from planish.core.diagnostic import PlanishError
+from planish.core.recursion_limit import deep
+from planish.core.span import Source
+from planish.frontend.c.analysis.scope import BoundNames, FileScope, bind_file, bind_function
+from planish.frontend.c.text.external import Part, split_text
+from planish.frontend.c.text.feature_macros import functions_by_flags, written_texts
+from planish.frontend.c.text.lexer import CToken, tokenize
+from planish.frontend.c.text.preprocess import SYSTEM, preprocess
+from planish.frontend.c.text.syntax import parse_c
+
+Kind = Literal["function", "prototype", "variable", "type"]
+_TAGS = frozenset({"struct", "union", "enum"})
+_WORD = re.compile(r"[A-Za-z_$][\w$]*")
+_KEPT = ("__attribute__(x)=__attribute__(x)", "__declspec(x)=__declspec(x)")
+"""Attributes stay in the text in which they are looked for."""
+_FORBIDDEN = re.compile(
+    r"_*(weak|weakref|weak_import|alias|ifunc|noinline|noipa|noclone|no_icf|interposable|naked|target|target_clones|"
+    r"optimize|optnone|constructor|destructor|symver|section|copy|asm|__asm|__asm__|selectany|dllimport|vector_size|"
+    r"ms_abi|sysv_abi|no_sanitize\w*|no_instrument_function|patchable_function_entry)_*"
+)
+"""Words of declarations whose functions are not what their text says, or not for everyone."""
+_PRAGMA = re.compile(
+    r"^[ \t]*#[ \t]*pragma[ \t]+(weak|redefine_extname|extern_prefix|pack|STDC|GCC[ \t]+(optimize|target|push_options)|"
+    r"clang[ \t]+(optimize|fp|attribute)|float_control|fp_contract)|\b_Pragma\b",
+    re.M,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A part of a file that declares a name, by its number, and what it says that this is."""
+
+    part: int
+    kind: Kind
+
+
+@dataclass(frozen=True, eq=False)
+class Contents:
+    """A file behind the preprocessor: its parts, and the names that they declare. `attributed`: the same text with its
+    attributes; `missing`: headers that were not found."""
+
+    source: Source
+    text: str
+    parts: tuple[Part, ...]
+    attributed: str
+    defines: tuple[str, ...] = ()
+    include_dirs: tuple[Path, ...] = ()
+    compiler: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    _by_flags: dict[str, str] = field(default_factory=dict)
+    _tokens: dict[int, tuple[CToken, ...]] = field(default_factory=dict)
+    _declared: dict[str, tuple[Declared, ...]] = field(default_factory=dict)
+
+    def tokens(self, number: int) -> tuple[CToken, ...]:
+        """The tokens of a part, with places in it."""
+        if number not in self._tokens:
+            self._tokens[number] = tokenize(self.text_of(number)).tokens
+        return self._tokens[number]
+
+    def text_of(self, number: int) -> str:
+        """The text of a part."""
+        part = self.parts[number]
+        return self.text[part.start : part.end]
+
+    def words(self, number: int) -> tuple[str, ...]:
+        """The texts of the tokens of a part: those that are the same say the same where their words do."""
+        return tuple(x.text for x in self.tokens(number))
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[int]]:
+        out: dict[str, list[int]] = {}
+        for number, part in enumerate(self.parts):
+            for name in part.names:
+                out.setdefault(name, []).append(number)
+        return out
+
+    def declared(self, name: str) -> tuple[Declared, ...]:
+        """The parts that declare a name."""
+        if name not in self._declared:
+            numbers = self._by_name.get(name, ())
+            found = (Declared(n, kind) for n in numbers for x, kind in _declared(self.words(n), self.parts[n])
+                     if x == name)  # fmt: skip
+            self._declared[name] = tuple(dict.fromkeys(found))
+        return self._declared[name]
+
+    def names_of(self, number: int) -> set[str]:
+        """The names that a part declares."""
+        return {x for x, _ in _declared(self.words(number), self.parts[number])}
+
+    def words_of(self, name: str) -> set[tuple[str, ...]]:
+        """The parts that declare a name, as words."""
+        return {self.words(x.part) for x in self.declared(name)}
+
+    def is_system(self, name: str) -> bool:
+        """Whether headers of the C library declare a name, and nothing else does."""
+        return all(self.parts[x.part].file.startswith(SYSTEM) for x in self.declared(name))
+
+    def kinds(self, name: str) -> set[Kind]:
+        """What a name is."""
+        return {x.kind for x in self.declared(name)}
+
+    def is_static(self, name: str) -> bool:
+        """Whether a name is one of this file alone."""
+        return any("static" in _head(x) for x in self.words_of(name))
+
+    def defines_function(self, name: str) -> bool:
+        """Whether it defines a function for all files."""
+        return "function" in self.kinds(name) and not self.is_static(name)
+
+    @cached_property
+    def scope(self) -> FileScope | None:
+        """What the file declares, as it is parsed; None where it is not."""
+        try:
+            return bind_file(parse_c(self.text, self.source, complete=not self.missing, compiler=self.compiler).ast)
+        except PlanishError:
+            return None
+
+    def names_in_function(self, name: str) -> frozenset[str] | None:
+        """What a function names that is not its own: functions, variables, types, enumerators; None where it cannot be
+        read."""
+        if self.scope is None or name not in self.scope.functions:
+            return None
+        with deep():
+            node = self.scope.functions[name]
+            return frozenset(_outer_names(node, bind_function(node, self.scope)))
+
+    @cached_property
+    def _attributed_parts(self) -> tuple[Part, ...]:
+        return tuple(split_text(self.attributed))
+
+    def why_not_known(self, name: str) -> str:
+        """What is said of a name that may be something else than what it is declared as; "": it is that."""
+        heads = [_head(x) for x in self.words_of(name)]
+        if any("inline" in x for x in heads) and not self.is_static(name):
+            return "which is `inline`, so that another definition may be called"
+        for part in self._attributed_parts:
+            if name in part.names:
+                end = part.body[0] if part.body is not None else part.end
+                words = _WORD.findall(self.attributed[part.start : end])
+                if found := next((x for x in words if _FORBIDDEN.fullmatch(x)), None):
+                    return f"which is declared with `{found.strip('_')}`"
+        return ""
+
+    def why_not_lent(self, name: str) -> str:
+        """What is said of a function that is not what its text says, or may be another one; "": it is."""
+        if why := self.why_not_known(name):
+            return why
+        for text in written_texts(self.source, self.text):
+            if (pragma := _PRAGMA.search(text)) is not None:
+                return f"whose file has a `{' '.join(pragma[0].split())}`"
+        return self._flags_of(name)
+
+    def _flags_of(self, name: str) -> str:
+        """As `why_not_lent`, of a function whose text depends on the compiler's flags."""
+        if name not in self._by_flags:
+            place = next(self.parts[x.part] for x in self.declared(name) if x.kind == "function")
+            lines = place.line, place.line + self.text.count("\n", place.start, place.end)
+            found = functions_by_flags(self.source, {name: [lines]}, self._preprocess, self.defines, self.text)
+            self._by_flags[name] = found.get(name, "")
+        told = self._by_flags[name]
+        return f"whose text depends on {told}, which the compiler's flags decide" if told else ""
+
+    def _preprocess(self, source: Source) -> str:
+        return preprocess(source, self.defines, self.include_dirs, self.compiler).text
+
+
+def read_contents(
+    source: Source, defines: Sequence[str] = (), include_dirs: Sequence[Path] = (), compiler: Sequence[str] = ()
+) -> Contents:
+    """A file behind the preprocessor, as of `preprocess`. Raises PlanishError E0202."""
+    made = preprocess(source, defines, include_dirs, compiler)
+    attributed = preprocess(source, (*defines, *_KEPT), include_dirs, compiler).text
+    return Contents(
+        source, made.text, tuple(split_text(made.text)), attributed, tuple(defines), tuple(include_dirs),
+        tuple(compiler), tuple(x.name for x in made.missing),
+    )  # fmt: skip
+
+
+def _head(words: Sequence[str]) -> Sequence[str]:
+    """The words of a declaration in front of its first bracket or value."""
+    return words[: next((n for n, x in enumerate(words) if x in ("(", "{", "=", "[")), len(words))]
+
+
+def _declared(words: Sequence[str], part: Part) -> Iterator[tuple[str, Kind]]:
+    """The names that a part makes known at file scope."""
+    depth, listed, value = 0, [False], False
+    for n, word in enumerate(words):
+        before, after = words[n - 1] if n else "", words[n + 1] if n + 1 < len(words) else ""
+        if word in ("{", "(", "["):
+            if word == "{" and depth == 0 and before == ")" and part.body is not None:
+                return
+            listed.append(word == "{" and "enum" in (before, words[n - 2] if n > 1 else ""))
+            depth += 1
+        elif word in ("}", ")", "]"):
+            depth -= 1
+            listed[1:] = listed[1:-1]
+        elif depth == 0 and word in ("=", ","):
+            value = word == "="
+        elif not _WORD.fullmatch(word) or value:
+            continue
+        elif before in _TAGS:
+            if after == "{" or (after == ";" and n == 1):
+                yield word, "type"
+        elif listed[-1]:
+            if before in ("{", ","):
+                yield word, "type"
+        elif part.typedef:
+            if (depth == 0 and after in (";", ",", "[", "(")) or (before == "*" and after == ")" and depth == 1):
+                yield word, "type"
+        elif depth == 0 and after == "(":
+            if word not in ("__attribute__", "__asm__", "asm", "_Static_assert", "_Alignas", "typeof", "__typeof__"):
+                yield word, "function" if part.body is not None else "prototype"
+        elif depth == 0 and after in (";", ",", "[", "=") and part.body is None:
+            if n:
+                yield word, "variable"
+        elif depth == 1 and before == "*" and part.body is None and words[n - 2] == "(" and after in (")", "["):
+            yield word, "variable"
+
+
+def _outer_names(node: c_ast.Node, bound: BoundNames) -> Iterator[str]:
+    match node:
+        case c_ast.ID(name=name):
+            symbol = bound.symbol(node)
+            if symbol is None or symbol.storage == "global":
+                yield name
+        case c_ast.IdentifierType(names=names):
+            yield from names
+        case c_ast.Struct(name=name) | c_ast.Union(name=name) | c_ast.Enum(name=name) if name:
+            yield name
+        case _:
+            pass
+    for label, child in node.children():
+        named = isinstance(node, c_ast.StructRef) and label == "field"
+        placed = isinstance(node, c_ast.NamedInitializer) and isinstance(child, c_ast.ID)
+        if not (named or placed or (isinstance(node, c_ast.ParamList) and isinstance(child, c_ast.ID))):
+            yield from _outer_names(child, bound)

@@ -1,0 +1,298 @@
+"""What a file is read with of the project's other files: functions that it calls, with what these need.
+
+Whatever a function's text names has to mean the same where it is read: types that both files know have the same text,
+functions and tables that only its own file has come with it under names of their own, and other variables of that file
+keep it there.
+
+>>> from planish.core.span import Source
+>>> from planish.frontend.c.other_files.contents import read_contents
+>>> mine = read_contents(Source("a.c", "int f(int i); int g(int n) { return f(n); }"))
+>>> other = read_contents(Source("b.c", "static int t(int i) { return i + 1; } int f(int i) { return t(2 * i); }"))
+>>> lent = Lending(mine, lambda name: other if name == "f" else "").lend()
+>>> print(lent.text, end="")
+# 1 "b.c"
+static int t_of_b(int i) { return i + 1; }
+# 1 "b.c"
+int f(int i) { return t_of_b(2 * i); }
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from planish.core.borrowed import Borrowed
+from planish.frontend.c.other_files.contents import Contents
+from planish.frontend.c.other_files.tables import table_text
+from planish.frontend.c.text.preprocess import SYSTEM
+
+_WORD = re.compile(r"[A-Za-z_$][\w$]*")
+_LARGEST = 200_000
+"""Characters of what a function brings with it."""
+
+Finder = Callable[[str], Contents | str]
+"""The file that defines a function; why none is known to, or "" where none does."""
+
+
+class NotLent(Exception):
+    """A function stays where it is; the message says why."""
+
+
+@dataclass(slots=True)
+class _Copied:
+    """What is copied for some functions: parts of files, by the files' names and their numbers, and the new names of
+    what only these have."""
+
+    parts: dict[tuple[str, int], Contents] = field(default_factory=dict)
+    renamed: dict[tuple[str, str], str] = field(default_factory=dict)
+    functions: dict[str, str] = field(default_factory=dict)
+    tables: dict[str, str] = field(default_factory=dict)
+    seen: set[tuple[str, str]] = field(default_factory=set)
+
+    def copy(self) -> _Copied:
+        return _Copied({**self.parts}, {**self.renamed}, {**self.functions}, {**self.tables}, {*self.seen})
+
+
+class Lending:
+    """The functions that one file may have of others, which `find` knows."""
+
+    def __init__(self, mine: Contents, find: Finder) -> None:
+        self.mine, self.find = mine, find
+        self._words = {x for part in mine.parts for x in part.words}
+        self._lenders: dict[str, Contents] = {}
+
+    def wanted(self) -> Iterator[str]:
+        """Functions that the file declares and does not define, and that its functions name."""
+        used = {x for part in self.mine.parts if part.body is not None for x in part.words}
+        for name in sorted(used):
+            if self.mine.kinds(name) == {"prototype"} and not self.mine.is_system(name):
+                yield name
+
+    def lend(self, taken: Callable[[Borrowed], bool] = lambda _: True) -> Borrowed:
+        """All that can be had: `taken` says whether a compiler takes the file with it."""
+        refused: dict[str, str] = {}
+        copied = _Copied()
+        each: dict[str, _Copied] = {}
+        for name in self.wanted():
+            found = self.find(name)
+            if isinstance(found, str):
+                if found:
+                    refused[name] = found
+                continue
+            trial = copied.copy()
+            try:
+                self._function(name, found, trial)
+                if sum(x.parts[n].end - x.parts[n].start for (_, n), x in trial.parts.items()) > _LARGEST:
+                    raise NotLent("with which too much text would come")
+            except NotLent as reason:
+                refused[name] = f"which {found.source.name} defines and {reason}"
+            else:
+                copied, each[name] = trial, trial
+        made = self._written(copied, refused)
+        if not made.functions or taken(made):
+            return made
+        # Some of it is no C here: what can be had is found out one by one.
+        copied = _Copied()
+        for name in each:
+            found = self.find(name)
+            assert isinstance(found, Contents)
+            trial = copied.copy()
+            self._function(name, found, trial)
+            if taken(self._written(trial, refused)):
+                copied = trial
+            else:
+                refused[name] = f"which {found.source.name} defines and which is declared otherwise here"
+        return self._written(copied, refused)
+
+    def _function(self, name: str, lender: Contents, to: _Copied) -> None:
+        """Copy the definition of a function for all files, with what it needs. Raises NotLent."""
+        if lender.missing:
+            raise NotLent(f"of which the header {lender.missing[0]} was not found")
+        if why := lender.why_not_lent(name):
+            raise NotLent(why)
+        if why := self.mine.why_not_known(name):
+            raise NotLent(f"{why} here")
+        if self.mine.kinds(name) - {"prototype"}:
+            raise NotLent(f"whose name `{name}` is another one here")
+        to.functions[name] = lender.source.name
+        self._copy(name, lender, to, {"function"} | ({"prototype"} if not self.mine.declared(name) else set()))
+        self._follow_function(name, lender, to)
+
+    def _follow_function(self, name: str, lender: Contents, to: _Copied) -> None:
+        named = lender.names_in_function(name)
+        if named is None:
+            raise NotLent("which Planish does not read there")
+        for x in sorted(named):
+            self._need(x, lender, to)
+
+    def _need(self, name: str, lender: Contents, to: _Copied) -> None:
+        """See that a name means here what it means in the other file. Raises NotLent."""
+        key = (lender.source.name, name)
+        if key in to.seen:
+            return
+        if not lender.declared(name):
+            if self.mine.declared(name):
+                raise NotLent(f"which needs `{name}`, which is nothing there and something here")
+            return
+        to.seen.add(key)
+        kinds = lender.kinds(name)
+        if lender.is_system(name):
+            if self.mine.declared(name) and not self.mine.is_system(name):
+                raise NotLent(f"which needs `{name}`, another one here")
+            if not self.mine.declared(name):
+                self._copy(name, lender, to, kinds)
+                self._follow_words(name, lender, to)
+        elif kinds == {"type"}:
+            self._type(name, lender, to)
+        elif "type" in kinds:
+            raise NotLent(f"which needs `{name}`, a type and something else")
+        elif "variable" in kinds:
+            self._variable(name, lender, to)
+        elif "function" in kinds:
+            self._callee(name, lender, to)
+        else:
+            self._declared_function(name, lender, to)
+
+    def _type(self, name: str, lender: Contents, to: _Copied) -> None:
+        own, theirs = self.mine.words_of(name), lender.words_of(name)
+        if not own <= theirs:
+            raise NotLent(f"which needs `{name}`, another one here")
+        self._copy(name, lender, to, {"type"}, own)
+        self._follow_words(name, lender, to)
+
+    def _follow_words(self, name: str, lender: Contents, to: _Copied) -> None:
+        """The types that the parts which declare a name need: members have names of other things."""
+        for x in lender.declared(name):
+            for word in sorted(lender.parts[x.part].words):
+                if "type" in lender.kinds(word):
+                    self._need(word, lender, to)
+
+    def _callee(self, name: str, lender: Contents, to: _Copied) -> None:
+        """A function that the other file defines as well."""
+        if not lender.is_static(name):
+            if self.find(name) is not lender:
+                raise NotLent(f"which calls `{name}`, which may be another one")
+            if name not in to.functions:
+                self._function(name, lender, to)
+            return
+        if why := lender.why_not_lent(name):
+            raise NotLent(f"which calls `{name}`, {why}")
+        if not self._is_shared(name, lender):
+            self._rename(name, lender, to)
+            self._copy(name, lender, to, {"function", "prototype"})
+        self._follow_function(name, lender, to)
+
+    def _declared_function(self, name: str, lender: Contents, to: _Copied) -> None:
+        """A function that is only declared where it is called."""
+        if self.mine.defines_function(name):
+            return
+        if self.mine.kinds(name) - {"prototype"}:
+            raise NotLent(f"which calls `{name}`, another one here")
+        found = self.find(name)
+        if isinstance(found, Contents):
+            if name not in to.functions:
+                self._function(name, found, to)
+        elif not self.mine.declared(name):
+            self._copy(name, lender, to, {"prototype"})
+            self._follow_words(name, lender, to)
+
+    def _variable(self, name: str, lender: Contents, to: _Copied) -> None:
+        own, theirs = self.mine.words_of(name), lender.words_of(name)
+        if self._is_shared(name, lender):
+            self._follow_words(name, lender, to)
+        elif own and own <= theirs and not self.mine.is_static(name) and not lender.is_static(name):
+            pass  # the same variable of the project
+        elif not lender.why_not_known(name) and (text := self._constant(name, lender)) is not None:
+            new = self._rename(name, lender, to)
+            if text:
+                to.tables[new] = text.replace("@", new)
+            self._copy(name, lender, to, {"variable"})
+            self._follow_words(name, lender, to)
+            for x in lender.declared(name):
+                for word in sorted(lender.parts[x.part].words - {name}):
+                    if lender.declared(word):
+                        self._need(word, lender, to)
+        else:
+            whose = "a variable of that file alone" if lender.is_static(name) else "which is not declared here"
+            raise NotLent(f"which works on `{name}`, {whose}")
+
+    def _constant(self, name: str, lender: Contents) -> str | None:
+        """The text of a table of constants, or "" where it cannot stand alone; None for what is no constant."""
+        if lender.scope is None or len(lender.declared(name)) > 1 and not lender.is_static(name):
+            return None
+        symbol = lender.scope.symbols.get(name)
+        if symbol is None or any({"volatile", "_Thread_local"} & {*x} for x in lender.words_of(name)):
+            return None
+        return table_text(symbol, lender.scope)
+
+    def _is_shared(self, name: str, lender: Contents) -> bool:
+        """Whether both files have the same of their own, as from a header."""
+        own, theirs = self.mine.words_of(name), lender.words_of(name)
+        return own == theirs and lender.is_static(name)
+
+    def _rename(self, name: str, lender: Contents, to: _Copied) -> str:
+        key = (lender.source.name, name)
+        if key not in to.renamed:
+            stem = re.sub(r"\W", "_", Path(lender.source.name).stem)
+            taken = self._words | {*to.renamed.values()} | {x for part in lender.parts for x in part.words}
+            wished = f"{name}_of_{stem}"
+            to.renamed[key] = next(x for n in range(1, len(taken) + 2)
+                                   if (x := wished if n == 1 else f"{wished}_{n}") not in taken)
+        return to.renamed[key]
+
+    def _copy(
+        self, name: str, lender: Contents, to: _Copied, kinds: Collection[str],
+        known: Collection[tuple[str, ...]] = (),
+    ) -> None:  # fmt: skip
+        """Note the parts that declare a name, but for those that are known here."""
+        self._lenders[lender.source.name] = lender
+        for x in lender.declared(name):
+            if x.kind in kinds and lender.words(x.part) not in known:
+                to.parts[lender.source.name, x.part] = lender
+
+    def _written(self, copied: _Copied, refused: dict[str, str]) -> Borrowed:
+        parts: list[str] = []
+        names: set[str] = set()
+        undefined: dict[str, None] = {}
+        done: set[tuple[str, ...]] = set()
+        order = {x: n for n, x in enumerate(dict.fromkeys(reversed([lender for lender, _ in copied.parts])))}
+        for lender, number in sorted(copied.parts, key=lambda x: (order[x[0]], x[1])):
+            file = self._lenders[lender]
+            part, words, here = file.parts[number], file.words(number), file.names_of(number)
+            own_alone = part.body is not None or any((lender, x) in copied.renamed for x in here)
+            if words in done and not own_alone:
+                continue  # of a header of two files
+            done.add(words)
+            names |= {copied.renamed.get((lender, x), x) for x in here}
+            own = part.file.replace("\\", "\\\\").replace('"', '\\"')
+            text, plain = self._text_of(file, number, copied, here)
+            parts.append(f'# {part.line} "{own}"\n{text}\n')
+            undefined |= dict.fromkeys(plain if not part.file.startswith(SYSTEM) else ())
+        system = {x for x in undefined if any(y.declared(x) and y.is_system(x) for y in self._lenders.values())}
+        system |= {x for x in undefined if self.mine.declared(x) and self.mine.is_system(x)}
+        return Borrowed(
+            "".join(parts), tuple(copied.functions.items()), tuple(sorted(names)), tuple(copied.tables.items()),
+            tuple(x for x in undefined if x not in system), tuple(refused.items()),
+            tuple(dict.fromkeys(x for x, _ in copied.parts)),
+        )  # fmt: skip
+
+    def _text_of(self, file: Contents, number: int, copied: _Copied, here: set[str]) -> tuple[str, list[str]]:
+        """The text of a part with new names, and the words in it."""
+        text, out, at = file.text_of(number), [], 0
+        words: list[str] = []
+        static = "static " if any((file.source.name, x) in copied.renamed for x in here) else ""
+        before = ""
+        for token in file.tokens(number):
+            new = copied.renamed.get((file.source.name, token.text)) if before not in (".", "->") else None
+            if new is not None:
+                out += [text[at : token.start], new]
+                at = token.end
+            before = token.text
+            if _WORD.fullmatch(token.text):
+                words.append(new or token.text)
+        made = "".join((*out, text[at:]))
+        if static and "static" not in file.words(number):
+            made = static + re.sub(r"^\s*extern\b", "", made)
+        return made, words
