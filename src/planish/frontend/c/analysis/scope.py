@@ -289,6 +289,11 @@ def _declare(node: c_ast.Decl, storage: Literal["parameter", "local"], bound: Bo
     return symbol
 
 
+def _visible(name: str, scopes: _Scopes) -> Symbol | int | None:
+    """What a name means in the blocks of a function."""
+    return next((scope[name] for scope in reversed(scopes) if name in scope), None)
+
+
 def _bind(node: c_ast.Node, bound: BoundNames, scopes: _Scopes) -> None:
     if isinstance(node, _STATEMENTS) and (hidden := bound.file.symbols.keys() & {x for y in scopes for x in y}):
         bound.hidden[id(node)] = frozenset(hidden)
@@ -333,6 +338,9 @@ def _bind(node: c_ast.Node, bound: BoundNames, scopes: _Scopes) -> None:
         case c_ast.StructRef():
             _bind(node.name, bound, scopes)
         case c_ast.FuncCall():
+            if isinstance(node.name, c_ast.ID) and isinstance(_visible(node.name.name, scopes), Symbol):
+                # What a variable holds is called, whatever function of the file has its name.
+                node.name = c_ast.UnaryOp("*", node.name, node.name.coord)
             if not isinstance(node.name, c_ast.ID):
                 _bind(node.name, bound, scopes)
             for position, argument in enumerate(node.args.exprs if node.args is not None else []):
