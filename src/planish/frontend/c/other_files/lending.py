@@ -115,10 +115,18 @@ class Lending:
         if why := self.mine.why_not_known(name):
             raise NotLent(f"{why} here")
         if self.mine.kinds(name) - {"prototype"}:
-            raise NotLent(f"whose name `{name}` is another one here")
+            raise NotLent("whose name means something else here")
         to.functions[name] = lender.source.name
         self._copy(name, lender, to, {"function"} | ({"prototype"} if not self.mine.declared(name) else set()))
         self._follow_function(name, lender, to)
+
+    def _called(self, name: str, lender: Contents, to: _Copied) -> None:
+        """A function for all files that is called by another one. Raises NotLent."""
+        if name not in to.functions:
+            try:
+                self._function(name, lender, to)
+            except NotLent as reason:
+                raise NotLent(f"which calls `{name}`, {reason}") from None
 
     def _follow_function(self, name: str, lender: Contents, to: _Copied) -> None:
         named = lender.names_in_function(name)
@@ -174,8 +182,7 @@ class Lending:
         if not lender.is_static(name):
             if self.find(name) is not lender:
                 raise NotLent(f"which calls `{name}`, which may be another one")
-            if name not in to.functions:
-                self._function(name, lender, to)
+            self._called(name, lender, to)
             return
         if why := lender.why_not_lent(name):
             raise NotLent(f"which calls `{name}`, {why}")
@@ -192,8 +199,7 @@ class Lending:
             raise NotLent(f"which calls `{name}`, another one here")
         found = self.find(name)
         if isinstance(found, Contents):
-            if name not in to.functions:
-                self._function(name, found, to)
+            self._called(name, found, to)
         elif not self.mine.declared(name):
             self._copy(name, lender, to, {"prototype"})
             self._follow_words(name, lender, to)

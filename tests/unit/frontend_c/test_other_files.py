@@ -1,0 +1,136 @@
+"""What files have of others, and what stays where it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from planish.core.borrowed import Borrowed
+from planish.core.span import Source
+from planish.frontend.c.other_files.project import Project, Unit
+from planish.frontend.c.reader import read_c
+from planish.frontend.c.translation_unit import CFile
+
+CALLER = "int f(int x);\nvoid g(int n, int *restrict y, const int *restrict x)\n{\n" \
+    "    for (int i = 0; i < n; i++) y[i] = f(x[i]);\n}\n"  # fmt: skip
+
+
+def read(*texts: str, flags: tuple[tuple[str, ...], ...] = ((), ())) -> Borrowed:
+    units = [Unit(Source(f"{name}.c", text), flags=given)
+             for name, text, given in zip("abcde", texts, (*flags, *[()] * 3), strict=False)]  # fmt: skip
+    return Project(units).read_with(units[0]).borrowed
+
+
+def file_with(borrowed: Borrowed, text: str = CALLER) -> CFile:
+    return read_c(Source("a.c", text, borrowed=borrowed))
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("static int n; int f(int x) { return x + n++; }", "works on `n`, a variable of that file alone"),
+        ("int n = 3; int f(int x) { return x + n; }", "works on `n`, which is not declared here"),
+        ("static volatile const int n = 3; int f(int x) { return x + n; }", "works on `n`"),
+        ("__attribute__((weak)) int f(int x) { return x; }", "declared with `weak`"),
+        ("#define KEPT __attribute__((__noinline__))\nKEPT int f(int x) { return x; }", "declared with `noinline`"),
+        ('int f(int x) __asm__("h"); int f(int x) { return x; }', "declared with `asm`"),
+        ("#pragma weak f\nint f(int x) { return x; }", "#pragma weak"),
+        ("inline int f(int x) { return x; }", "`inline`"),
+        ("#ifdef __AVX2__\n#define K 1\n#else\n#define K 2\n#endif\nint f(int x) { return x + K; }", "__AVX2__"),
+        ("long f(int x) { return x; }", "declared otherwise here"),
+        ('#include "lost.h"\nint f(int x) { return x; }', "the header lost.h was not found"),
+        ("int g(int x) { return x; } int f(int x) { return g(x); }", "calls `g`"),
+        ("int f(int x) { return g(x); }", "needs `g`"),
+        ("__attribute__((weak)) int h(int x) { return x; } int f(int x) { return h(x); }", "calls `h`, which is declared"),
+    ],
+)
+def test_functions_that_stay_in_their_file(text: str, why: str) -> None:
+    borrowed = read(CALLER, text)
+    assert not borrowed.functions and why in dict(borrowed.refused)["f"]
+    file = file_with(borrowed)
+    assert not file.functions[0].regions
+    (said,) = [x for x in file.remarks if x.id == "scop-call"]
+    assert said.message.endswith(dict(borrowed.refused)["f"]) and "b.c defines" in said.message
+    assert said.span is not None and (said.span.line, said.span.column) == (4, 40)
+    assert "give Planish the file" in said.advice
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("int f(int x) { int f_local = x; return f_local * 3; }", ()),
+        ("static int g(int x) { return x + 1; } int f(int x) { return g(x); }", ("g_of_b",)),
+        ("static const short t[] = {1, -2, 3, 4}; int f(int x) { return t[x & 3]; }", ("t_of_b",)),
+        ("const long t[2] = {1L << 40, 2}; int f(int x) { return (int)(t[x & 1] >> 39); }", ("t_of_b",)),
+        ("typedef int number; number f(number x) { return (number)(x * 2); }", ("number",)),
+        ("enum { K = 4, L }; static const int t[2] = {K, L}; int f(int n) { return t[n & 1] + K; }", ("K", "t_of_b")),
+        ("int f(int x) { enum { n = 3 }; struct { int y; } s; s.y = 2; return x + n; }", ()),
+    ],
+)
+def test_functions_come_with_what_they_need(text: str, named: tuple[str, ...]) -> None:
+    borrowed = read(CALLER, text)
+    assert dict(borrowed.functions) == {"f": "b.c"} and set(named) <= {*borrowed.names}
+    file = file_with(borrowed)
+    assert [x.name for x in file.functions] == ["g"]
+    assert "b.c" not in file.preprocessed_as_written
+    if "struct" not in text:
+        (region,) = file.functions[0].regions
+        assert [x.message for x in file.remarks if x.id == "c-inline"] == ["`f` of b.c is a part of this nest"]
+        assert all(x in dict(borrowed.tables) for x in dict(region.names).values() if x.endswith("_of_b"))
+
+
+def test_nests_name_nothing_that_only_another_file_has() -> None:
+    text = "struct pair { int a; short b; };\nstatic const struct pair t[2] = {{1, 2}, {3, 4}};\n"
+    borrowed = read(CALLER, f"{text}int f(int x) {{ return t[0].b + x; }}")
+    file = file_with(borrowed)
+    assert not file.functions[0].regions or "t_of_b" not in f"{file.functions[0].regions}"
+
+
+def test_a_function_is_had_of_one_file_alone() -> None:
+    one, other = "int f(int x) { return x; }", "int f(int x) { return -x; }"
+    assert dict(read(CALLER, one, other).refused) == {"f": "which b.c and c.c define"}
+    assert dict(read(CALLER, one, other.replace("int f", "static int f")).functions) == {"f": "b.c"}
+    assert read(CALLER, "int f(int x);").refused == ()
+    # By way of a third file, whose helper has the name of another one.
+    chain = read(CALLER, "int h(int x); static int k(int x) { return x + 1; } int f(int x) { return h(k(x)); }",
+                 "static int k(int x) { return x * 2; } int h(int x) { return k(x); }")  # fmt: skip
+    assert {*chain.names} == {"f", "h", "k_of_b", "k_of_c"} and chain.files == ("b.c", "c.c")
+    assert file_with(chain).functions[0].regions
+
+
+@pytest.mark.parametrize(
+    ("flags", "why"),
+    [
+        ((("-O2", "-Wall"), ("-O3", "-g")), ""),
+        ((("-fwrapv",), ("-fwrapv",)), ""),
+        (((), ("-fwrapv",)), "-fwrapv"),
+        ((("-std=c99",), ("-std=gnu11",)), "-std=c99, -std=gnu11"),
+        (((), ("-Ofast",)), "-Ofast"),
+        (((), ("-fPIC",)), "-fPIC"),
+        ((("-fPIC",), ("-fPIC", "-fvisibility=hidden")), "-fvisibility=hidden"),
+        (((), ("-include", "x.h")), "-include"),
+        ((("-UX",), ()), "-UX"),
+    ],
+)
+def test_flags_that_give_a_text_another_meaning(flags: tuple[tuple[str, ...], ...], why: str) -> None:
+    borrowed = read(CALLER, "int f(int x) { return x; }", flags=flags)
+    assert bool(borrowed.functions) == (not why) and why in dict(borrowed.refused).get("f", "")
+
+
+def test_each_file_is_read_with_its_own_macros(tmp_path: Path) -> None:
+    (tmp_path / "k.h").write_text("#ifndef K\n#define K 1\n#endif\nstatic inline int k(void) { return K; }\n")
+    first = Unit(Source(str(tmp_path / "a.c"), f'#include "k.h"\n#define x 7\n{CALLER}'.replace("int x", "int")
+                        .replace("*restrict x", "*restrict z").replace("x[i]", "z[i] + k()")))  # fmt: skip
+    other = Unit(Source(str(tmp_path / "b.c"), '#include "k.h"\nint f(int x) { return x * K + k(); }'), ("K=5",))
+    source = Project([first, other]).read_with(first)
+    assert "x * 5 + k_of_b()" in source.borrowed.text and "return 5;" in source.borrowed.text
+    assert "x" in source.borrowed.undefined  # a macro here
+    assert len(read_c(source).functions[0].regions) == 1
+
+
+def test_a_variable_that_is_called_is_no_function() -> None:
+    text = "static int f(int x) { return x + 1; }\n" + CALLER.replace("int f(int x);\n", "") \
+        .replace("const int *restrict x)", "const int *restrict x, int (*f)(int))")  # fmt: skip
+    (said,) = [x for x in read_c(Source("a.c", text)).remarks if x.kind == "refused"]
+    assert "a call of a function pointer" in said.message
