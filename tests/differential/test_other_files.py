@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from planish.build.other_files import JoinedFiles, read_source
-from planish.build.project import list_files
+from planish.build.project import JoinedFiles, list_files, read_source
 from planish.options import Options
 from planish.pipeline import build_file
 

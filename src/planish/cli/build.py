@@ -19,8 +19,7 @@ from typing import Annotated, Any
 import typer
 
 from planish.build.dump import STAGES, Stage, only_changed, print_stages
-from planish.build.other_files import JoinedFiles
-from planish.build.project import MADE_BY, NOTHING, OUTPUT, ProjectFile, list_files
+from planish.build.project import MADE_BY, NOTHING, OUTPUT, JoinedFiles, ProjectFile, list_files
 from planish.build.read import preprocess_for
 from planish.build.several_targets import per_target, read_for_all, split_targets
 from planish.cli.exits import OK, USER_ERROR, guarded, tell, tell_crashes, tell_interrupted

@@ -9,6 +9,12 @@ A text may be made of the user's. Places in it are told where that stood in the 
 >>> made = rewrite(source, "int x;\\nlong long y;\\n", [TextChange(7, 10, 7, 16, (7, 13))])
 >>> str(made.point(2, 11)), made.line(2)
 ('a.c:2:5', 'int y;')
+
+A file may be read with definitions of others.
+
+>>> lent = Borrowed('# 1 "b.c"\\nint f(int x) { return x; }\\n', (("f", "b.c"),), ("f",))
+>>> lent.origin("f"), lent.origin("g"), lent.completion()
+('b.c', '', '# 1 "b.c"\\nint f(int x) { return x; }\\n')
 """
 
 from __future__ import annotations
@@ -17,9 +23,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from re import finditer
-
-from planish.core.borrowed import Borrowed
+from re import findall, finditer, sub
 
 Place = tuple[int, int]
 """A line and a column, both from 1."""
@@ -91,6 +95,39 @@ class Rewriting:
         first, last = (self.made_lines[min(x, len(self.made_lines)) - 1] + y - 1 for x, y in (start, end))
         ends = [*self.origin(first), *self.origin(max(first, last - 1))]
         return place_in(self.lines, min(ends)), place_in(self.lines, max(ends))
+
+
+@dataclass(frozen=True, slots=True)
+class Borrowed:
+    """Definitions of a project's other files: C `text` behind the preprocessor, with line markers, and the `names` that
+    it defines; `functions`: those of these that were asked for, with the files that they are from; `tables`: constant
+    arrays, with a definition of each that may stand anywhere in a file. `undefined`: words of it that its macros
+    may not change. `refused`: functions that other files define, and why nests cannot have them; `files`: those whose
+    text is here.
+    """
+
+    text: str = ""
+    functions: tuple[tuple[str, str], ...] = ()
+    names: tuple[str, ...] = ()
+    tables: tuple[tuple[str, str], ...] = ()
+    undefined: tuple[str, ...] = ()
+    refused: tuple[tuple[str, str], ...] = ()
+    files: tuple[str, ...] = ()
+
+    def origin(self, function: str) -> str:
+        """The file that a function is from; "" where it is none of these."""
+        return dict(self.functions).get(function, "")
+
+    def tables_in(self, texts: Iterable[str]) -> tuple[str, ...]:
+        """The definitions of tables that texts name."""
+        words = {x for text in texts for x in findall(r"[A-Za-z_]\w*", text)} if self.tables else set[str]()
+        return tuple(definition for name, definition in self.tables if name in words)
+
+    def completion(self) -> str:
+        """The definitions as a text that stands behind that of the file, where its tables may be defined already."""
+        lines = "".join(f"#undef {x}\n" for x in self.undefined)
+        own = {name: f"{name}_lent" for name, _ in self.tables}
+        return lines + sub(r"[A-Za-z_]\w*", lambda x: own.get(x[0], x[0]), self.text)
 
 
 @dataclass(frozen=True, slots=True)

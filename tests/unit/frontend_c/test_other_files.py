@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from planish.core.borrowed import Borrowed
-from planish.core.span import Source
-from planish.frontend.c.other_files.project import Project, Unit
+from planish.core.span import Borrowed, Source
+from planish.frontend.c.other_files.project import Project, ProjectUnit
 from planish.frontend.c.reader import read_c
 from planish.frontend.c.translation_unit import CFile
 
@@ -17,7 +16,7 @@ CALLER = "int f(int x);\nvoid g(int n, int *restrict y, const int *restrict x)\n
 
 
 def read(*texts: str, flags: tuple[tuple[str, ...], ...] = ((), ())) -> Borrowed:
-    units = [Unit(Source(f"{name}.c", text), flags=given)
+    units = [ProjectUnit(Source(f"{name}.c", text), flags=given)
              for name, text, given in zip("abcde", texts, (*flags, *[()] * 3), strict=False)]  # fmt: skip
     return Project(units).read_with(units[0]).borrowed
 
@@ -120,9 +119,9 @@ def test_flags_that_give_a_text_another_meaning(flags: tuple[tuple[str, ...], ..
 
 def test_each_file_is_read_with_its_own_macros(tmp_path: Path) -> None:
     (tmp_path / "k.h").write_text("#ifndef K\n#define K 1\n#endif\nstatic inline int k(void) { return K; }\n")
-    first = Unit(Source(str(tmp_path / "a.c"), f'#include "k.h"\n#define x 7\n{CALLER}'.replace("int x", "int")
+    first = ProjectUnit(Source(str(tmp_path / "a.c"), f'#include "k.h"\n#define x 7\n{CALLER}'.replace("int x", "int")
                         .replace("*restrict x", "*restrict z").replace("x[i]", "z[i] + k()")))  # fmt: skip
-    other = Unit(Source(str(tmp_path / "b.c"), '#include "k.h"\nint f(int x) { return x * K + k(); }'), ("K=5",))
+    other = ProjectUnit(Source(str(tmp_path / "b.c"), '#include "k.h"\nint f(int x) { return x * K + k(); }'), ("K=5",))
     source = Project([first, other]).read_with(first)
     assert "x * 5 + k_of_b()" in source.borrowed.text and "return 5;" in source.borrowed.text
     assert "x" in source.borrowed.undefined  # a macro here

@@ -23,7 +23,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from planish.core.borrowed import Borrowed
+from planish.core.span import Borrowed
 from planish.frontend.c.other_files.contents import Contents
 from planish.frontend.c.other_files.tables import table_text
 from planish.frontend.c.text.preprocess import SYSTEM

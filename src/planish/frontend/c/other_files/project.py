@@ -1,10 +1,10 @@
 """The C files of a project, of which each is read with the functions that it calls of the others.
 
->>> first = Unit(Source("a.c", "int f(int i); int g(int n) { return f(n); }"))
->>> other = Unit(Source("b.c", "int f(int i) { return 2 * i; }"))
+>>> first = ProjectUnit(Source("a.c", "int f(int i); int g(int n) { return f(n); }"))
+>>> other = ProjectUnit(Source("b.c", "int f(int i) { return 2 * i; }"))
 >>> Project([first, other]).read_with(first).borrowed.functions
 (('f', 'b.c'),)
->>> last = Unit(Source("c.c", "int f(int i) { return 3 * i; }"))
+>>> last = ProjectUnit(Source("c.c", "int f(int i) { return 3 * i; }"))
 >>> Project([first, other, last]).read_with(first).borrowed.refused
 (('f', 'which b.c and c.c define'),)
 """
@@ -17,9 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from planish.core.borrowed import Borrowed
 from planish.core.diagnostic import PlanishError
-from planish.core.span import Source
+from planish.core.span import Borrowed, Source
 from planish.frontend.c.other_files.contents import Contents, read_contents
 from planish.frontend.c.other_files.lending import Lending
 from planish.frontend.c.text.preprocess import compiler_command, preprocess
@@ -38,7 +37,7 @@ _OWN = frozenset({"-fvisibility=hidden", "-fno-semantic-interposition", "-fPIE",
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class ProjectUnit:
     """A file of a project: how it is read, and the `flags` of its command, as far as they are known."""
 
     source: Source
@@ -52,7 +51,7 @@ class Unit:
         """The file's."""
         return self.source.name
 
-    def why_apart(self, other: Unit) -> str:
+    def why_apart(self, other: ProjectUnit) -> str:
         """Why no function may go from another file to this one; "": it may."""
         own, theirs = ({x for x in y.flags if _MEANING.fullmatch(x)} for y in (self, other))
         if unread := next((x for x in (*self.flags, *other.flags) if _UNREAD.fullmatch(x)), ""):
@@ -67,13 +66,13 @@ class Unit:
 class Project:
     """Files, of which those are read that may define what another one calls."""
 
-    def __init__(self, units: Sequence[Unit]) -> None:
+    def __init__(self, units: Sequence[ProjectUnit]) -> None:
         self._units = {x.name: x for x in units}
         self._words = {x.name: frozenset(_WORD.findall(x.source.text)) for x in units}
         self._joins = {x.name for x in units if "##" in x.source.text}
         self._contents: dict[str, Contents | None] = {}
 
-    def read_with(self, unit: Unit) -> Source:
+    def read_with(self, unit: ProjectUnit) -> Source:
         """The file with all that it may have of others."""
         mine = self._read(unit.name)
         if len(self._units) < 2 or mine is None:
@@ -91,7 +90,7 @@ class Project:
             self._contents[name] = found
         return self._contents[name]
 
-    def _find(self, name: str, unit: Unit) -> Contents | str:
+    def _find(self, name: str, unit: ProjectUnit) -> Contents | str:
         """The one file that defines a function for this one, or why there is none."""
         known = [x for x, words in self._words.items() if x != unit.name and (name in words or x in self._joins)]
         found: list[Contents] = []
@@ -109,7 +108,7 @@ class Project:
         return f"which {found[0].source.name} defines {why}" if why else found[0]
 
 
-def _is_taken(unit: Unit, borrowed: Borrowed) -> bool:
+def _is_taken(unit: ProjectUnit, borrowed: Borrowed) -> bool:
     """Whether a compiler takes a file with definitions of others: behind its own text, and where it cannot compile that
     alone, behind what the preprocessor makes of it here."""
     command = compiler_command(unit.compiler)
