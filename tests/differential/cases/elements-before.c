@@ -1,4 +1,4 @@
-// taken: lag predict above_below history moved_rows backwards halo plane last_row
+// taken: lag predict above_below history moved_rows backwards halo plane last_row six_taps cross planes volume
 // sanitize
 /* Elements in front of what a pointer points to: histories of filters, rows above, halos, pointers that moved, and
    rows that begin where a product of sizes says. */
@@ -72,6 +72,36 @@ long last_row(int *x, size_t row, size_t stride, int n)
     }
     return s;
 }
+void six_taps(uint8_t *d, const uint8_t *s, int ds, int ss, int w, int h)
+{
+    for (int y = 0; y < h; y++, d += ds, s += ss)
+        for (int x = 0; x < w; x++) {
+            int v = (s[x - 2] - 5 * s[x - 1] + 20 * s[x] + 20 * s[x + 1] - 5 * s[x + 2] + s[x + 3] + 16) >> 5;
+            d[x] = v < 0 ? 0 : v > 255 ? 255 : v;
+        }
+}
+void cross(int16_t *d, const uint8_t *s, ptrdiff_t pitch, int w, int h)
+{
+    for (int y = 0; y < h; y++)
+        for (int x = 0; x < w; x++) {
+            const uint8_t *p = s + y * pitch + x;
+            d[y * w + x] = p[-pitch] + p[pitch] - 2 * (p[-1] + p[1]);
+        }
+}
+void planes(uint8_t *d, const uint8_t *s, size_t plane, size_t pitch, int w, int h, int channels)
+{
+    for (int c = 0; c < channels; c++)
+        for (int y = 0; y < h; y++)
+            for (int x = 0; x < w; x++)
+                d[c * plane + y * pitch + x] = 255 - s[c * plane + y * pitch + x];
+}
+void volume(float *d, const float *s, int pitch, int layer, int w, int h, int n)
+{
+    for (int z = 0; z < n; z++)
+        for (int y = 0; y < h; y++)
+            for (int x = 0; x < w; x++)
+                d[(z * h + y) * w + x] = s[z * layer + y * pitch + x - 1] + s[z * layer + y * pitch + x + 1];
+}
 
 #ifdef MAIN
 #include <stdio.h>
@@ -120,6 +150,21 @@ int main(void)
         s = s * 31 + (unsigned long)last_row(rows_of, 2, (size_t)n + 2, n);
         for (int i = 0; i < 3 * (n + 2); i++) s = s * 31 + (unsigned)rows_of[i];
         free(rows_of);
+        int wide = n + 5, layer = 9 * wide + 4;
+        uint8_t *from = malloc(2 * layer), *to = calloc(2, layer);
+        int16_t *edges = malloc(7 * (n + 1) * sizeof *edges);
+        for (int i = 0; i < 2 * layer; i++) from[i] = (uint8_t)(i * i >> 4);
+        six_taps(to, from + 2, n, wide, n, 7);
+        cross(edges, from + wide, wide, n, 7);
+        for (int i = 0; i < 7 * n; i++) s = s * 31 + to[i] + (uint16_t)edges[i];
+        planes(to, from, layer, wide, n, 9, 2);
+        for (int i = 0; i < 2 * layer; i++) s = s * 31 + to[i];
+        free(to); free(edges);
+        float *thick = malloc(2 * layer * sizeof *thick), *thin = malloc(18 * (n + 1) * sizeof *thin);
+        for (int i = 0; i < 2 * layer; i++) thick[i] = from[i];
+        volume(thin, thick + 1, wide, layer, n, 9, 2);
+        for (int i = 0; i < 18 * n; i++) s = s * 31 + (unsigned)(int)thin[i];
+        free(from); free(thick); free(thin);
         printf("%d %lu\n", n, s);
     }
     return 0;

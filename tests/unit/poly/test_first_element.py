@@ -29,6 +29,24 @@ def test_rows_before_are_whole_rows() -> None:
     assert before("h; x: f64[?, 40], y: f64[?, 40]", body) == {"x": "40"}
 
 
+@pytest.mark.parametrize(("subscripts", "expected"), [
+    ("x[i * s + j - 1] + x[i * s + j + 2]", "1"), ("x[(i - 1) * s + j - 3] + x[i * s + j]", "s + 3"),
+    ("x[(i - 1) * s + j] + x[i * s + j - 1]", "s + 1"), ("x[i * s + w - 1 - j]", None),
+    ("x[i * s + 3 * j - 3] + x[i * s + 3 * j + 3]", "3"), ("x[i * s + j - w] + x[i * s + j]", "s"),
+])  # fmt: skip
+def test_rows_begin_with_the_first_column(subscripts: str, expected: str | None) -> None:
+    body = f"for i in 0 .. h {{ for j in 0 .. w {{ y[i * w + j] = {subscripts} }} }}"
+    found = before("h, w, s; x: u8[?], y: u8[?]", body)
+    assert found == ({"x": expected} if expected else {})
+
+
+def test_strides_that_do_not_divide_each_other() -> None:
+    body = "for i in 0 .. h { for j in 0 .. w { y[i * w + j] = x[i * s + j * t - 2] + x[i * s + j * t] } }"
+    assert before("h, w, s, t; x: u8[?], y: u8[?]", body) == {"x": "2"}
+    assert before("h, w, s, t; x: u8[?], y: u8[?]", body.replace("- 2", "- s")) == {"x": "s"}
+    assert before("h, w, s, t; x: u8[?], y: u8[?]", body.replace("- 2", "- j")) == {}
+
+
 def test_what_is_moved_is_moved_back() -> None:
     body = "for i in 1 .. h { for j in 0 .. w { y[i * w + j] = x[(i - 2) * s + j] + z[i - 1, j] } }"
     kernel = parse_kernel(f"kernel k(h, w, s; x: u8[?], y: u8[?], z: u8[?, 40]) {{ {body} }}")

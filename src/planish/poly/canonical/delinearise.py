@@ -51,6 +51,8 @@ Owner = int | str
 
 _SHORTEST = 16
 """How long a row is at least whose length is a number; a shorter one may be the step of a window."""
+_LARGE = 64
+"""Sizes from here on are no rare case."""
 _MOST = 64
 """So many choices of numbers are tried as the lengths of an array's rows."""
 
@@ -77,15 +79,34 @@ def _delinearise(kernel: Kernel, settled: bool) -> Kernel:
             return _delinearised(kernel, {**first, **numbered}, layouts)
         except NotAffineError:
             pass  # not all of them can be rows at once
+    if not layouts:
+        return kernel
+    stored = stored_arrays(kernel.body)
+    needed = {name: x for name, x in layouts.items() if name in stored}
     try:
-        return _delinearised(kernel, first, layouts) if layouts else kernel
+        made = _delinearised(kernel, first, layouts)
     except NotAffineError:
-        stored = stored_arrays(kernel.body)
-        needed = {name: x for name, x in layouts.items() if name in stored}
         if len(needed) == len(layouts):
             raise
-        # What is only read need not be in rows.
-        return _delinearised(kernel, {name: first[name] for name in needed}, needed) if needed else kernel
+        made = None
+    if made is not None and (len(needed) == len(layouts) or holds_large(made)):
+        return made
+    # What is only read need not be in rows.
+    fewer = _delinearised(kernel, {name: first[name] for name in needed}, needed) if needed else kernel
+    return fewer if made is None or holds_large(fewer) else made
+
+
+def holds_large(kernel: Kernel) -> bool:
+    """Whether what a kernel assumes holds for some sizes that are all large."""
+    return not sizes_from(_LARGE, extract_scop(kernel)).is_empty() if kernel.assumptions else True
+
+
+def sizes_from(least: int, scop: Scop) -> isl.Set:
+    """The sizes that a kernel assumes, none less than `least`."""
+    sizes = scop.context
+    for i in range(sizes.dim(isl.dim_type.param)):
+        sizes = sizes.lower_bound_val(isl.dim_type.param, i, isl.Val(least))
+    return sizes
 
 
 def _delinearised(kernel: Kernel, first: Mapping[str, Strides], layouts: Mapping[str, Sequence[Strides]]) -> Kernel:
@@ -215,6 +236,21 @@ def _in_rows(kernel: Kernel, strides: Mapping[str, Strides]) -> Kernel:
         return _parts(subscripts[0], strides[array]) if array in strides else subscripts
 
     return _with_subscripts(replace(kernel, arrays=arrays), placed)
+
+
+def check_strides(kernel: Kernel) -> None:
+    """Raises NotAffineError where the strides of an array's linear subscripts are no multiples of each other: planes
+    and rows with a stride each."""
+    for array in kernel.arrays:
+        if len(array.shape) == 1:
+            _layouts(array, kernel)
+
+
+def rows_as_written(kernel: Kernel) -> Kernel:
+    """The kernel with the linear subscripts split in the usual way, nothing carried from row to row: columns may be
+    negative. Raises NotAffineError where a subscript cannot be split."""
+    linear = (x for x in kernel.arrays if len(x.shape) == 1)
+    return _in_rows(kernel, {x.name: found[0] for x in linear if (found := _layouts(x, kernel))})
 
 
 def iterators(kernel: Kernel) -> frozenset[str]:

@@ -10,49 +10,81 @@ y[i] = x[i + 3] - x[i] 3
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 
 import islpy as isl
 
 from planish.ir.accesses import values
-from planish.ir.expr import Binary, Expr, Load, Select, index, type_of
-from planish.ir.index.polynomial import add, exact_quotient, mul, neg, polynomial
+from planish.ir.expr import Binary, Expr, Load, Select, Var, index, type_of
+from planish.ir.index.polynomial import Monomial, add, build, constant, exact_quotient, mul, neg, polynomial
 from planish.ir.nest import Array, Assign, Block, For, Kernel, Reduce, Stmt
 from planish.ir.traverse import children, map_block, map_expr, map_exprs, walk
 from planish.ir.types import BOOL
-from planish.poly.canonical.delinearise import delinearise
+from planish.poly.canonical.delinearise import delinearise, holds_large, rows_as_written, sizes_from
 from planish.poly.isl.affine import NotAffineError, condition_set
 from planish.poly.isl.expression import aff_expr
 from planish.poly.scop.extraction import Access, Scop, Statement, extract_scop
-
-PARAM = isl.dim_type.param
 
 
 def begin_at_first(kernel: Kernel, pinned: frozenset[str] = frozenset()) -> tuple[Kernel, dict[str, Expr]]:
     """The kernel whose arrays of unknown length begin where it reaches them first, and how many elements that is before
     where they began; those are not told that begin there already, are `pinned`, or of which it is not known.
 
-    It is what holds for sizes from 1 on; where others reach elements before that, the kernel leaves its arrays.
+    It is what holds for sizes from 1 on; where others reach elements before that, the kernel leaves its arrays. Of
+    `x[i * s + j - 1]`, rows begin a column before `x`, where it is in no row else.
     """
     arrays = [x for x in kernel.arrays if x.shape and x.shape[0] is None and x.name not in pinned]
     asked = {x.name for x in arrays if _may_reach_before(x.name, kernel)}
     if not asked:
         return kernel, {}
-    try:
-        rows = delinearise(kernel)
-        scop = extract_scop(rows)
-    except NotAffineError:
+    moved, columns, rows = _rows_from_first_columns(kernel, asked)
+    if rows is None:
         return kernel, {}
-    before = {x.name: found for x in rows.arrays if x.name in asked and (found := _before(x, scop)) is not None}
-    if not before:
-        return kernel, {}
+    scop = extract_scop(rows)
+    before = {x.name: found for x in rows.arrays if x.name in asked and (found := _before(x, scop, 0)) is not None}
     shapes = {x.name: x.shape for x in rows.arrays}
     lengths = {name: _product(shapes[name][1:]) for name in before}
     linear = {x.name for x in kernel.arrays if len(x.shape) == 1}
     by = {x: mul(y, lengths[x]) if x in linear else y for x, y in before.items()}
-    return begin_later(kernel, by), {x: mul(y, lengths[x]) for x, y in before.items()}
+    elements = {x: mul(y, lengths[x]) for x, y in before.items()}
+    return begin_later(moved, by), columns | {x: add(y, columns.get(x, index(0))) for x, y in elements.items()}
+
+
+def _rows_from_first_columns(kernel: Kernel, asked: set[str]) -> tuple[Kernel, dict[str, Expr], Kernel | None]:
+    """The kernel whose asked arrays begin with the first columns that they are reached in, how many these are, and it
+    with rows and columns. As it is where its subscripts are in rows for large sizes without that, or in no case."""
+    rows = _in_rows(kernel)
+    if rows is None or not holds_large(rows):
+        columns = _columns_before(kernel, asked)
+        moved = begin_later(kernel, columns)
+        fresh = _in_rows(moved) if columns else None
+        if fresh is not None and holds_large(fresh):
+            return moved, columns, fresh
+    return kernel, {}, rows
+
+
+def _in_rows(kernel: Kernel) -> Kernel | None:
+    try:
+        rows = delinearise(kernel)
+        extract_scop(rows)
+    except NotAffineError:
+        return None
+    return rows
+
+
+def _columns_before(kernel: Kernel, asked: set[str]) -> dict[str, Expr]:
+    """How many columns before their start the asked arrays are reached in, as their linear subscripts are written."""
+    try:
+        rows = rows_as_written(kernel)
+        scop = extract_scop(rows)
+    except NotAffineError:
+        return {}
+    linear = {x.name for x in kernel.arrays if len(x.shape) == 1} & asked
+    split = (x for x in rows.arrays if x.name in linear and len(x.shape) > 1)
+    found = {x.name: _before(x, scop, len(x.shape) - 1) for x in split}
+    return {x: y for x, y in found.items() if y is not None}
 
 
 def begin_at_pointers(kernel: Kernel, before: Mapping[str, Expr]) -> Kernel:
@@ -87,21 +119,22 @@ def _has_minus(subscript: Expr) -> bool:
     return any(x < 0 for x in polynomial(subscript).values())
 
 
-def _before(array: Array, scop: Scop) -> Expr | None:
-    """How many rows (elements, of an array without rows) before its start an array is reached; None where it is not, or
-    that is no one expression."""
+def _before(array: Array, scop: Scop, dimension: int) -> Expr | None:
+    """How many rows (dimension 0; elements, of an array without rows) or columns before its start an array is reached;
+    None where it is not, or that is no one expression."""
     if array.shape[0] is not None or any(x is None for x in array.shape[1:]):
         return None
-    usual = _usual_sizes(scop)
+    usual = sizes_from(1, scop)
+    accesses = [x for s in scop.statements for x in _instances(s, array.name)]
+    if any(dimension in x.inexact for x, _ in accesses):
+        return _least_of_sums([x.index[dimension] for x, _ in accesses], scop.kernel)
     reached: isl.Set | None = None
-    for access, instances in (x for s in scop.statements for x in _instances(s, array.name)):
-        if 0 in access.inexact:
-            return None
+    for access, instances in accesses:
         part = access.relation.intersect_domain(instances).range().intersect_params(usual)
         reached = part if reached is None else reached.union(part)
-    if reached is None or reached.is_empty() or not reached.dim_has_lower_bound(isl.dim_type.set, 0):
+    if reached is None or reached.is_empty() or not reached.dim_has_lower_bound(isl.dim_type.set, dimension):
         return None
-    least = reached.dim_min(0)
+    least = reached.dim_min(dimension)
     if not least.pos_set().is_empty():
         return None
     pieces = least.coalesce().get_pieces()
@@ -110,6 +143,23 @@ def _before(array: Array, scop: Scop) -> Expr | None:
         return index(most) if most else None
     # Rows whose number depends on sizes are what linear subscripts seem to be with strides of other loops.
     return aff_expr(pieces[0][1].neg(), ()) if len(pieces) == 1 and len(array.shape) == 1 else None
+
+
+def _least_of_sums(subscripts: Sequence[Expr], kernel: Kernel) -> Expr | None:
+    """The most that subscripts subtract of each size, and of numbers, where counters, from 0 or more on, are only
+    added. None where it is nothing, or not such subscripts."""
+    starts = {x.var: constant(x.lower) for x in walk(kernel.body) if isinstance(x, For)}
+    if any(x is None or x < 0 for x in starts.values()):
+        return None
+    most: dict[Monomial, int] = {}
+    for terms in map(polynomial, subscripts):
+        named = {x.name if isinstance(x, Var) else "" for monomial in terms for x in monomial}
+        less = {monomial: -number for monomial, number in terms.items() if number < 0}
+        moved = any(isinstance(x, Var) and x.name in starts for monomial in less for x in monomial)
+        if moved or not named <= {*starts, *kernel.sizes}:
+            return None
+        most |= {monomial: max(number, most.get(monomial, 0)) for monomial, number in less.items()}
+    return build(most) if most else None
 
 
 def _instances(statement: Statement, array: str) -> Iterator[tuple[Access, isl.Set]]:
@@ -146,14 +196,6 @@ def _split(condition: Expr, instances: isl.Set) -> tuple[isl.Set, isl.Set]:
     except NotAffineError:
         return instances, instances
     return instances.intersect(holds), instances.subtract(holds)
-
-
-def _usual_sizes(scop: Scop) -> isl.Set:
-    """The sizes that the kernel assumes, from 1 on."""
-    usual = scop.context
-    for i in range(usual.dim(PARAM)):
-        usual = usual.lower_bound_val(PARAM, i, isl.Val(1))
-    return usual
 
 
 def _product(extents: tuple[Expr | None, ...]) -> Expr:

@@ -1,8 +1,8 @@
-"""Regions with inlined calls: the loops around a call may be no static control part where those beside it are.
+"""Regions that may be no static control part where loops inside are: with inlined calls, with strides of their own.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> text = "kernel k(n, m; A: i32[?]) {{ for i in 0 .. n {{ for j in 0 .. m {{ A[{}] = 0:i32 }} }} }}"
->>> [why_not_affine(parse_kernel(text.format(x))) is None for x in ("i * m + j", "i * j")]
+>>> [why_not_affine(parse_kernel(text.format(x)), calls=True) is None for x in ("i * m + j", "i * j")]
 [True, False]
 """
 
@@ -17,6 +17,7 @@ from planish.frontend.c.analysis.scope import BoundNames
 from planish.frontend.c.types.constants import walk_tree
 from planish.ir.nest import Kernel
 from planish.poly.canonical.canonicalise import tidy
+from planish.poly.canonical.delinearise import check_strides
 from planish.poly.isl.affine import NotAffineError
 from planish.poly.isl.op_budget import PASS, OverBudgetError, within
 from planish.poly.scop.extraction import extract_scop
@@ -29,10 +30,11 @@ def calls_functions(nodes: list[c_ast.Node], bound: BoundNames) -> bool:
     )
 
 
-def why_not_affine(kernel: Kernel) -> str | None:
-    """Why a kernel is no static control part; None where it is one, or that is not found out."""
+def why_not_affine(kernel: Kernel, calls: bool) -> str | None:
+    """Why a kernel, which holds calls or not, is no static control part where loops inside of it may be one; None where
+    it is one, or that is not found out."""
     try:
-        within(partial(_extract, kernel), 2 * PASS)
+        within(partial(_extract if calls else check_strides, kernel), 2 * PASS)
     except NotAffineError as error:
         return error.reason
     except OverBudgetError:

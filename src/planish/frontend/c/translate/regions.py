@@ -391,8 +391,7 @@ def _finish(
     if not isinstance(finished, FinishedKernel):
         return finished[1] if finished is not None else Refused("scop-loop", "it is not a kernel", nodes[0])
     kernel, bases = find_bases(finished, nodes[0], s.bound)
-    if calls_functions(nodes, s.bound) and (reason := why_not_affine(kernel)) is not None:
-        # The loops around a call may be no static control part where those beside it are.
+    if (reason := why_not_affine(kernel, calls_functions(nodes, s.bound))) is not None:
         return Refused("scop-affine", reason, nodes[0])
     s.finished[first.start] = finished
     name = s.bound.function.decl.name
