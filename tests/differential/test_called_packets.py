@@ -159,8 +159,9 @@ def _build(name: str) -> CalledPackets:
     return built
 
 
-SLOW = {"smooth"}
-"""Many schedules are tried for these, which takes long."""
+SLOW = {"smooth", "tallest", "means", "columns", "distance", "seven", "window"}
+"""Many schedules are tried for the first, which takes long; the others show what those that are left show: maxima and
+sums over rows, of bytes and halves, and maps."""
 
 
 @pytest.mark.parametrize("name", [pytest.param(x, marks=[pytest.mark.slow] * (x in SLOW)) for x in FUNCTIONS])
