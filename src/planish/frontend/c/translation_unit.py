@@ -27,7 +27,7 @@ class MemberCell:
 
     `count` elements of `type` lie there (1 for a number), or, where `address`, a pointer to elements does; of `rows`,
     so many pointers do (`SOME_ROWS`: the address of an array of such). `bitfield`: it has no address, and may hold less
-    than its type.
+    than its type. `seen`: what C calls the type that the function takes the `void *` for behind which it lies.
     """
 
     SOME_ROWS: ClassVar[int] = -1
@@ -38,9 +38,18 @@ class MemberCell:
     address: bool = False
     bitfield: bool = False
     rows: int = 0
+    seen: str = ""
 
     def within(self, whole: str, how: str = ".") -> str:
-        """What it is called in C, as a part of something."""
+        """What it is called in C, as a part of something.
+
+        >>> from planish.ir.types import F32
+        >>> MemberCell("content->x", F32, seen="struct part *").within("v", "->")
+        '((struct part *)v->content)->x'
+        """
+        if self.seen:
+            link, _, rest = self.path.partition("->")
+            return f"(({self.seen}){whole}{how}{link})->{rest}"
         return f"{whole}{how}{self.path}" if self.path else whole
 
 

@@ -232,7 +232,9 @@ class _Maker:
                 for link, path in enumerate(p.form.links):
                     text = f"(({address}){held})->{path}"
                     memory = self._own(f"{held}_{link}")
-                    self.prelude.append(f"static char {memory}[sizeof(*(({address})0)->{path})]{aligned};\n")
+                    seen = next((x.seen for x in cells if x.seen and x.path.startswith(f"{path}->")), "")
+                    one = f"*({seen})0" if seen else f"*(({address})0)->{path}"
+                    self.prelude.append(f"static char {memory}[sizeof({one})]{aligned};\n")
                     self.before.append(f"__builtin_memset({memory}, 0, sizeof {memory});")
                     self.before.append(f"__builtin_memcpy((void *)&{text}, &(char *){{{memory}}}, sizeof(char *));")
                 for cell in cells:

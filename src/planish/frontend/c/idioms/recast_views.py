@@ -3,6 +3,8 @@
 Before: const unsigned char *data;  *(const unsigned *)&data[8 + 4 * i]
 After:  ((unsigned *)data)[2 + i], an array of its own
 
+A `void *` that leads to a structure is one of that structure: `((struct part *)whole->content)->n`.
+
 C leaves it open what is read at an address that is no multiple of an element's size: that it is one is asked where the
 nest begins.
 
@@ -21,7 +23,8 @@ from pycparser import c_ast
 
 from planish.frontend.c.analysis.scope import Symbol
 from planish.frontend.c.translate.state import Address, CTranslation, Refused
-from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, CVoid
+from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, CUnknown, CVoid
+from planish.frontend.c.types.type_names import spell
 from planish.ir.expr import Expr, index
 from planish.ir.index.polynomial import add, build, constant, mul, polynomial
 
@@ -33,6 +36,8 @@ def recast(inner: Address, target: CPointer, node: c_ast.Node, cx: CTranslation)
         return inner
     if isinstance(new, CVoid):
         return _without_type(inner, node)
+    if isinstance(new, CUnknown):
+        return _as_structure(inner, target, node, cx)
     if isinstance(old, CVoid):
         return _with_type(inner, target, node, cx)
     row = isinstance(root.ctype, CPointer | CArray) and len(inner.index) == 1 and root not in cx.local
@@ -60,6 +65,39 @@ def _view(root: Symbol, new: CScalar, offset: int, cx: CTranslation) -> Symbol:
     return view
 
 
+def _as_structure(inner: Address, target: CPointer, node: c_ast.Node, cx: CTranslation) -> Address:
+    """The structure that a `void *`, or the address of another one, leads to: `((struct part *)whole->content)->n`. The
+    nest does not change that address."""
+    root, old, new = inner.symbol, inner.target, target.target
+    held = element_of_root(root)
+    if isinstance(old, CVoid) and held == new:
+        return Address(root, inner.index, new)
+    begins = len(inner.index) == 1 and constant(inner.index[0]) == 0 and root.recast is None and held is not None
+    spelled = _spelled_pointer(node, new)
+    if not (begins and spelled and isinstance(root.ctype, CPointer) and isinstance(held, CVoid | CUnknown)):
+        raise Refused("scop-cast", "a conversion between pointers to different types", node)
+    if root in cx.local or root in cx.written or not isinstance(new, CUnknown) or new.record is None:
+        raise Refused("scop-cast", "a conversion between pointers to different types", node)
+    known = f"({spelled})"
+    if known not in root.members:
+        text = f"(({spelled}){root.name})"
+        key = cx.fresh(re.sub(r"\W+", "_", f"{root.key}_as_{spelled}").strip("_"))
+        root.members[known] = Symbol(text, key, CPointer(new), "global", whole=root, through=True, recast=0)
+        cx.bound.symbols.append(root.members[known])
+    return Address(root.members[known], (index(0),), new)
+
+
+def _spelled_pointer(node: c_ast.Node, new: CType) -> str:
+    """What C calls an address that is converted to one of a structure; "" where it has no name for that."""
+    match node:
+        case c_ast.Cast(to_type=c_ast.Typename(type=found)) | c_ast.Decl(type=found):
+            return spell(found)
+        case _:
+            pass
+    named = isinstance(new, CUnknown) and re.fullmatch(r"struct \w+", new.text)
+    return f"{new.text} *" if named and isinstance(new, CUnknown) else ""
+
+
 def _without_type(inner: Address, node: c_ast.Node) -> Address:
     """The address of an element as a `void *`, of which the array is known, and what it holds."""
     if len(inner.index) != 1 or inner.target != element_of_root(inner.symbol):
@@ -73,7 +111,7 @@ def _with_type(inner: Address, target: CPointer, node: c_ast.Node, cx: CTranslat
     held = element_of_root(root)
     if held is not None and not isinstance(held, CVoid):
         return recast(Address(root, inner.index, held), target, node, cx)
-    begins = len(inner.index) == 1 and constant(inner.index[0]) == 0 and root not in cx.local and root.whole is None
+    begins = len(inner.index) == 1 and constant(inner.index[0]) == 0 and root not in cx.local
     if not (begins and isinstance(root.ctype, CPointer) and isinstance(new, CScalar) and new.spelling):
         raise Refused("scop-cast", "a conversion between pointers to different types", node)
     return Address(_view(root, new, 0, cx), (index(0),), new)

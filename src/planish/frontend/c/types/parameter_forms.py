@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from copy import copy, deepcopy
+from dataclasses import replace
 
 from pycparser import c_ast
 
@@ -41,6 +42,18 @@ def _links(cells: Iterable[MemberCell]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(x.path.partition("->")[0] for x in cells if "->" in x.path))
 
 
+def _conversions(body: c_ast.Node) -> Iterator[tuple[c_ast.Node, c_ast.Node]]:
+    """What a function's body converts, and the type that it takes it for: where it is cast, or a variable set to it."""
+    for part in walk_tree(body):
+        match part:
+            case c_ast.Decl(init=c_ast.ID() | c_ast.StructRef() as used, type=found):
+                yield used, found
+            case c_ast.Cast(expr=c_ast.ID() | c_ast.StructRef() as used, to_type=c_ast.Typename(type=found)):
+                yield used, found
+            case _:
+                pass
+
+
 class Forms:
     """The types of one file, by their names."""
 
@@ -51,6 +64,7 @@ class Forms:
         self._records = records
         self._names = TypeNames(self._records, typedefs)
         self._used: frozenset[str] = frozenset()
+        self._seen: Mapping[str, c_ast.Node] = {}
 
     def naming(self, body: c_ast.Node, name: str | None) -> Forms:
         """The forms for a parameter of a function: of a union, the first member of it that the body names is the one
@@ -59,6 +73,10 @@ class Forms:
         behind = [x for x in members if any(isinstance(y, c_ast.ID) and y.name == name for y in walk_tree(x.name))]
         own = copy(self)
         own._used = frozenset(str(x.field.name) for x in behind or members)
+        converted = ((x, found) for x, found in _conversions(body) if isinstance(x, c_ast.StructRef))
+        own._seen = {
+            x.field.name: found for x, found in converted if isinstance(self._records.plain(found), c_ast.PtrDecl)
+        }
         return own
 
     def of_parameter(self, node: c_ast.Decl) -> Form | None:
@@ -165,22 +183,20 @@ class Forms:
         return spell(self._names.rewrite(node))
 
     def seen_as(self, node: c_ast.Decl, body: c_ast.Node) -> c_ast.Decl:
-        """The declaration of a parameter, with the type that the function's body takes a `void *` for."""
+        """The declaration of a parameter, with the type that the function's body takes a `void *` for, or the address
+        of a structure that begins another one."""
         own = self._records.plain(node.type)
-        if not isinstance(own, c_ast.PtrDecl) or not self._is_void(self._records.plain(own.type)):
+        target = self._records.plain(own.type) if isinstance(own, c_ast.PtrDecl) else own
+        if not isinstance(own, c_ast.PtrDecl) or not (self._is_void(target) or isinstance(target, c_ast.Struct)):
             return node
-        for part in walk_tree(body):
-            match part:
-                case c_ast.Decl(init=c_ast.ID(name=used), type=found):
-                    pass
-                case c_ast.Cast(expr=c_ast.ID(name=used), to_type=c_ast.Typename(type=found)):
-                    pass
-                case _:
-                    continue
+        for part, found in _conversions(body):
             taken = self._records.plain(found)
-            if used != node.name or not isinstance(taken, c_ast.PtrDecl) or self._records.is_ambiguous(found):
+            if not isinstance(part, c_ast.ID) or part.name != node.name or not isinstance(taken, c_ast.PtrDecl):
                 continue
-            if not self._is_void(self._records.plain(taken.type)):
+            if self._records.is_ambiguous(found) or self._resolve(found) == self._resolve(node):
+                continue
+            other = self._records.plain(taken.type)
+            if self._is_void(target) and not self._is_void(other) or isinstance(other, c_ast.Struct):
                 return c_ast.Decl(node.name, node.quals, [], [], [], found, None, None)
         return node
 
@@ -236,10 +252,15 @@ class Forms:
                 yield from self._cells(inner, prefix if member.name is None else f"{path}.", depth - 1, fixed)
             elif isinstance(inner, c_ast.PtrDecl) and member.name is not None and depth == _DEEPEST:
                 # Those that lead on are followed once: what is behind them may lead back.
+                found = self._seen.get(member.name) if self._is_void(self._plain(inner.type)) else None
+                inner = inner if found is None else self._plain(found)
                 target = self._plain(inner.type)
                 if isinstance(target, c_ast.Struct) and target.decls and target is not record:
-                    const_ = self._records.is_const(inner.type)
-                    yield from self._cells(target, f"{path}->", depth - 1, const_)
+                    const_, seen = self._records.is_const(inner.type), "" if found is None else spell(found)
+                    for cell in self._cells(target, f"{path}->", depth - 1, const_):
+                        yield replace(cell, seen=seen)
+                elif found is not None and isinstance(scalar := resolve(target, self._known), CScalar):
+                    yield MemberCell(path, scalar.type, 1, True)
 
     def _plain(self, node: c_ast.Node) -> c_ast.Node:
         """The type behind a declaration's names; of a union, the member that has a value."""
