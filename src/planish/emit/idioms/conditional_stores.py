@@ -25,6 +25,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.emit.idioms.guarded_names import spell_out
 from planish.ir.conditional_accesses import ConditionalStore, conditional_store, read_in_any_case
 from planish.ir.expr import Binary, Compare, Const, Expr, Load, Var, type_of
 from planish.ir.nest import Assign, Block, For, If, Kernel, Let, Reduce, Stmt
@@ -41,6 +42,7 @@ def store_changes(
     chosen."""
     if not arrays:
         return kernel
+    kernel = spell_out(kernel, guarded) if guarded else kernel
     _refuse_unguarded(kernel, guarded)
     for loop in (x for x in walk(kernel.body) if isinstance(x, For) and (x.facts.instruction or x.facts.stream)):
         if loop.facts.masked:
