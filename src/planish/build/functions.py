@@ -35,6 +35,7 @@ from planish.run.sizes.alike_elements import alike_cases
 from planish.run.sizes.asked_sizes import chosen_cases
 from planish.run.sizes.branch_inputs import BranchFinder
 from planish.run.sizes.call_sizes import check_cases
+from planish.run.sizes.derived_sizes import derived_cases
 from planish.run.sizes.exit_inputs import exit_cases, with_far_exits
 from planish.run.sizes.known_sizes import KnownSizes
 from planish.run.sizes.workloads import clock_cases, probe_cases, require_sizes
@@ -273,6 +274,7 @@ def _draft(function: CFunction, job: Job, tell: Progress, most: int | None) -> D
                 *check_cases(function, known, options.sizes),
                 *exit_cases(function, known),
                 *alike_cases(function, known),
+                *derived_cases(function, known),
             )
         )
     except OverBudgetError:

@@ -32,6 +32,7 @@ from planish.run.sizes.call_sizes import (
 )
 from planish.run.sizes.caller_constants import find_calls
 from planish.run.sizes.data_choices import find_choices, with_choices
+from planish.run.sizes.derived_sizes import derived_clocks
 from planish.run.sizes.guessed_extents import LARGEST_GIVEN
 from planish.run.sizes.known_sizes import KnownSizes
 from planish.run.sizes.size_roles import USUAL, Role
@@ -170,6 +171,7 @@ def _clock_attempts(
 ) -> Iterator[CallCase]:
     roles, names = roles_of(known), size_names(known)
     yield from (x for x in _called(function, known, given, roles, text) if _work(known, x) >= MUCH)
+    yield from (x for x in derived_clocks(function, known, given) if bytes_of(function, x) <= CLOCK_BYTES)
     calls = _calls(function, text)
     told = {x: y for call in calls for x, y in call.items() if x in roles and roles[x] not in ("extent", "window")}
     wanted = [(x, _wanted(roles, x, 0) | told) for x in CLOCK_SIZES]
