@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +19,7 @@ from planish.run.calls.loaded_library import draw
 from planish.run.calls.passing import signature_of, why_not
 from planish.run.calls.signature import CallCase, Parameter
 from planish.run.sizes.call_sizes import CHECK_BYTES, LOOSE_SIZES, bytes_of, check_cases, make_case, wanted_sizes
+from planish.run.sizes.derived_sizes import derived_cases, derived_clocks
 from planish.run.sizes.known_sizes import KnownSizes
 from planish.run.sizes.workloads import CLOCK_ATTEMPTS, CLOCK_BYTES, clock_cases, probe_cases, require_sizes
 from planish.target.load import load_target
@@ -380,3 +382,36 @@ def test_conditions_go_both_ways_in_timed_calls() -> None:
     assert {x: case.ranges[x] for x in ("t", "low", "mask")} == {"t": (64, 191), "low": (64, 191), "mask": (0, 1)}
     case, *_ = clock_cases(*known_of(SCALE), {})
     assert not case.choosing
+
+
+REVERSED = """
+void reverse(double *re, long count, long bits) {
+    for (long i = 0; i < count; i++) {
+        long j = 0;
+        for (long b = 0; b < bits; b++) j |= ((i >> b) & 1) << (bits - 1 - b);
+        if (i < j) { double t = re[i]; re[i] = re[j]; re[j] = t; }
+    }
+}
+"""
+WEIGHTED = """
+void weigh(int len, unsigned char *out, const unsigned char *in, int all) {
+    for (int k = 0; k < len; k++) out[k] = in[k * all / len];
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "fit"),
+    [(REVERSED, lambda x: x["count"] == 1 << x["bits"]), (WEIGHTED, lambda x: x["all"] % x["len"] == 0)],
+    ids=["bits", "weights"],
+)  # fmt: skip
+def test_arguments_fit_each_other(text: str, fit: Callable[[Mapping[str, int]], bool]) -> None:
+    function, known = known_of(text)
+    checked = derived_cases(function, known)
+    assert len(checked) >= 4 and all(fit(x.values) for x in checked)
+    assert all(min(x.elements.values()) >= max(x.values.values()) for x in checked)
+    first = clock_cases(function, known, {})[0].values
+    assert fit(first) and max(first.values()) >= 1 << 14
+    given = {"count": 1024} if "count" in first else {"all": 60}
+    assert all(x.values.items() >= given.items() and fit(x.values) for x in derived_clocks(function, known, given))
+    assert derived_cases(*known_of(SCALE)) == ()

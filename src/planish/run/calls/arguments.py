@@ -194,7 +194,7 @@ def interface_of_kernel(
 ) -> CallInterface:
     """How to call a kernel that was a Python function: its own order of parameters, over the C function's order."""
     # Where loops run as long as conditions hold, nothing says how far they go.
-    boxes = {x: (y,) for x, y in find_boxes(kernel).items()} if is_counted(kernel) else {}
+    boxes = _boxes(kernel) if is_counted(kernel) else {}
     written = {s.array for s in walk(kernel.body) if isinstance(s, Assign | Reduce)}
     found = {s: Argument(s, INDEX, "value", hidden=s in declared.hidden) for s in kernel.sizes}
     found |= {s.name: Argument(s.name, s.type, "value") for s in kernel.scalars}
@@ -207,3 +207,11 @@ def interface_of_kernel(
     parameters += [Parameter(a.name, a.type, "array") for a in kernel.arrays]
     made = _make_interface(Signature(function, tuple(parameters)), (*shown, *found.values()))
     return replace(made, asserted=asserted)
+
+
+def _boxes(kernel: Kernel) -> dict[str, tuple[Box, ...]]:
+    """What a kernel touches of its arrays; nothing where subscripts divide by sizes, so that no bounds are known."""
+    try:
+        return {x: (y,) for x, y in find_boxes(kernel).items()}
+    except (NotAffineError, NoExtentError):
+        return {}
