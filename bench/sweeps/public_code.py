@@ -11,7 +11,8 @@ was found in what it calls. Functions of which only something else was refused, 
 the loop, or of `memcpy`, are told apart, with what the share would be if they were counted, too.
 
 Unpacked sources of any project will do (`apt-get source`, sdists of PyPI), best after their `./configure`. Each file is
-read with the headers of its base. What was found is kept in `bench/results`, so that a run that was stopped goes on.
+read with the headers of its base, as one of the files of a project, which the base is: functions that other files
+define are inlined. What was found is kept in `bench/results`, so that a run that was stopped goes on.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from bench.harness.journal import Journal
 from bench.harness.places import RESULTS
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
+from planish.frontend.c.other_files.project import Project, ProjectUnit
 from planish.frontend.c.reader import read_c
 from planish.frontend.c.text.lexer import tokenize
 from planish.frontend.c.translation_unit import CFile, CFunction
@@ -44,6 +46,8 @@ LONGEST = 60.0
 """Seconds of the processor that the reading of a file may take."""
 _STARVED = 20
 """So many times as long as that is waited for, where others use the processor, too."""
+_LENDERS = 5
+"""So many times as long with all that the file needs of others."""
 LARGEST = 400_000
 """Bytes; larger files are tables."""
 _FOLDERS = 60
@@ -60,17 +64,27 @@ _PLAIN = frozenset({
 """Words of messages that functions have as names, too."""
 
 
-def read_file(path: Path, folders: Sequence[Path]) -> dict[str, Any]:
-    """What a file has: for each function with loops its name, loops, nests that are taken, and what stops others."""
+def read_file(path: Path, folders: Sequence[Path], project: Project | None = None) -> dict[str, Any]:
+    """What a file has: for each function with loops its name, loops, nests that are taken, and what stops others; with
+    the functions that it calls of others in its `project`."""
+    source = Source(str(path), path.read_text(errors="replace"))
+    try:
+        source = source if project is None else project.read_with(_unit(path, folders))
+    except Exception:
+        return {"crash": traceback.format_exc()[-2000:], "functions": [], "seconds": 0.0}
     began = time.process_time()
     try:
-        read = read_c(Source(str(path), path.read_text(errors="replace")), include_dirs=folders)
+        read = read_c(source, include_dirs=folders)
     except PlanishError as error:
         return {"refused": error.diagnostic.code, "functions": [], "seconds": time.process_time() - began}
     except Exception:
         return {"crash": traceback.format_exc()[-2000:], "functions": [], "seconds": time.process_time() - began}
     functions = [made for x in read.functions if (made := _count(x, read)) is not None]
     return {"functions": functions, "seconds": time.process_time() - began}
+
+
+def _unit(path: Path, folders: Sequence[Path]) -> ProjectUnit:
+    return ProjectUnit(Source(str(path), path.read_text(errors="replace")), (), tuple(folders))
 
 
 def _count(function: CFunction, read: CFile) -> dict[str, Any] | None:
@@ -107,14 +121,14 @@ class _Reader:
         self._child: BaseProcess | None = None
         self._pipe: Connection | None = None
 
-    def read(self, path: Path, folders: Sequence[Path]) -> dict[str, Any]:
-        """As `read_file`; `hang` where it took too long, `crash` where the child died."""
+    def read(self, path: Path, folders: Sequence[Path], base: Sequence[Path]) -> dict[str, Any]:
+        """As `read_file`, of a base with these files; `hang` where it took too long, `crash` where the child died."""
         if self._child is None or self._pipe is None:
             self._pipe, other = get_context("spawn").Pipe()
             self._child = get_context("spawn").Process(target=_serve, args=(other,), daemon=True)
             self._child.start()
             other.close()
-        self._pipe.send((path, folders))
+        self._pipe.send((path, folders, base))
         try:
             if self._pipe.poll(LONGEST * _STARVED):
                 found: dict[str, Any] = self._pipe.recv()
@@ -123,7 +137,7 @@ class _Reader:
         except EOFError:
             self._child.join()
             ended = self._child.exitcode == -signal.SIGPROF
-            how = {"hang": f"over {LONGEST:.0f} s"} if ended else {"crash": "the process died"}
+            how = {"hang": f"over {LONGEST * _LENDERS:.0f} s"} if ended else {"crash": "the process died"}
             fault = {**how, "functions": [], "seconds": LONGEST if ended else 0.0}
         self.close()
         return fault
@@ -138,10 +152,14 @@ class _Reader:
 
 def _serve(pipe: Connection) -> None:
     os.nice(10)
+    known: dict[tuple[Path, ...], Project] = {}
     while True:
-        path, folders = pipe.recv()
-        signal.setitimer(signal.ITIMER_PROF, LONGEST)
-        found = read_file(path, folders)
+        path, folders, base = pipe.recv()
+        if (*base,) not in known:
+            known = {(*base,): Project([_unit(x, folders) for x in base])}
+        # Other files are read for the first one that needs them.
+        signal.setitimer(signal.ITIMER_PROF, LONGEST * _LENDERS)
+        found = read_file(path, folders, known[*base,])
         signal.setitimer(signal.ITIMER_PROF, 0)
         pipe.send(found)
 
@@ -162,9 +180,9 @@ def header_folders(base: Path) -> list[Path]:
 
 def count(base: Path, most: int, journal: Journal, fresh: bool) -> list[dict[str, Any]]:
     """What the files of a base have."""
-    folders, reader = header_folders(base), _Reader()
+    folders, reader, project = header_folders(base), _Reader(), files_of(base, 0)
     work = {f"{base.name}/{x.relative_to(base)} {digest(str(x.stat().st_size))}": x for x in files_of(base, most)}
-    jobs = {key: (lambda path=path: reader.read(path, folders)) for key, path in work.items()}
+    jobs = {key: (lambda path=path: reader.read(path, folders, project)) for key, path in work.items()}
     try:
         return [{**found, "file": key.split()[0]} for key, found in journal.run(jobs, fresh)]
     finally:

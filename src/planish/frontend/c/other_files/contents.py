@@ -41,6 +41,7 @@ _FORBIDDEN = re.compile(
     r"ms_abi|sysv_abi|no_sanitize\w*|no_instrument_function|patchable_function_entry)_*"
 )
 """Words of declarations whose functions are not what their text says, or not for everyone."""
+_ATTRIBUTE = re.compile(r"\b(__attribute__|__attribute|__declspec|asm|__asm|__asm__)\b|\[\[")
 _PRAGMA = re.compile(
     r"^[ \t]*#[ \t]*pragma[ \t]+(weak|redefine_extname|extern_prefix|pack|STDC|GCC[ \t]+(optimize|target|push_options)|"
     r"clang[ \t]+(optimize|fp|attribute)|float_control|fp_contract)|\b_Pragma\b",
@@ -58,18 +59,16 @@ class Declared:
 
 @dataclass(frozen=True, eq=False)
 class Contents:
-    """A file behind the preprocessor: its parts, and the names that they declare. `attributed`: the same text with its
-    attributes; `missing`: headers that were not found."""
+    """A file behind the preprocessor: its parts, and the names that they declare; `missing`: headers that were not
+    found."""
 
     source: Source
     text: str
     parts: tuple[Part, ...]
-    attributed: str
     defines: tuple[str, ...] = ()
     include_dirs: tuple[Path, ...] = ()
     compiler: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
-    _by_flags: dict[str, str] = field(default_factory=dict)
     _tokens: dict[int, tuple[CToken, ...]] = field(default_factory=dict)
     _declared: dict[str, tuple[Declared, ...]] = field(default_factory=dict)
 
@@ -148,7 +147,13 @@ class Contents:
 
     @cached_property
     def _attributed_parts(self) -> tuple[Part, ...]:
-        return tuple(split_text(self.attributed))
+        # Without attributes, it is the same text.
+        return split_text(self.attributed) if _ATTRIBUTE.search(self.attributed) else self.parts
+
+    @cached_property
+    def attributed(self) -> str:
+        """The text with its attributes."""
+        return preprocess(self.source, (*self.defines, *_KEPT), self.include_dirs, self.compiler).text
 
     def why_not_known(self, name: str) -> str:
         """What is said of a name that may be something else than what it is declared as; "": it is that."""
@@ -158,7 +163,8 @@ class Contents:
         for part in self._attributed_parts:
             if name in part.names:
                 end = part.body[0] if part.body is not None else part.end
-                words = _WORD.findall(self.attributed[part.start : end])
+                text = self.text if self._attributed_parts is self.parts else self.attributed
+                words = _WORD.findall(text[part.start : end])
                 if found := next((x for x in words if _FORBIDDEN.fullmatch(x)), None):
                     return f"which is declared with `{found.strip('_')}`"
         return ""
@@ -167,20 +173,25 @@ class Contents:
         """What is said of a function that is not what its text says, or may be another one; "": it is."""
         if why := self.why_not_known(name):
             return why
-        for text in written_texts(self.source, self.text):
-            if (pragma := _PRAGMA.search(text)) is not None:
-                return f"whose file has a `{' '.join(pragma[0].split())}`"
-        return self._flags_of(name)
-
-    def _flags_of(self, name: str) -> str:
-        """As `why_not_lent`, of a function whose text depends on the compiler's flags."""
-        if name not in self._by_flags:
-            place = next(self.parts[x.part] for x in self.declared(name) if x.kind == "function")
-            lines = place.line, place.line + self.text.count("\n", place.start, place.end)
-            found = functions_by_flags(self.source, {name: [lines]}, self._preprocess, self.defines, self.text)
-            self._by_flags[name] = found.get(name, "")
-        told = self._by_flags[name]
+        if self._pragma:
+            return f"whose file has a `{self._pragma}`"
+        told = self._by_flags.get(name, "")
         return f"whose text depends on {told}, which the compiler's flags decide" if told else ""
+
+    @cached_property
+    def _pragma(self) -> str:
+        """A directive that makes something else of functions; "": there is none."""
+        found = (_PRAGMA.search(x) for x in written_texts(self.source, self.text))
+        return next((" ".join(x[0].split()) for x in found if x is not None), "")
+
+    @cached_property
+    def _by_flags(self) -> dict[str, str]:
+        """The functions whose text depends on the compiler's flags, and what of these decides."""
+        nests: dict[str, list[tuple[int, int]]] = {}
+        for part in (x for x in self.parts if x.body is not None and x.file == self.source.name):
+            lines = part.line, part.line + self.text.count("\n", part.start, part.end)
+            nests |= {name: [lines] for name in part.names}
+        return functions_by_flags(self.source, nests, self._preprocess, self.defines, self.text)
 
     def _preprocess(self, source: Source) -> str:
         return preprocess(source, self.defines, self.include_dirs, self.compiler).text
@@ -191,10 +202,9 @@ def read_contents(
 ) -> Contents:
     """A file behind the preprocessor, as of `preprocess`. Raises PlanishError E0202."""
     made = preprocess(source, defines, include_dirs, compiler)
-    attributed = preprocess(source, (*defines, *_KEPT), include_dirs, compiler).text
     return Contents(
-        source, made.text, tuple(split_text(made.text)), attributed, tuple(defines), tuple(include_dirs),
-        tuple(compiler), tuple(x.name for x in made.missing),
+        source, made.text, split_text(made.text), tuple(defines), tuple(include_dirs), tuple(compiler),
+        tuple(x.name for x in made.missing),
     )  # fmt: skip
 
 

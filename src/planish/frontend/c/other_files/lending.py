@@ -29,8 +29,9 @@ from planish.frontend.c.other_files.tables import table_text
 from planish.frontend.c.text.preprocess import SYSTEM
 
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
-_LARGEST = 200_000
-"""Characters of what a function brings with it."""
+_LOOPS = frozenset({"for", "while", "do"})
+_LARGEST, _MOST = 30_000, 300_000
+"""Characters of what a function brings with it, and of all that a file has of others."""
 
 Finder = Callable[[str], Contents | str]
 """The file that defines a function; why none is known to, or "" where none does."""
@@ -50,9 +51,23 @@ class _Copied:
     functions: dict[str, str] = field(default_factory=dict)
     tables: dict[str, str] = field(default_factory=dict)
     seen: set[tuple[str, str]] = field(default_factory=set)
+    length: int = 0
+    most: int = _MOST
 
     def copy(self) -> _Copied:
-        return _Copied({**self.parts}, {**self.renamed}, {**self.functions}, {**self.tables}, {*self.seen})
+        """The same, for a function that may bring so much text with it."""
+        return _Copied(
+            {**self.parts}, {**self.renamed}, {**self.functions}, {**self.tables}, {*self.seen}, self.length,
+            min(_MOST, self.length + _LARGEST),
+        )  # fmt: skip
+
+    def add(self, lender: Contents, number: int) -> None:
+        """Note a part. Raises NotLent where there is too much."""
+        if (lender.source.name, number) not in self.parts:
+            self.parts[lender.source.name, number] = lender
+            self.length += lender.parts[number].end - lender.parts[number].start
+            if self.length > self.most:
+                raise NotLent("with which too much text would come")
 
 
 class Lending:
@@ -62,10 +77,19 @@ class Lending:
         self.mine, self.find = mine, find
         self._words = {x for part in mine.parts for x in part.words}
         self._lenders: dict[str, Contents] = {}
+        self._kept: dict[str, str] = {}
 
     def wanted(self) -> Iterator[str]:
-        """Functions that the file declares and does not define, and that its functions name."""
-        used = {x for part in self.mine.parts if part.body is not None for x in part.words}
+        """Functions that the file declares and does not define, and that its functions with loops, or what these call,
+        name."""
+        bodies = [x for x in self.mine.parts if x.body is not None]
+        left = [x for x in bodies if not _LOOPS.isdisjoint(x.words)]
+        defined = {name: x for x in bodies for name in x.names}
+        used = set[str]()
+        while left:
+            fresh = left.pop().words - used
+            used |= fresh
+            left += (defined[x] for x in fresh if x in defined)
         for name in sorted(used):
             if self.mine.kinds(name) == {"prototype"} and not self.mine.is_system(name):
                 yield name
@@ -84,8 +108,6 @@ class Lending:
             trial = copied.copy()
             try:
                 self._function(name, found, trial)
-                if sum(x.parts[n].end - x.parts[n].start for (_, n), x in trial.parts.items()) > _LARGEST:
-                    raise NotLent("with which too much text would come")
             except NotLent as reason:
                 refused[name] = f"which {found.source.name} defines and {reason}"
             else:
@@ -108,8 +130,18 @@ class Lending:
 
     def _function(self, name: str, lender: Contents, to: _Copied) -> None:
         """Copy the definition of a function for all files, with what it needs. Raises NotLent."""
-        if lender.missing:
-            raise NotLent(f"of which the header {lender.missing[0]} was not found")
+        if name in self._kept:
+            raise NotLent(self._kept[name])
+        try:
+            self._definition(name, lender, to)
+        except NotLent as reason:
+            self._kept[name] = str(reason)
+            raise
+
+    def _definition(self, name: str, lender: Contents, to: _Copied) -> None:
+        # A file without its own headers is read, and no compiler takes it.
+        if lost := [x for x in lender.missing if x not in self.mine.missing]:
+            raise NotLent(f"of which the header {lost[0]} was not found")
         if why := lender.why_not_lent(name):
             raise NotLent(why)
         if why := self.mine.why_not_known(name):
@@ -256,7 +288,7 @@ class Lending:
         self._lenders[lender.source.name] = lender
         for x in lender.declared(name):
             if x.kind in kinds and lender.words(x.part) not in known:
-                to.parts[lender.source.name, x.part] = lender
+                to.add(lender, x.part)
 
     def _written(self, copied: _Copied, refused: dict[str, str]) -> Borrowed:
         parts: list[str] = []

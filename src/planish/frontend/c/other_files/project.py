@@ -25,6 +25,7 @@ from planish.frontend.c.text.preprocess import compiler_command, preprocess
 from planish.frontend.c.types.declarations import OWN_TYPES
 
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
+_COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.S)
 _ERROR = re.compile(r"^(.*?):\d+:(?:\d+:)? (?:fatal )?error: (.*)$", re.M)
 _MARKER = re.compile(r'^# \d+ "((?:[^"\\\n]|\\.)*)"', re.M)
 _CLASHING = re.compile(r"conflicting types|redefinition of|redeclared|follows non-static|different kind of symbol")
@@ -70,6 +71,7 @@ class Project:
         self._units = {x.name: x for x in units}
         self._words = {x.name: frozenset(_WORD.findall(x.source.text)) for x in units}
         self._joins = {x.name for x in units if "##" in x.source.text}
+        self._bare: dict[str, str] = {}
         self._contents: dict[str, Contents | None] = {}
 
     def read_with(self, unit: ProjectUnit) -> Source:
@@ -90,9 +92,23 @@ class Project:
             self._contents[name] = found
         return self._contents[name]
 
+    def _may_define(self, file: str, name: str) -> bool:
+        """Whether the text of a file may define a function, also by macros: it names it, and not only in calls and
+        declarations."""
+        if file in self._joins or name not in self._words[file]:
+            return file in self._joins
+        if file not in self._bare:
+            self._bare[file] = _COMMENT.sub(" ", self._units[file].source.text)
+        text = self._bare[file]
+        for found in re.finditer(rf"\b{re.escape(name)}\b\s*", text):
+            behind = _behind_brackets(text, found.end())
+            if behind is None or re.match(r"\s*[{\w#]", text[behind : behind + 200]):
+                return True
+        return False
+
     def _find(self, name: str, unit: ProjectUnit) -> Contents | str:
         """The one file that defines a function for this one, or why there is none."""
-        known = [x for x, words in self._words.items() if x != unit.name and (name in words or x in self._joins)]
+        known = [x for x in self._words if x != unit.name and self._may_define(x, name)]
         found: list[Contents] = []
         for x in known:
             contents = self._read(x)
@@ -106,6 +122,18 @@ class Project:
             return f"which {' and '.join(x.source.name for x in found[:2])} define"
         why = unit.why_apart(self._units[found[0].source.name])
         return f"which {found[0].source.name} defines {why}" if why else found[0]
+
+
+def _behind_brackets(text: str, at: int) -> int | None:
+    """The place behind the arguments that begin at a place; None where there are none."""
+    if not text.startswith("(", at):
+        return None
+    depth = 0
+    for found in re.compile(r"[()]").finditer(text, at):
+        depth += 1 if found[0] == "(" else -1
+        if depth == 0:
+            return found.end()
+    return None
 
 
 def _is_taken(unit: ProjectUnit, borrowed: Borrowed) -> bool:

@@ -15,6 +15,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from planish.core.span import lines_of
 from planish.frontend.c.text.extent import UnreadableText, behind_declarations
@@ -51,7 +52,8 @@ class Part:
     typedef: bool = False
 
 
-def split_text(text: str) -> list[Part]:
+@lru_cache(maxsize=2)
+def split_text(text: str) -> tuple[Part, ...]:
     """The parts of a preprocessed text with line markers, in their order."""
     places = _Places(text)
     out: list[Part] = []
@@ -62,7 +64,7 @@ def split_text(text: str) -> list[Part]:
         if tokens[at].text != ";":
             out.append(_part(tokens, at, end, body, places))
         at = end
-    return out
+    return tuple(out)
 
 
 class _Places:
