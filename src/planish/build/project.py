@@ -6,7 +6,7 @@
 Each is read with functions that it calls of the others.
 
 >>> files = (ProjectFile("a.c"), ProjectFile("b.c"))
->>> texts = {"a.c": "int f(int i); int g(int n) { return f(n); }", "b.c": "int f(int i) { return 2 * i; }"}
+>>> texts = {"a.c": "int f(int); void g(int n) { while (n > 9) n = f(n); }", "b.c": "int f(int i) { return i; }"}
 >>> joined = JoinedFiles(files, Options(target="generic"), lambda name: Source(name, texts[name]))
 >>> joined.read(files[0], Source("a.c", texts["a.c"])).borrowed.files
 ('b.c',)
@@ -45,7 +45,8 @@ _FOLDERS = {"-I": "include", "-isystem": "include", "-iquote": "include", "-idir
 class ProjectFile:
     """A file to build: its name, the folder below the output's that its drop-in goes to, and its own macros and folders
     of headers. `found`: the user did not name it, so that it may hold nothing to build; `flags`: the words of the
-    command that compiles it, where that is known."""
+    command that compiles it, where that is known; `several`: others compile it, too, with which it says something else.
+    """
 
     name: str
     folder: Path = Path()
@@ -53,6 +54,7 @@ class ProjectFile:
     include_dirs: tuple[Path, ...] = ()
     found: bool = False
     flags: tuple[str, ...] = ()
+    several: bool = False
 
     def options(self, common: Options) -> Options:
         """The options with its own."""
@@ -67,7 +69,9 @@ def list_files(names: Sequence[str], output: Path) -> tuple[ProjectFile, ...]:
     found: dict[Path, ProjectFile] = {}
     for name in names:
         for file in _expand(name, output):
-            found.setdefault(Path(file.name).resolve(), file)
+            known = found.setdefault(Path(file.name).resolve(), file)
+            if (known.defines, known.include_dirs) != (file.defines, file.include_dirs) and known.flags and file.flags:
+                found[Path(file.name).resolve()] = replace(known, several=True)
     return tuple(found.values())
 
 
@@ -202,4 +206,4 @@ class JoinedFiles:
         options = file.options(self._options)
         compiler = preprocessor_for(load_target(options.target), options.compiler)
         plain = replace(source, borrowed=Borrowed())
-        return ProjectUnit(plain, options.macros, options.include_dirs, tuple(compiler), file.flags)
+        return ProjectUnit(plain, options.macros, options.include_dirs, tuple(compiler), file.flags, file.several)

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from planish.build.project import JoinedFiles, ProjectFile
 from planish.cli.exits import OK, USER_ERROR, guarded, tell
 from planish.cli.machines.device_build import explain_on_device
 from planish.cli.machines.machine_build import explain_for_machine
@@ -70,7 +71,8 @@ def explain(
     """Say what becomes of each function, and the one thing that holds it back; with -v what was recognised, which
     dependences hold it, which schedules are tried and why, and what was refused.
 
-    Nothing is run. Where the same options were built before, the version that the clock chose is told as well.
+    Several files are a project, as for `planish build`. Nothing is run. Where the same options were built before, the
+    version that the clock chose is told as well.
     """
     options = Options(
         target=target, functions=tuple(function or ()), threads=threads, fp=read_floats(fp), sizes=parse_sizes(size),
@@ -84,9 +86,10 @@ def explain(
     if as_json or as_sarif:
         return _print_data(list(dict.fromkeys(files)), options, as_sarif)
     failed = False
+    joined = JoinedFiles([ProjectFile(x) for x in dict.fromkeys(files)], options)
     for name in dict.fromkeys(files):
         try:
-            source = read_input(name).source
+            source = joined.read(ProjectFile(name), read_input(name).source)
             if is_machine(target):
                 sys.stdout.write(explain_for_machine(source, options, target))
                 continue
@@ -104,16 +107,17 @@ def _print_data(names: list[str], options: Options, as_sarif: bool) -> int:
     """The verdicts and remarks of files as data; what is wrong with a file is among its problems."""
     if is_machine(options.target) or is_device(options.target):
         raise PlanishError(Diagnostic("E0127", f"there is no JSON for {options.target}"))
-    found = [(name, _analyse(name, options)) for name in names]
+    joined = JoinedFiles([ProjectFile(x) for x in names], options)
+    found = [(name, _analyse(name, joined, options)) for name in names]
     listed = [{"file": name, **x} for name, x in found]
     print(json.dumps(to_sarif(found) if as_sarif else {"format": FORMAT, "files": listed}, indent=1))
     return USER_ERROR if any(p["severity"] == "error" for _, x in found for p in x["problems"]) else OK
 
 
-def _analyse(name: str, options: Options) -> dict[str, Any]:
+def _analyse(name: str, joined: JoinedFiles, options: Options) -> dict[str, Any]:
     """The problems and functions of a file; that it cannot be read is one, too."""
     try:
-        return analyse(read_input(name).source, options, quiet=())
+        return analyse(joined.read(ProjectFile(name), read_input(name).source), options, quiet=())
     except PlanishError as error:
         problem = error.diagnostic
         place = {"line": 1, "column": 1, "end_line": 1, "end_column": 1}

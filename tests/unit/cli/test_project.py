@@ -47,6 +47,7 @@ def test_a_database_stands_for_its_files_with_their_flags() -> None:
     ]
     Path("compile_commands.json").write_text(json.dumps(entries))
     a, b = list_files(["compile_commands.json"], Path("out"))
+    assert a.several and not b.several
     assert (a.name, a.folder, a.defines) == ("src/a.c", Path("src"), ("SCALE=3", 'X="a b"'))
     assert [x.resolve() for x in a.include_dirs] == [Path("inc").resolve(), Path("src/sys").resolve()]
     assert b.options(Options(defines=("A",))).defines == ("A", "SCALE=5")

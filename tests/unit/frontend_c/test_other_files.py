@@ -41,6 +41,8 @@ def file_with(borrowed: Borrowed, text: str = CALLER) -> CFile:
         ('#include "lost.h"\nint f(int x) { return x; }', "the header lost.h was not found"),
         ("int g(int x) { return x; } int f(int x) { return g(x); }", "calls `g`"),
         ("int f(int x) { return g(x); }", "needs `g`"),
+        ("struct s { int a; char b; } __attribute__((packed)); int f(int x) { return x + (int)sizeof(struct s); }",
+         "needs `s`, which is declared with `packed`"),
         ("__attribute__((weak)) int h(int x) { return x; } int f(int x) { return h(x); }", "calls `h`"),
     ],
 )

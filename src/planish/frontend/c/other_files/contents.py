@@ -37,10 +37,11 @@ _KEPT = ("__attribute__(x)=__attribute__(x)", "__declspec(x)=__declspec(x)")
 """Attributes stay in the text in which they are looked for."""
 _FORBIDDEN = re.compile(
     r"_*(weak|weakref|weak_import|alias|ifunc|noinline|noipa|noclone|no_icf|interposable|naked|target|target_clones|"
-    r"optimize|optnone|constructor|destructor|symver|section|copy|asm|__asm|__asm__|selectany|dllimport|vector_size|"
-    r"ms_abi|sysv_abi|no_sanitize\w*|no_instrument_function|patchable_function_entry)_*"
+    r"optimize|optnone|constructor|destructor|symver|section|copy|selectany|dllimport|vector_size|ext_vector_type|mode|"
+    r"packed|aligned|scalar_storage_order|transparent_union|ms_struct|ms_abi|sysv_abi|no_sanitize\w*|"
+    r"no_instrument_function|patchable_function_entry)_*"
 )
-"""Words of declarations whose functions are not what their text says, or not for everyone."""
+"""Attributes of functions that are not what their text says, or not for everyone, and of types with another layout."""
 _ATTRIBUTE = re.compile(r"\b(__attribute__|__attribute|__declspec|asm|__asm|__asm__)\b|\[\[")
 _PRAGMA = re.compile(
     r"^[ \t]*#[ \t]*pragma[ \t]+(weak|redefine_extname|extern_prefix|pack|STDC|GCC[ \t]+(optimize|target|push_options)|"
@@ -164,8 +165,7 @@ class Contents:
             if name in part.names:
                 end = part.body[0] if part.body is not None else part.end
                 text = self.text if self._attributed_parts is self.parts else self.attributed
-                words = _WORD.findall(text[part.start : end])
-                if found := next((x for x in words if _FORBIDDEN.fullmatch(x)), None):
+                if found := next(_forbidden(text[part.start : end]), None):
                     return f"which is declared with `{found.strip('_')}`"
         return ""
 
@@ -206,6 +206,29 @@ def read_contents(
         source, made.text, split_text(made.text), tuple(defines), tuple(include_dirs), tuple(compiler),
         tuple(x.name for x in made.missing),
     )  # fmt: skip
+
+
+def _forbidden(text: str) -> Iterator[str]:
+    """The attributes in a text that make something else of a declaration, and other names for the linker.
+
+    >>> list(_forbidden("int f(int copy, int b[weak[0]]) __attribute__((aligned(sizeof(int)), __weak__)), packed;"))
+    ['aligned', '__weak__']
+    >>> list(_forbidden("[[gnu::noinline]] int f(void) asm(g);"))
+    ['noinline', 'asm']
+    """
+    tokens = [x.text for x in tokenize(text).tokens]
+    depth, awaited = 0, False
+    for n, token in enumerate(tokens):
+        if token in ("asm", "__asm", "__asm__"):
+            yield token
+        elif depth:
+            depth += (token in ("(", "[")) - (token in (")", "]"))
+            if _FORBIDDEN.fullmatch(token):
+                yield token
+        elif (awaited and token == "(") or tokens[n : n + 2] == ["[", "["]:
+            depth, awaited = 1, False
+        else:
+            awaited = token in ("__attribute__", "__attribute", "__declspec")
 
 
 def _head(words: Sequence[str]) -> Sequence[str]:

@@ -6,7 +6,7 @@ keep it there.
 
 >>> from planish.core.span import Source
 >>> from planish.frontend.c.other_files.contents import read_contents
->>> mine = read_contents(Source("a.c", "int f(int i); int g(int n) { return f(n); }"))
+>>> mine = read_contents(Source("a.c", "int f(int i); int g(int n) { while (n > 9) n = f(n); return n; }"))
 >>> other = read_contents(Source("b.c", "static int t(int i) { return i + 1; } int f(int i) { return t(2 * i); }"))
 >>> lent = Lending(mine, lambda name: other if name == "f" else "").lend()
 >>> print(lent.text, end="")
@@ -199,6 +199,8 @@ class Lending:
         own, theirs = self.mine.words_of(name), lender.words_of(name)
         if not own <= theirs:
             raise NotLent(f"which needs `{name}`, another one here")
+        if why := lender.why_not_known(name) or self.mine.why_not_known(name):
+            raise NotLent(f"which needs `{name}`, {why}")
         self._copy(name, lender, to, {"type"}, own)
         self._follow_words(name, lender, to)
 

@@ -1,6 +1,6 @@
 """The C files of a project, of which each is read with the functions that it calls of the others.
 
->>> first = ProjectUnit(Source("a.c", "int f(int i); int g(int n) { return f(n); }"))
+>>> first = ProjectUnit(Source("a.c", "int f(int i); int g(int n) { while (n > 9) n = f(n); return n; }"))
 >>> other = ProjectUnit(Source("b.c", "int f(int i) { return 2 * i; }"))
 >>> Project([first, other]).read_with(first).borrowed.functions
 (('f', 'b.c'),)
@@ -39,13 +39,15 @@ _OWN = frozenset({"-fvisibility=hidden", "-fno-semantic-interposition", "-fPIE",
 
 @dataclass(frozen=True, slots=True)
 class ProjectUnit:
-    """A file of a project: how it is read, and the `flags` of its command, as far as they are known."""
+    """A file of a project: how it is read, and the `flags` of its command, as far as they are known; `several`: there
+    are others, with which it says something else."""
 
     source: Source
     defines: tuple[str, ...] = ()
     include_dirs: tuple[Path, ...] = ()
     compiler: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
+    several: bool = False
 
     @property
     def name(self) -> str:
@@ -57,6 +59,8 @@ class ProjectUnit:
         own, theirs = ({x for x in y.flags if _MEANING.fullmatch(x)} for y in (self, other))
         if unread := next((x for x in (*self.flags, *other.flags) if _UNREAD.fullmatch(x)), ""):
             return f"and `{unread}` may change"
+        if self.several or other.several:
+            return "and which, or this file, is compiled in several ways"
         if _INTERPOSED & {*other.flags} and not _OWN & {*other.flags}:
             return "and programs may replace (it is compiled with -fPIC)"
         if own != theirs:
