@@ -86,10 +86,23 @@ def test_what_looks_like_one_is_none(old: str, new: str) -> None:
     assert find((old, new)) is None
 
 
-def test_a_share_in_a_cell_is_none() -> None:
-    """A product that is summed up in a variable has no column of its own."""
-    alloc = STEP.replace("alloc norm: f64[]", "alloc norm: f64[] alloc r: f64[]")
-    assert find_projecting(parse_kernel(alloc.replace("R[k, j]", "r[]"))) is None
+SUMMED = STEP.replace("alloc norm: f64[]", "alloc norm: f64[] alloc r: f64[]").replace("R[k, j]", "r[]")
+
+
+@pytest.mark.parametrize("place", ["      for v in", "      }\n    }\n  }\n}\n"])
+def test_a_share_may_be_made_in_a_cell(place: str) -> None:
+    """A sum in a variable that is stored to the element then is made in the element; without that it has no column."""
+    assert find_projecting(parse_kernel(SUMMED)) is None
+    stored = SUMMED.replace(place, f"      R[k, j] = r[]\n{place}" if "for" in place else f"      }} R[k, j] = r[] }} }} }}")
+    found = find_projecting(parse_kernel(stored))
+    assert found is not None and found.shares == "R" and len(found.before) == 5
+
+
+@pytest.mark.parametrize(
+    "store", ["R[j, k] = r[]", "R[k, j] = r[] + 0.0", "R[k, j] = r[] r[] = 0.0", "R[k, j] = r[] r[] += R[0, 0]"]
+)
+def test_a_share_that_is_stored_otherwise_is_none(store: str) -> None:
+    assert find_projecting(parse_kernel(SUMMED.replace("      for v in", f"      {store}\n      for v in"))) is None
 
 
 def test_a_sum_is_complete_before_it_is_used() -> None:

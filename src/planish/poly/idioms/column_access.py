@@ -9,13 +9,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 
-from planish.ir.expr import Expr, index
+from planish.ir.accesses import map_accesses
+from planish.ir.expr import Expr, Load, index
 from planish.ir.index.polynomial import constant, same, sub
 from planish.ir.index.ranges import extreme
-from planish.ir.nest import Alloc, Assign, For, Reduce, Stmt
-from planish.ir.traverse import blocks_of, expressions, flatten, loads, walk
+from planish.ir.nest import Alloc, Assign, Block, For, Reduce, Stmt
+from planish.ir.traverse import arrays_in, blocks_of, expressions, flatten, loads, map_block, stored_arrays, walk
 
 Leaf = tuple[Assign | Reduce, tuple[For, ...]]
 """A store, and the loops around it."""
@@ -71,3 +73,53 @@ def leaves_of(stmts: Sequence[Stmt], loops: tuple[For, ...] = ()) -> Iterator[Le
                 pass
             case _:
                 yield None
+
+
+def in_elements(block: Block, cells: Collection[str]) -> Block:
+    """Statements in which a sum that is made in one of the `cells`, and stored to an element then, is made in the
+    element itself: what a loop's iteration sets first, and nothing outside of it uses.
+
+    >>> from planish.ir.text.parser import parse_kernel
+    >>> from planish.ir.text.printer import print_stmt
+    >>> text = "for j in 0 .. n { d[] = 0.0 for i in 0 .. n { d[] += A[i] } s[j] = d[] t[j] = 2.0 * d[] }"
+    >>> kernel = parse_kernel("kernel z(n; A: f64[n], s: f64[n], t: f64[n]) { alloc d: f64[] %s }" % text)
+    >>> print(print_stmt(in_elements(kernel.body, {"d"}).body[1]), end="")
+    for j in 0 .. n {
+      s[j] = 0.0:f64
+      for i in 0 .. n {
+        s[j] += A[i]
+      }
+      t[j] = 2.0:f64 * s[j]
+    }
+    """
+    for cell in cells:
+        uses = [*arrays_in(block)].count(cell)
+
+        def visit(stmt: Stmt, cell: str = cell, uses: int = uses) -> Stmt:
+            alone = isinstance(stmt, For) and [*arrays_in(stmt.body)].count(cell) == uses
+            made = _in_element(stmt, cell) if isinstance(stmt, For) and alone else None
+            return stmt if made is None else made
+
+        block = map_block(visit, block)
+    return block
+
+
+def _in_element(loop: For, cell: str) -> For | None:
+    """A loop with an element in the place of a cell; None where the cell is not set first, or where the element is seen
+    by anything else in the iteration, or not the same one all along."""
+    body = [x for x in flatten(loop.body.body) if not (isinstance(x, Alloc) and x.array.name == cell)]
+    stores = [x for x in body if isinstance(x, Assign) and isinstance(x.value, Load) and x.value.array == cell]
+    used = [x for x in body if cell in arrays_in(Block((x,)))]
+    if len(stores) != 1 or not used or not (isinstance(used[0], Assign) and used[0].array == cell):
+        return None
+    (store,) = stores
+    around = body[body.index(used[0]) : body.index(used[-1]) + 1]
+    last = Block(tuple(around[around.index(store) + 1 :]))
+    others = Block(tuple(x for x in around if x is not store))
+    if any(map(loads, store.index)) or store.array in arrays_in(others) or cell in stored_arrays(last):
+        return None
+
+    def moved(x: Load) -> Load:
+        return replace(x, array=store.array, index=store.index) if x.array == cell else x
+
+    return replace(loop, body=map_accesses(moved, Block(tuple(x for x in body if x is not store))))

@@ -23,7 +23,7 @@ from planish.ir.index.polynomial import add, constant, names, same
 from planish.ir.nest import Alloc, Array, Assign, For, Kernel, Reduce, Stmt
 from planish.ir.traverse import flatten, walk
 from planish.ir.types import F32, F64
-from planish.poly.idioms.column_access import Leaf, accesses, is_at_most, is_in_column, leaves_of
+from planish.poly.idioms.column_access import Leaf, accesses, in_elements, is_at_most, is_in_column, leaves_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +60,10 @@ def find_projecting(kernel: Kernel) -> GramSchmidt | None:
             pass
         case _:
             return None
-    step = flatten(loop.body.body)
+    cells = {x.array.name for x in walk(kernel.body) if isinstance(x, Alloc) and not x.array.shape}
+    step = flatten(in_elements(loop.body, cells).body)
     body = [x for x in step if not isinstance(x, Alloc)]
-    cells = tuple(x.array for part in (kernel.body, loop.body) for x in walk(part) if isinstance(x, Alloc))
-    cells = tuple(dict.fromkeys(cells))
+    local = tuple(dict.fromkeys(x.array for x in walk(kernel.body) if isinstance(x, Alloc)))
     for at in range(len(body)):
         found = _shares(body[at:], loop.var)
         if found is not None:
@@ -77,14 +77,14 @@ def find_projecting(kernel: Kernel) -> GramSchmidt | None:
     fits = (
         kinds in ({F32}, {F64})
         and shares not in (array, units)
-        and not any(x.shape for x in cells)
+        and not any(x.shape for x in local)
         and all(names(x) <= sizes for x in (loop.upper, rows, columns))
         and is_at_most(loop.upper, columns)
     )
     before = tuple(body[:at])
     if not fits or not all(_keeps_to_column(x, (array, units), shares, loop, rows) for x in before):
         return None
-    return GramSchmidt(loop, array, units, shares, loop.upper, rows, columns, before, cells)
+    return GramSchmidt(loop, array, units, shares, loop.upper, rows, columns, before, local)
 
 
 def _keeps_to_column(stmt: Stmt, matrices: tuple[str, str], shares: str, step: For, rows: Expr) -> bool:
