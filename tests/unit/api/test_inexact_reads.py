@@ -62,6 +62,34 @@ def test_tables_that_data_choose_from(cache: Cache) -> None:
         tone(1, x[:97], curve, fine, y[:97])
 
 
+BINS = HEAD + """
+def count(x: u8["h", "w"], weight: i32["w"], bins: i32["m"], place: i32[256]):
+    for i in range(len(x)):
+        for j in range(x.shape[1]):
+            bins[x[i, j]] += weight[j]
+    for i in range(len(x)):
+        for j in range(x.shape[1]):
+            if weight[j] > 50:
+                place[x[i, j]] = i
+"""
+
+
+def test_elements_that_data_choose_are_added_and_stored_to(cache: Cache) -> None:
+    count = planish.compile(BINS, measure=False, cache=cache)
+    random = np.random.default_rng(0)
+    x, weight = random.integers(0, 256, (70, 67)).astype(np.uint8), random.integers(0, 99, 67).astype(np.int32)
+    bins, place = random.integers(0, 9, 300).astype(np.int32), np.zeros(256, np.int32)
+    want, at = bins.copy(), place.copy()
+    np.add.at(want, x, np.broadcast_to(weight, x.shape))
+    for i, j in np.ndindex(x.shape):
+        at[x[i, j]] = i if weight[j] > 50 else at[x[i, j]]
+    count(x, weight, bins, place)
+    np.testing.assert_array_equal(bins, want)
+    np.testing.assert_array_equal(place, at)
+    with pytest.raises(ValueError, match="`bins` must have 256 elements"):
+        count(x, weight, bins[:255], place)
+
+
 def test_numbers_have_the_types_that_they_are_asserted_to_fit() -> None:
     assert "i32(u8(gain))" in print_stmt(read_python_source(TONE, "<text>").kernel.body)
 

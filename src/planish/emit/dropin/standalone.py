@@ -31,9 +31,10 @@ from planish.frontend.c.translation_unit import CFile, CFunction, CParameter, He
 from planish.frontend.c.types.declarations import NAMED_BY_HEADERS
 from planish.frontend.c.types.prototypes import find_interface
 from planish.ir.expr import PURE_FUNCTIONS, Expr, Var
-from planish.ir.nest import Kernel
-from planish.ir.traverse import is_counted, substitute
+from planish.ir.nest import Assign, Kernel, Reduce
+from planish.ir.traverse import expressions, is_counted, loads, stored_arrays, substitute, walk
 from planish.ir.types import I32, INDEX
+from planish.poly.idioms.histogram import search_bins
 
 _TAKEN = frozenset(
     {
@@ -59,8 +60,9 @@ def c_name_of(kernel: Kernel) -> str:
 
 
 def emit_standalone(*kernels: Kernel, origin: Source | None = None, fp: str = "reassociate") -> CFile:
-    """Each kernel as a function of a C file, all of whose body is one region; of one with loops without a count, its
-    nests are found as they are in other C. `origin` is the text they were read from, `fp` as of `read_c`.
+    """Each kernel as a function of a C file, all of whose body is one region; of one with loops without a count, or in
+    which data choose what is stored to, its nests are found as they are in other C. `origin` is the text they were
+    read from, `fp` as of `read_c`.
 
     The parameters are the sizes, the scalars and the arrays, in this order. A function that takes blocks of memory
     returns 0, or 1 where there is none. PlanishError E0710 for bf16.
@@ -69,6 +71,7 @@ def emit_standalone(*kernels: Kernel, origin: Source | None = None, fp: str = "r
         for type in (*(x.type for x in kernel.scalars), *(x.type for x in kernel.arrays)):
             refuse_bf16(type)
     names = [c_name_of(kernel) for kernel in kernels]
+    nests = [_nest_of(kernel, fp) for kernel in kernels]
     texts = [
         emit_function(kernel, name, reserved=names).removeprefix("static ")
         for kernel, name in zip(kernels, names, strict=True)
@@ -79,18 +82,41 @@ def emit_standalone(*kernels: Kernel, origin: Source | None = None, fp: str = "r
     functions: list[CFunction] = []
     remarks: tuple[Remark, ...] = ()
     place = 0
-    for kernel, name, text in zip(kernels, names, texts, strict=True):
+    for kernel, nest, name, text in zip(kernels, nests, names, texts, strict=True):
         text = own.sub("plain_", text)
         start = whole.index(text, place)
         place = start + len(text)
-        functions.append(_function(kernel, name, text, start))
+        functions.append(_function(kernel, nest or kernel, name, text, start))
     source = Source(f"{names[0]}.c" if origin is None else f"{Path(origin.name).stem}.c", whole)
-    if not all(map(is_counted, kernels)):
+    if None in nests:
         read = read_c(source, fp=fp)
-        pairs = zip(kernels, functions, strict=True)
-        functions = [f if is_counted(k) else _with_nests(f, k, read.function(f.name).regions) for k, f in pairs]
+        whole_of = zip(kernels, functions, nests, strict=True)
+        functions = [_with_nests(f, k, read.function(f.name).regions) if x is None else f for k, f, x in whole_of]
         remarks = tuple(_placed(x, functions, whole) for x in read.remarks)
     return CFile(source, tuple(functions), remarks, whole, origin, _interface([x.prototype for x in functions]))
+
+
+def _nest_of(kernel: Kernel, fp: str) -> Kernel | None:
+    """The nest that all of a kernel is: one that counts as searches for what data choose, another one as it stands;
+    None where it is no nest, since trip counts are not known or data choose elements of what is stored to.
+
+    >>> from planish.ir.text.parser import parse_kernel
+    >>> head = "kernel k(n; x: u8[n], h: i32[256], t: i32[256], y: i32[n])"
+    >>> texts = ("h[i64(x[i])] += 1:i32", "y[i] = t[i64(x[i])]", "h[i64(x[i])] = y[i]")
+    >>> found = [_nest_of(parse_kernel(f"{head} {{ for i in 0 .. n {{ {x} }} }}"), "strict") for x in texts]
+    >>> [None if x is None else len([*walk(x.body)]) for x in found]
+    [8, 4, None]
+    """
+    if not is_counted(kernel):
+        return None
+    stored = stored_arrays(kernel.body)
+    places = [y for x in walk(kernel.body) if isinstance(x, Assign | Reduce) for y in x.index]
+    read = (x for stmt in walk(kernel.body) for e in expressions(stmt) for x in loads(e))
+    places += (y for x in read if x.array in stored for y in x.index)
+    if not any(map(loads, places)):
+        return kernel
+    floats = any(x.name in stored and x.type.is_float for x in kernel.arrays)
+    return None if floats and fp != "reassociate" else search_bins(kernel)
 
 
 def _placed(remark: Remark, functions: Sequence[CFunction], text: str) -> Remark:
@@ -108,8 +134,8 @@ def _interface(prototypes: Sequence[str]) -> HeaderInterface:
     return find_interface(CParser().parse(text, "plain.c"), Source("plain.c", text), "", {}, {})
 
 
-def _function(kernel: Kernel, name: str, text: str, start: int) -> CFunction:
-    """The function whose text begins at `start` of the file."""
+def _function(kernel: Kernel, nest: Kernel, name: str, text: str, start: int) -> CFunction:
+    """The function of a kernel, and of the nest that it is, whose text begins at `start` of the file."""
     head, _, _ = text.partition("\n{\n")
     first, end = start + len(head) + len("\n{\n"), start + text.rindex("}")
     takes_memory = head.startswith("int ")
@@ -119,7 +145,7 @@ def _function(kernel: Kernel, name: str, text: str, start: int) -> CFunction:
     body = text[first - start : end - start]
     first, end = first + len(body) - len(body.lstrip()), first + len(body.rstrip())
     names = tuple(zip(_names(kernel), spelt_names(head), strict=True))
-    region = Region(name, 1, kernel, first, end, names, span=kernel.span)
+    region = Region(name, 1, nest, first, end, names, span=kernel.span)
     parameters = _parameters(kernel, dict(names), _split(head))
     prototype = " ".join(head.split()).replace("( ", "(") + ";"
     span = kernel.span or Span(f"{name}.c", 1, 1, 1, 2)

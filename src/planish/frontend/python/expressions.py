@@ -260,8 +260,8 @@ def extent_of(array: str, axis: int, cx: PythonTranslation) -> Expr:
 def subscripts_of(
     node: ast.Subscript, cx: PythonTranslation, reading: bool = False
 ) -> tuple[str, tuple[Expr, ...]]:
-    """The array and the subscripts of `A[i, j]` or `A[i][j]`; where it is read, these need not be affine if nothing is
-    stored to the array."""
+    """The array and the subscripts of `A[i, j]` or `A[i][j]`. Data may choose an element where it is known how far they
+    go; where the array is read, subscripts need not be affine if nothing is stored to it."""
     parts: list[ast.expr] = []
     base: ast.expr = node
     while isinstance(base, ast.Subscript):
@@ -306,7 +306,8 @@ def stored_arrays(function: ast.FunctionDef) -> frozenset[str]:
 
 
 def _subscript(node: ast.expr, array: str, cx: PythonTranslation, free: bool) -> Expr:
-    if free and (chosen := _chosen_by_data(node, cx)) is not None:
+    chosen = _chosen_by_data(node, cx)
+    if chosen is not None:
         return chosen
     expr = index_of(node, f"the subscript of `{array}`", "E0320", cx)
     fault = find_fault(expr)

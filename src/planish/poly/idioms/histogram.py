@@ -28,12 +28,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 
-from planish.ir.expr import Binary, Cast, Compare, Const, Expr, Load, Select, Var, type_of
+from planish.core.names import take_name
+from planish.ir.expr import Binary, Cast, Compare, Const, Expr, Load, Select, Var, index, type_of
 from planish.ir.index.interval import range_of
-from planish.ir.nest import Alloc, Assign, Block, For, If, Kernel, Reduce, Stmt
-from planish.ir.traverse import arrays_in, blocks_of, loads, variables, walk, with_blocks
+from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Reduce, Stmt
+from planish.ir.traverse import arrays_in, blocks_of, loads, used_names, variables, walk, with_blocks
 from planish.ir.types import INDEX, Type
 
+FARTHEST = 1 << 16
+"""So many elements are searched at most."""
 _OWN = 2
 """A cell of a search is stored and read once."""
 
@@ -71,6 +74,60 @@ def find_counting(kernel: Kernel) -> Histogram | None:
         if added and any(_reads_others(x, {y.array for y in added}) for x in walk(nest)):
             return None
     return Histogram(body, tuple(counts.values()))
+
+
+def search_bins(kernel: Kernel) -> Kernel | None:
+    """A kernel in which data choose what is added to, with searches for that in the place of these choices; None where
+    that is no kernel of counts.
+
+    >>> from planish.ir.text.parser import parse_kernel
+    >>> text = "kernel k(n; x: u8[n], h: i32[64]) { for i in 0 .. n { h[i64(x[i] & 63:u8)] += 1:i32 } }"
+    >>> from planish.ir.text.printer import print_stmt
+    >>> print(print_stmt(search_bins(parse_kernel(text)).body), end="")
+    {
+      for i in 0 .. n {
+        alloc bin: u8[] distinct register
+        bin[] = x[i] & 63:u8
+        for row in 0 .. 64 {
+          h[row] += select(bin[] == u8(row), 1:i32, 0:i32)
+        }
+      }
+    }
+    """
+    taken = {*used_names(kernel)}
+
+    def searched(block: Block) -> Block:
+        out: list[Stmt] = []
+        for stmt in block.body:
+            match stmt:
+                case Reduce(index=(place,), op="add") if any(True for _ in loads(place)):
+                    out += _search(stmt, place, block, taken)
+                case _:
+                    out.append(with_blocks(stmt, tuple(searched(x) for x in blocks_of(stmt))))
+        return Block(tuple(out))
+
+    made = replace(kernel, body=searched(kernel.body))
+    others = (y for x in walk(made.body) if isinstance(x, Assign | Reduce) for y in x.index)
+    return None if any(map(loads, others)) or find_counting(made) is None else made
+
+
+def _search(stmt: Reduce, place: Expr, around: Block, taken: set[str]) -> tuple[Stmt, ...]:
+    """An addition to the element that data choose as a search; as it is where it is not known which these may be."""
+    value = place.operand if isinstance(place, Cast) else place
+    cell = value if isinstance(value, Load) and not value.index else None
+    source = value if cell is None else _given(cell.array, stmt, around)
+    low, high = (-1, -1) if source is None else range_of(source, {})
+    if low < 0 or high >= FARTHEST:
+        return (stmt,)
+    before: tuple[Stmt, ...] = ()
+    if cell is None:
+        own = Array(take_name("bin", taken), type_of(value), (), True, "register")
+        cell, before = Load(own.name, (), own.type), (Alloc(own), Assign(own.name, (), value, stmt.span))
+    row, type = take_name("row", taken), type_of(stmt.value)
+    test = Compare("eq", cell, Cast(index(row), cell.type))
+    term = Select(test, stmt.value, Const(0.0 if type.is_float else 0, type))
+    added = replace(stmt, index=(index(row),), value=term)
+    return (*before, For(row, index(0), index(high + 1), 1, Block((added,)), span=stmt.span))
 
 
 def _without_searches(block: Block, counts: dict[str, Bin], made: set[int]) -> Block:

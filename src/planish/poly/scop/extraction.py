@@ -150,7 +150,7 @@ class _Place:
 
 @dataclass(slots=True)
 class _Walk:
-    """State of one extraction; `stored`: the arrays that something is stored to."""
+    """State of one extraction; `stored`: the arrays that something is stored to, whose elements have to be known."""
 
     kernel: Kernel
     statements: list[Statement]
@@ -159,13 +159,13 @@ class _Walk:
     loops: int = 0
 
 
-def extract_scop(kernel: Kernel) -> Scop:
+def extract_scop(kernel: Kernel, exact: bool = True) -> Scop:
     """The polyhedral view of `kernel`; raises NotAffineError where a bound or condition is not affine, or a subscript
-    of an array that something is stored to."""
+    of an array that something is stored to, unless it is to tell no more than how far accesses go (not `exact`)."""
     space = isl.Space.create_from_names(CONTEXT, params=[isl_name(n) for n in kernel.sizes], set=[])
     known = affine_only(kernel.assumptions, space)
     context = known.params()
-    walk = _Walk(kernel, [], [], stored_arrays(kernel.body))
+    walk = _Walk(kernel, [], [], stored_arrays(kernel.body) if exact else frozenset())
     schedule = _visit(kernel.body, _Place(known), walk)
     if schedule is None:
         schedule = isl.Schedule.from_domain(isl.UnionSet.empty(context.get_space()))
@@ -301,7 +301,8 @@ def _visit_assignment(stmt: Assign | Reduce, place: _Place, walk: _Walk) -> isl.
     if isinstance(stmt, Reduce):
         accesses.append(replace(accesses[0], write=False))
     lets = _needed(place.lets, (*subscripts, value))
-    for load in dict.fromkeys((*loads(value), *(x for let in lets for x in loads(let.value)))):
+    read = (y for x in (*subscripts, value, *(let.value for let in lets)) for y in loads(x))
+    for load in dict.fromkeys(read):
         accesses.append(access_of(load.array, load.index, False, name, domain, walk.stored))
     domain = domain.set_tuple_name(name)
     walk.statements.append(Statement(name, place.iterators, place.loops, fresh, domain, tuple(accesses), lets))
@@ -322,8 +323,8 @@ def _needed(lets: tuple[Let, ...], exprs: tuple[Expr, ...]) -> tuple[Let, ...]:
 def access_of(
     array: str, subscripts: tuple[Expr, ...], write: bool, name: str, domain: isl.Set, stored: Set[str]
 ) -> Access:
-    """An access of a statement with some domain; `stored`: the arrays that something is stored to. Raises
-    NotAffineError where the elements of one of these are not known exactly."""
+    """An access of a statement with some domain; `stored`: as of the extraction. Raises NotAffineError
+    where the elements of one of these are not known exactly."""
     relation, inexact = isl.Map.from_domain(domain), set[int]()
     for dimension, x in enumerate(subscripts):
         try:

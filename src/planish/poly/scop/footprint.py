@@ -51,7 +51,7 @@ def find_boxes(kernel: Kernel) -> dict[str, Box]:
     It holds for any sizes, also for those that the kernel's assumptions exclude: such calls run the original.
     """
     split = delinearise(kernel)
-    scop = extract_scop(replace(split, assumptions=()))
+    scop = extract_scop(replace(split, assumptions=()), exact=False)
     return {array.name: _box(scop, array.name, array.shape) for array in split.arrays}
 
 
