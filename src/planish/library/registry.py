@@ -1,7 +1,7 @@
 """All strategies, each once: builds with and without a clock, `explain`, `planish strategies` and the docs list these.
 
 >>> [x.name for x in STRATEGIES if x.kernels]
-['operations', 'panels', 'fir', 'winograd', 'conv-packed', 'operation-chunks']
+['operations', 'panels', 'fir', 'winograd', 'conv-packed']
 >>> find_strategy("gemv-rows").note
 'register-blocked matrix-vector product: unroll-and-jam over rows'
 >>> find_strategy("maxfuse, nontemporal").name, find_strategy("dots by 8").name
@@ -38,7 +38,6 @@ from planish.library.strategies.nests.size_specialise import SIZE_SPECIALISE
 from planish.library.strategies.nests.stencil_1d import STENCIL_1D
 from planish.library.strategies.nests.vector_strips import VECTOR_STRIPS
 from planish.library.strategies.parallel.one_thread import ONE_THREAD
-from planish.library.strategies.parallel.operation_chunks import OPERATION_CHUNKS
 from planish.library.strategies.parallel.parallel_chunks import PARALLEL_CHUNKS
 from planish.library.strategies.parallel.parallel_time_tiles import PARALLEL_TIME_TILES
 from planish.library.strategies.signal.biquad import BIQUAD
@@ -54,7 +53,7 @@ STRATEGIES: tuple[Strategy[Any], ...] = (
     FFT_RADIX, BIT_REVERSAL, FFT_PASSES, HISTOGRAM, OPERATIONS, PANELS, FIR, LMS, BIQUAD, STENCIL_1D,
     TRANSPOSE_INPLACE, SCAN, CELL_REDUCTION, EARLY_EXIT, COMPACTION, GEMV, VECTOR_STRIPS, COALESCE, PARALLEL_TIME_TILES,
     LOOPS, INNER_NESTS, REGISTER_PROMOTE, SCALAR_PROMOTE, WINOGRAD, CONV_PACKED, SIZE_SPECIALISE, NONTEMPORAL,
-    PARALLEL_CHUNKS, OPERATION_CHUNKS, ONE_THREAD,
+    PARALLEL_CHUNKS, ONE_THREAD,
 )  # fmt: skip
 """Of those that cost the same, the earlier one is tried first."""
 
