@@ -31,7 +31,7 @@ from planish.ir.accesses import reads
 from planish.ir.expr import Compare, Const, Expr, Var, index
 from planish.ir.index.polynomial import add, mul
 from planish.ir.index.simplify import simplify, simplify_block
-from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Reduce, Stmt
+from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Reduce, Stmt
 from planish.ir.passes.invariants import move_bounds
 from planish.ir.traverse import substitute, used_names, variables, walk
 from planish.ir.types import BOOL, F32
@@ -190,11 +190,15 @@ def _bytes(scop: Scop, array: Array) -> Expr | None:
     return out
 
 
-def _mark(block: Block, around: tuple[For, ...], arrays: Mapping[str, Array], vectors: Vectors) -> Block:
-    """A block with its loops marked that write rows of some arrays; `around`: the loops around it."""
+def _mark(block: Block, around: tuple[For | Let, ...], arrays: Mapping[str, Array], vectors: Vectors) -> Block:
+    """A block with its loops marked that write rows of some arrays; `around`: the loops around it, and the names that
+    are bound there."""
     out: list[Stmt] = []
     for stmt in block.body:
         match stmt:
+            case Let():
+                around = (*around, stmt)
+                out.append(stmt)
             case For() if stmt.facts.simd:
                 out.append(_marked(stmt, around, arrays, vectors))
             case For():
@@ -219,7 +223,7 @@ def _fixed(condition: Expr) -> str | None:
             return None
 
 
-def _marked(loop: For, around: tuple[For, ...], arrays: Mapping[str, Array], vectors: Vectors) -> For:
+def _marked(loop: For, around: tuple[For | Let, ...], arrays: Mapping[str, Array], vectors: Vectors) -> For:
     """A loop in lanes, marked where what it writes is a row that each loop around moves."""
     row, facts = find_row(loop), loop.facts
     if row is None or row.array not in arrays or facts.reductions or facts.parallel or facts.instruction:
@@ -239,12 +243,15 @@ def _written_only(kernel: Kernel) -> Mapping[str, Array]:
     return {x.name: x for x in kernel.arrays if x.name not in read and x.shape}
 
 
-def _moves(row: StoredRow, loop: For, around: tuple[For, ...]) -> bool:
+def _moves(row: StoredRow, loop: For, around: tuple[For | Let, ...]) -> bool:
     """Whether each loop around moves the row: else elements would be written several times. A loop over tiles moves
-    what the loop over a tile does."""
+    what the loop over a tile does, whose bounds may have names."""
     moved = {v for at in row.first for v in variables(at)}
     moved |= {v for x in (loop.lower, loop.upper) for v in variables(x)}
     for outer in reversed(around):
+        if isinstance(outer, Let):
+            moved |= {*variables(outer.value)} if outer.var in moved else set()
+            continue
         if outer.var not in moved:
             return False
         moved |= {v for x in (outer.lower, outer.upper) for v in variables(x)}
