@@ -48,7 +48,7 @@ def marks(kernel: Kernel) -> list[str]:
         "for i in 0 .. n { e[i] = u8(i) }",
         "for i in 0 .. n { for j in 0 .. n { B[i, j] = A[i, j] * s } }",
         "for i in 0 .. n { for j in 0 .. i { B[i, j] = A[i, j] * s } }",
-        "for i in 1 .. n - 1 { for j in 1 .. n - 1 { B[i, j] = A[i - 1, j] + A[i + 1, j] + A[i, j - 1] + A[i, j + 1] } }",
+        "for i in 1 .. n - 1 { for j in 1 .. n - 1 { B[i, j] = A[i - 1, j] + A[i + 1, j] + A[i, j - 1] } }",
         "for i in 0 .. n // 2 { c[2 * i] = A[0, i] c[2 * i + 1] = A[1, i] }",
         "for i in 0 .. n // 2 { c[2 * i + 1] = A[0, i] c[2 * i] = A[1, i] }",
     ],

@@ -98,6 +98,36 @@ def test_chains_are_found(name: str) -> None:
             assert (made == wanted).all(), n
 
 
+EXTREMA = "kernel k(n; s: f32[1], x: f32[n + 1], y: f32[n + 1]) assume n >= 0 {{ for j in 1 .. n + 1 {{ {} }} }}"
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("s[0] = min(x[j], s[0]) y[j] = s[0]", True),
+        ("s[0] = max(x[j] * 2.0:f32, s[0]) y[j] = s[0]", True),
+        ("y[j] = max(x[j], y[j - 1])", True),
+        ("y[j] = select(y[j] < y[j - 1], y[j], y[j - 1])", True),
+        ("y[j] = max(y[j - 1], x[j])", False),  # a NaN goes away behind it
+        ("y[j] = select(x[j] <= y[j - 1], x[j], y[j - 1])", False),  # of two zeros, it is the other one
+        ("y[j] = max(x[j], y[j - 1] - 1.0:f32)", False),
+    ],
+)
+def test_extrema_of_floats_have_the_same_nans(body: str, found: bool) -> None:
+    kernel = parse_kernel(EXTREMA.format(body))
+    made = scan_versions(prepare(kernel), AVX512)
+    assert len(made) == found and not scan_versions(prepare(kernel), NEON)
+    for n, start in [(0, 0), (1, np.nan), (17, np.inf), (40, np.nan), (600, 0.0)] if found else []:
+        random = np.random.default_rng(n)
+        x, y = (random.choice([np.nan, -0.0, 0.0, np.inf, -np.inf, 1.5, -2.5], n + 1).astype(np.float32) for _ in "xy")
+        y[0] = start
+        values = [{"n": n, "s": np.array([start], np.float32), "x": x, "y": y.copy()} for _ in "ab"]
+        run_kernel(kernel, values[0])
+        run_kernel(made[0].kernel, values[1])
+        for name in "sy":
+            assert values[0][name].tobytes() == values[1][name].tobytes()
+
+
 @pytest.mark.parametrize("name", NEAR_MISSES)
 def test_near_misses_are_none(name: str) -> None:
     assert find(NEAR_MISSES[name]) is None

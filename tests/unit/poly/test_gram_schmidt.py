@@ -89,12 +89,12 @@ def test_what_looks_like_one_is_none(old: str, new: str) -> None:
 SUMMED = STEP.replace("alloc norm: f64[]", "alloc norm: f64[] alloc r: f64[]").replace("R[k, j]", "r[]")
 
 
-@pytest.mark.parametrize("place", ["      for v in", "      }\n    }\n  }\n}\n"])
-def test_a_share_may_be_made_in_a_cell(place: str) -> None:
-    """A sum in a variable that is stored to the element then is made in the element; without that it has no column."""
+@pytest.mark.parametrize("late", [False, True])
+def test_a_share_may_be_made_in_a_cell(late: bool) -> None:
+    """A sum in a variable that is stored to the element then is made in the element; else it has no column."""
     assert find_projecting(parse_kernel(SUMMED)) is None
-    stored = SUMMED.replace(place, f"      R[k, j] = r[]\n{place}" if "for" in place else f"      }} R[k, j] = r[] }} }} }}")
-    found = find_projecting(parse_kernel(stored))
+    store, place = "R[k, j] = r[]", SUMMED.rindex("    }\n  }\n}") if late else SUMMED.index("      for v in")
+    found = find_projecting(parse_kernel(f"{SUMMED[:place]} {store} {SUMMED[place:]}"))
     assert found is not None and found.shares == "R" and len(found.before) == 5
 
 

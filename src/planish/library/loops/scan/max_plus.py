@@ -18,16 +18,17 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import reduce
+from math import inf
 from typing import Literal
 
-from planish.ir.expr import Binary, Const, Expr, Load, Var, type_of
+from planish.ir.expr import Binary, Compare, Const, Expr, Load, Select, Var, type_of
 from planish.ir.index.interval import range_of
 from planish.ir.index.polynomial import coefficient_of, constant, sub
 from planish.ir.nest import Assign, For, Let, Reduce, Stmt
 from planish.ir.passes.update_idioms import updated
 from planish.ir.semantics.arithmetic import limits
 from planish.ir.traverse import chained, loads, substitute, variables, walk_expr
-from planish.ir.types import INDEX, Type
+from planish.ir.types import F32, F64, INDEX, Type
 from planish.schedule.auto.recurrence import is_ready
 from planish.schedule.auto.rewrites.rematerialise import are_same, before
 
@@ -69,7 +70,7 @@ class MaxPlusChain:
 
     @property
     def type(self) -> Type:
-        """The type of the values: an integer's."""
+        """The type of the values: an integer's, or a float's where these cost nothing."""
         return self.target.type
 
     @property
@@ -81,14 +82,16 @@ class MaxPlusChain:
         return reduce(lambda a, b: Binary("min", a, b), [*others, *least])
 
     @property
-    def worst(self) -> int:
+    def worst(self) -> int | float:
         """The neutral element of the recurrence's maximum or minimum."""
+        if self.type.is_float:
+            return inf if self.op == "min" else -inf
         return limits(self.type)[self.op == "min"]
 
     @property
-    def bound(self) -> int:
+    def bound(self) -> int | float:
         """A bound on the own values, as far as their expression gives one."""
-        return range_of(self.own, {})[self.op == "min"]
+        return self.worst if self.type.is_float else range_of(self.own, {})[self.op == "min"]
 
     @property
     def may_wrap(self) -> bool:
@@ -98,8 +101,8 @@ class MaxPlusChain:
 
 
 def find_chain(stmt: Stmt, scalars: Collection[str] = ()) -> MaxPlusChain | None:
-    """The chain of integers that a loop is, whose costs are constants or some `scalars`; None where it is none, or
-    where anything else in it waits."""
+    """The chain that a loop is: of integers, or of floats without costs (a running extremum). Costs are constants or
+    some `scalars`; None where it is none, or where anything else in it waits."""
     if not isinstance(stmt, For) or stmt.step != 1 or stmt.facts.simd or loads(stmt.lower) or loads(stmt.upper):
         return None
     match written_out(stmt):
@@ -150,7 +153,16 @@ def is_beside(load: Load, target: Load, var: str) -> bool:
 def _along(loop: For, update: Assign, scalars: Collection[str]) -> MaxPlusChain | None:
     """A chain whose values are read where the iteration before left them."""
     target = target_of(update)
-    return _chain(loop, target, update.value, before(target, loop.var, 1), scalars, keeps=False)
+    return _chain(loop, target, _as_extremum(update.value), before(target, loop.var, 1), scalars, keeps=False)
+
+
+def _as_extremum(value: Expr) -> Expr:
+    """A choice of the greater or the lesser of two values as their extremum."""
+    match value:
+        case Select(condition=Compare(op="gt" | "lt" as op, left=a, right=b), then=x, otherwise=y) if (x, y) == (a, b):
+            return Binary("max" if op == "gt" else "min", a, b)
+        case _:
+            return value
 
 
 def _through_cell(loop: For, update: Assign, copy: Assign, scalars: Collection[str]) -> MaxPlusChain | None:
@@ -167,14 +179,18 @@ def _chain(
     loop: For, target: Load, value: Expr, start: Load, scalars: Collection[str], *, keeps: bool
 ) -> MaxPlusChain | None:
     """The chain of a target, where it is one along a row."""
-    if not goes_along(target, loop.var) or not isinstance(value, Binary) or value.op not in ("max", "min"):
+    floats = target.type in (F32, F64)
+    if not goes_along(target, loop.var, floats) or not isinstance(value, Binary) or value.op not in ("max", "min"):
         return None
     op: Extremum = "max" if value.op == "max" else "min"
-    parts = [(x, cost_of(x, op, start, scalars)) for x in chained(value, op)]
+    # NaNs among the values are left out; the one before the first stays, as what is compared with it is its left side.
+    terms = [value.left, value.right] if floats else [*chained(value, op)]
+    parts = [(x, cost_of(x, op, start, scalars)) for x in terms]
     costs, others = [x for _, x in parts if x is not None], [x for x, cost in parts if cost is None]
-    if len(costs) != 1 or not others:
+    if len(costs) != 1 or not others or (floats and parts[1][1] != Const(0.0, target.type)):
         return None
-    own = reduce(lambda a, b: Binary(op, a, b), others)
+    neutral = [Const(inf if op == "min" else -inf, target.type)] if floats else []
+    own = reduce(lambda a, b: Binary(op, a, b), [*others, *neutral])
     if any(_waits(x, target, start if keeps else None, loop.var) for x in loads(own)):
         return None
     return MaxPlusChain(loop, op, target, own, tuple(costs), start, keeps)
@@ -185,10 +201,12 @@ def target_of(stmt: Assign) -> Load:
     return Load(stmt.array, stmt.index, type_of(stmt.value))
 
 
-def goes_along(target: Load, var: str) -> bool:
-    """Whether it is an integer, and that of each iteration lies just behind that of the one before."""
+def goes_along(target: Load, var: str, floats: bool = False) -> bool:
+    """Whether it is an integer, or is known to be one of the `floats`, and that of each iteration lies just behind that
+    of the one before."""
     moved = [coefficient_of(x, var) for x in target.index]
-    if not target.type.is_int or target.type == INDEX or not moved or any(map(loads, target.index)):
+    known = floats or (target.type.is_int and target.type != INDEX)
+    if not known or not moved or any(map(loads, target.index)):
         return False
     return [x[0] for x in moved if x is not None] == [0] * (len(moved) - 1) + [1]
 
@@ -205,7 +223,9 @@ def cost_of(part: Expr, op: Extremum, start: Load, scalars: Collection[str]) -> 
     term."""
     match part:
         case Load():
-            return Const(0, start.type) if _is_start(part, start) else None
+            return Const(0.0 if start.type.is_float else 0, start.type) if _is_start(part, start) else None
+        case _ if start.type.is_float:
+            return None
         case Binary(op="sub" | "add" as sign, left=Load() as x, right=Const() | Var() as cost) if _is_start(x, start):
             pass
         case Binary(op="add" as sign, left=Const() | Var() as cost, right=Load() as x) if _is_start(x, start):

@@ -46,8 +46,9 @@ class MaxPlusStrips(LoopLanes):
     def __init__(self, found: MaxPlusChain, registers: ValueRegisters, taken: set[str]) -> None:
         super().__init__(found.loop, found.type, registers, taken)
         self.found, self.start = found, self.fresh("start")
-        low, high = limits(self.type)
-        room = found.bound - low if found.op == "max" else high - found.bound
+        low, high = (0, 0) if self.type.is_float else limits(self.type)
+        bound = low if self.type.is_float else int(found.bound)
+        room = bound - low if found.op == "max" else high - bound
         plain, self.largest = min(room, high) // self.lanes, high // self.lanes
         known = [int(x.value) for x in self.asked() if isinstance(x, Const)]
         # What begins a row of second values was made elsewhere, and may be worse than all that the loop makes.
@@ -112,7 +113,9 @@ class MaxPlusStrips(LoopLanes):
     def strip(self) -> list[Stmt]:
         """One strip: what does not wait, whole registers, and the rest."""
         found = self.found
-        begin = Assign(self.carry.name, (), Var(self.start, self.type))
+        # A NaN before the first value stays; among the own values there is none.
+        before = self.at(found.start, index(0)) if self.type.is_float else Var(self.start, self.type)
+        begin = Assign(self.carry.name, (), before)
         kept = Assign(found.start.array, found.start.index, self.load(self.carry))
         make, end = (self.make(), []) if found.second is None else self.with_second(found.second)
         return [*make, begin, self.registers_of(), self.rest(), *([kept] if found.keeps else []), *end]
@@ -121,6 +124,8 @@ class MaxPlusStrips(LoopLanes):
         """The own values of a strip; the first one has the value before it, too."""
         zero, place = index(0), self.fresh("place")
         make = Assign(self.own.name, (index(place),), self.at(self.found.own, index(place)))
+        if self.type.is_float:
+            return [self.over(place, index(self.count), make)]
         first = self.better(self.load(self.own, zero), self.step(self.at(self.found.start, zero)))
         return [self.over(place, index(self.count), make), Assign(self.own.name, (zero,), first)]
 
@@ -171,7 +176,8 @@ class MaxPlusStrips(LoopLanes):
         slide = self.loop(lane, Assign(self.w.name, (index(lane),), entering), self.registers.slide(k, str(self.type)))
         lane = self.fresh("lane")
         own, other = self.load(self.v, index(lane)), self.load(self.w, index(lane))
-        return [slide, self.loop(lane, Assign(self.v.name, (index(lane),), self.better(own, self.less(other, k))))]
+        put = Assign(self.v.name, (index(lane),), self.better(own, self.less(other, k)))
+        return [slide, self.loop(lane, put, self.extremum())]
 
     def join(self, carried: Expr) -> Stmt:
         """Each value is compared with the one before the register."""
@@ -181,7 +187,11 @@ class MaxPlusStrips(LoopLanes):
                 carried = self.better(carried, self.load(self.least, index(lane)))
             carried = Binary(self.sign, carried, self.load(self.ramp, index(lane)))
         value = self.better(self.load(self.v, index(lane)), carried)
-        return self.loop(lane, Assign(self.v.name, (index(lane),), value))
+        return self.loop(lane, Assign(self.v.name, (index(lane),), value), self.extremum("scalar_"))
+
+    def extremum(self, kind: str = "") -> str:
+        """The instruction for extrema of floats, of which only some leave the same NaNs; "" for any of integers."""
+        return self.registers.extremum(self.found.op, self.type, kind) if self.type.is_float else ""
 
     def rest(self) -> Stmt:
         """The values of a strip that fill no register, one by one."""

@@ -47,6 +47,10 @@ class ValueRegisters:
         """The instruction that moves lanes on by so many."""
         return f"{self.extension}_slide_{f'{lanes}_' if lanes > 1 else ''}{type}"
 
+    def extremum(self, op: str, type: Type, kind: str = "") -> str:
+        """The instruction for an extremum of floats with another register, or with a number (`scalar_`)."""
+        return f"{self.extension}_{op}_{kind}{type}"
+
 
 class LoopLanes:
     """A loop over values of a type, on its way to registers; names that are made are `taken` then. `given`: the loops

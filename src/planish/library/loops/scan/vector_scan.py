@@ -18,7 +18,7 @@ from planish.core.diagnostic import PlanishError, Remark
 from planish.ir.index.simplify import simplify_block
 from planish.ir.nest import Block, For, Kernel, LoopFacts, Stmt
 from planish.ir.traverse import map_block, used_names, walk
-from planish.ir.types import F32, Type
+from planish.ir.types import F32
 from planish.ir.wrapping import with_wrapping
 from planish.isa.instruction import Catalogue
 from planish.isa.shipped import extension
@@ -61,7 +61,7 @@ def scan_versions(
         found = _find(stmt, scalars)
         if isinstance(found, RunningSum) and found.cell.type.is_float and not reassociate:
             return stmt
-        registers = _registers(target, found.target.type) if found is not None else None
+        registers = _registers(target, found) if found is not None else None
         if found is None or registers is None:
             return stmt
         registers = replace(registers, strip=strip)
@@ -109,8 +109,10 @@ def _find(stmt: Stmt, scalars: set[str]) -> MaxPlusChain | RunningSum | None:
     return find_chain(stmt, scalars) or find_gaps(stmt, scalars) or find_sum(stmt, scalars)
 
 
-def _registers(target: Target, type: Type) -> ValueRegisters | None:
-    """The registers of a machine for values of a type; None where it has none, or does not move their lanes."""
+def _registers(target: Target, scan: MaxPlusChain | RunningSum) -> ValueRegisters | None:
+    """The registers of a machine for the values of a scan; None where it has none, or does not move their lanes, or has
+    no extremum of floats that leaves the same NaNs."""
+    type = scan.target.type
     try:
         vectors = choose_vectors(target, F32)
     except PlanishError:
@@ -120,8 +122,10 @@ def _registers(target: Target, type: Type) -> ValueRegisters | None:
     if type not in kind.types:
         return None
     found = ValueRegisters(vectors.extension, vectors.memory, kind.lanes(type))
-    slides = [found.slide(x, str(type)) for x in found.moves]
-    return found if slides and all(x in known.instructions for x in slides) else None
+    asked = [found.slide(x, str(type)) for x in found.moves]
+    if isinstance(scan, MaxPlusChain) and type.is_float:
+        asked += [found.extremum(scan.op, type, kind) for kind in ("", "scalar_")]
+    return found if found.moves and all(x in known.instructions for x in asked) else None
 
 
 def _with_instructions(program: Program, given: list[tuple[str, str]]) -> Program:
