@@ -98,6 +98,14 @@ def test_a_function_is_had_of_one_file_alone() -> None:
                  "static int k(int x) { return x * 2; } int h(int x) { return k(x); }")  # fmt: skip
     assert {*chain.names} == {"f", "h", "k_of_b", "k_of_c"} and chain.files == ("b.c", "c.c")
     assert file_with(chain).functions[0].regions
+    # What two of them declare is there before both.
+    known = "long h(long x);\n"
+    caller = f"int e(int x);\n{CALLER}".replace("f(x[i])", "f(x[i]) + e(x[i])")
+    pair = read(
+        caller, f"{known}int f(int x) {{ return h(x) + 1; }}",
+        f"{known}int e(int x) {{ return h(x + 1); }}", "long h(long x) { return x * 2; }",
+    )  # fmt: skip
+    assert {x for x, _ in pair.functions} == {"e", "f", "h"} and not pair.refused
 
 
 @pytest.mark.parametrize(

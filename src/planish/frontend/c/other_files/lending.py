@@ -234,7 +234,7 @@ class Lending:
         found = self.find(name)
         if isinstance(found, Contents):
             self._called(name, found, to)
-        elif not self.mine.declared(name):
+        if not self.mine.declared(name):
             self._copy(name, lender, to, {"prototype"})
             self._follow_words(name, lender, to)
 
@@ -298,7 +298,9 @@ class Lending:
         undefined: dict[str, None] = {}
         done: set[tuple[str, ...]] = set()
         order = {x: n for n, x in enumerate(dict.fromkeys(reversed([lender for lender, _ in copied.parts])))}
-        for lender, number in sorted(copied.parts, key=lambda x: (order[x[0]], x[1])):
+        # What is declared is known to all bodies.
+        bodies = {x: y.parts[x[1]].body is not None for x, y in copied.parts.items()}
+        for lender, number in sorted(copied.parts, key=lambda x: (bodies[x], order[x[0]], x[1])):
             file = self._lenders[lender]
             part, words, here = file.parts[number], file.words(number), file.names_of(number)
             own_alone = part.body is not None or any((lender, x) in copied.renamed for x in here)
