@@ -23,6 +23,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from planish.core.recursion_limit import deep
 from planish.core.span import Borrowed
 from planish.frontend.c.other_files.contents import Contents
 from planish.frontend.c.other_files.tables import table_text
@@ -96,6 +97,10 @@ class Lending:
 
     def lend(self, taken: Callable[[Borrowed], bool] = lambda _: True) -> Borrowed:
         """All that can be had: `taken` says whether a compiler takes the file with it."""
+        with deep():
+            return self._lend(taken)
+
+    def _lend(self, taken: Callable[[Borrowed], bool]) -> Borrowed:
         refused: dict[str, str] = {}
         copied = _Copied()
         each: dict[str, _Copied] = {}
