@@ -14,6 +14,7 @@ False
 from __future__ import annotations
 
 from planish.ir.expr import Binary, Call, Cast, Const, Expr, Select, Unary, Var, type_of
+from planish.ir.index.polynomial import build, polynomial
 from planish.ir.traverse import children, walk_expr
 from planish.ir.types import INDEX, Type
 
@@ -33,6 +34,26 @@ def limits(type: Type) -> tuple[int, int]:
     if type.kind == "int":
         return -(1 << (type.bits - 1)), (1 << (type.bits - 1)) - 1
     return (0, 1) if type.kind == "bool" else (0, (1 << type.bits) - 1)
+
+
+def within_index(expr: Expr) -> Expr | bool:
+    """An expression whose numbers indices hold and which is at least 0 only where `expr` is, as if no type had an
+    end; True or False where that is known of every index.
+
+    >>> n = Var("n", INDEX)
+    >>> within_index(Binary("sub", Const(1 << 63, INDEX), n)), within_index(Binary("sub", n, Const(1 << 64, INDEX)))
+    (True, False)
+    """
+    parts = polynomial(expr)
+    free, (least, most) = parts.pop((), 0), limits(INDEX)
+    if not parts:
+        return free >= 0
+    (factors, times), *others = parts.items()
+    if not others and len(factors) == 1 and abs(times) == 1 and free >= (most if times < 0 else -least):
+        return True
+    if free < least:
+        return False
+    return build({**parts, (): most}) if free > most else expr
 
 
 def _leaves(expr: Expr) -> bool:

@@ -115,7 +115,7 @@ def affine_function(expr: Expr, space: isl.Space) -> isl.PwAff:
 
 def _number(value: int, space: isl.Space) -> isl.PwAff:
     local = isl.LocalSpace.from_space(space)
-    return isl.PwAff.from_aff(isl.Aff.val_on_domain(local, isl.Val.int_from_si(space.get_ctx(), value)))
+    return isl.PwAff.from_aff(isl.Aff.val_on_domain(local, isl.Val.read_from_str(space.get_ctx(), str(value))))
 
 
 def _variable(name: str, space: isl.Space) -> isl.PwAff | None:
@@ -130,7 +130,7 @@ def _product(expr: Expr, a: Expr, b: Expr, space: isl.Space) -> isl.PwAff:
     for factor, other in ((a, b), (b, a)):
         value = constant_of(factor)
         if value is not None:
-            return affine_function(other, space).scale_val(isl.Val.int_from_si(space.get_ctx(), value))
+            return affine_function(other, space).scale_val(isl.Val.read_from_str(space.get_ctx(), str(value)))
     raise NotAffineError(expr, "it multiplies two values that are not constants")
 
 
@@ -138,7 +138,7 @@ def _division(expr: Expr, op: BinaryOp, a: Expr, b: Expr, space: isl.Space) -> i
     divisor = constant_of(b)
     if divisor is None or divisor <= 0:
         raise NotAffineError(expr, "it divides by something that is not a positive constant")
-    by = isl.Val.int_from_si(space.get_ctx(), divisor)
+    by = isl.Val.read_from_str(space.get_ctx(), str(divisor))
     value = affine_function(a, space)
     match op:
         case "floordiv":

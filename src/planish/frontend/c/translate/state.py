@@ -22,6 +22,7 @@ from planish.frontend.c.refusals import Cause
 from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, leaf_of
 from planish.frontend.c.types.records import BY_MEMBERS
 from planish.ir.expr import Binary, Compare, Const, Expr, Load, Select, Var, index
+from planish.ir.index.overflow import within_index
 from planish.ir.index.polynomial import add, build, constant, linear_in, names, neg, normal, place, polynomial, sub
 from planish.ir.nest import Alloc, Array, Assign, Reduce, Stmt
 from planish.ir.traverse import map_expr, walk_expr
@@ -405,12 +406,12 @@ class CTranslation:
 
     def assume(self, expr: Expr) -> bool:
         """Take `expr >= 0` as granted, to be checked on entry; False where it is not over sizes alone."""
-        value = constant(expr)
-        if value is not None:
-            return value >= 0
         if names(expr) & {it.name for it in self.iterators} or any("@" in n for n in names(expr)):
             return False
-        condition = Compare("ge", normal(expr), index(0))
+        written = within_index(expr)
+        if not isinstance(written, Expr):
+            return written
+        condition = Compare("ge", normal(written), index(0))
         if condition not in self.assumptions:
             self.assumptions.append(condition)
         return True
