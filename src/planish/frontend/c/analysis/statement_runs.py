@@ -14,6 +14,9 @@ from collections.abc import Iterator
 from pycparser import c_ast
 
 from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_pointer, written
+from planish.frontend.c.idioms.memory_calls import BLOCK_FUNCTIONS
+from planish.frontend.c.numbers.library_calls import BUILT_IN
+from planish.frontend.c.translate.addresses import call_name
 from planish.frontend.c.types.constants import STEPS, fold, walk_tree
 
 LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
@@ -87,5 +90,7 @@ def behind_last(run: list[c_ast.Node]) -> int:
         if has_loop(node) or isinstance(node, c_ast.If):
             return n
         if isinstance(node, c_ast.Assignment) and not isinstance(node.lvalue, c_ast.ID):
+            return n
+        if isinstance(node, c_ast.FuncCall) and call_name(node).removeprefix(BUILT_IN) in BLOCK_FUNCTIONS:
             return n
     return 0
