@@ -166,6 +166,11 @@ REASONS = (
         "an address is used in a way that hides which array it is in, or where",
         "write elements with subscripts of the arrays that are passed: a[i*n + j]",
     ),
+    Reason(
+        "scop-short",
+        "a few iterations, in each one of a loop around them that stays as written",
+        "let the loop around it be one that Planish reads: its own remark says what to change",
+    ),
     Reason("scop-statement", "a statement that kernels do not have", "use assignments, if, and for"),
     Reason("scop-static", "a static variable keeps its value from call to call", "pass it as a pointer parameter"),
     Reason(

@@ -68,6 +68,17 @@ def long_enough(kernel: Kernel, least: int) -> Iterator[Expr]:
             yield enough
 
 
+def is_short(kernel: Kernel) -> bool:
+    """Whether no statement of a kernel is run more than a few times, whatever its sizes are.
+
+    >>> from planish.ir.text.parser import parse_kernel
+    >>> text = "kernel k(n; x: f32[n, 9]) {{ for i in n .. n + {} {{ for j in 0 .. {} {{ x[i, j] = 0.0:f32 }} }} }}"
+    >>> [is_short(parse_kernel(text.format(*x))) for x in ((3, 3), (9, 9), (1, "n"))]
+    [True, False, False]
+    """
+    return _iterations_inside(kernel.body) <= FEW
+
+
 def longest(loop: For, values: Values | None = None) -> int | None:
     """The most iterations that a loop may have, where a lower and an upper bound lie a constant apart."""
     known = values or {}

@@ -19,12 +19,14 @@ from pycparser import c_ast
 
 from planish.core.diagnostic import Remark
 from planish.frontend.c.analysis.scope import BoundNames, Symbol, root_of, step_of, written
+from planish.frontend.c.analysis.statement_runs import is_loop
 from planish.frontend.c.text.extent import Item, balanced_conditionals
 from planish.frontend.c.text.lexer import Tokens
 from planish.frontend.c.translate.data_subscripts import LONG
 from planish.frontend.c.translation_unit import Region, RowLoop
 from planish.frontend.c.types.constants import walk_tree
 from planish.frontend.c.types.declarations import text_of
+from planish.ir.passes.vector_loops import is_short
 
 _PARTS = (c_ast.ID, c_ast.Constant, c_ast.BinaryOp)
 _BRANCHES = (c_ast.If, c_ast.Switch, c_ast.TernaryOp, c_ast.While, c_ast.DoWhile)
@@ -35,14 +37,18 @@ def in_long_rows(
     loop: c_ast.Node, found: Sequence[Region], item: Item | None, tokens: Tokens, bound: BoundNames
 ) -> tuple[list[Region], list[Remark]]:
     """The regions that were found in a loop; of those that short rows make slower, the only one with the question how
-    long they are, and remarks on others. `item`: the text of the loop."""
+    long they are, and remarks on others, as on those whose few iterations take no longer than to call them. `item`: the
+    text of the loop."""
     kept: list[Region] = []
     refused: list[Remark] = []
     whole = item is not None and balanced_conditionals(tokens, item.start, item.end) and len(found) == 1
     for region in found:
         texts = [text for _, text in region.names]
         condition = long_on_average(loop, texts, bound) if region.in_rows and whole else None
-        if not region.in_rows or region.rows is not None:
+        if is_loop(loop) and not region.stages and is_short(region.kernel):
+            message = "the loop stays as written: it has a few iterations in each one of the loop around it"
+            refused.append(Remark("scop-short", "refused", message, region.span))
+        elif not region.in_rows or region.rows is not None:
             kept.append(region)
         elif condition is not None and item is not None:
             rows = RowLoop(condition, region.start, region.end)
