@@ -30,6 +30,7 @@ from planish.frontend.c.analysis.unobservable import unseen_in
 from planish.frontend.c.analysis.variables import Variables
 from planish.frontend.c.idioms.ring_buffers.cut_loops import find_ring_loops
 from planish.frontend.c.refusals import HiddenRemark, remark_of
+from planish.frontend.c.structures.address_tables import AddressTables
 from planish.frontend.c.structures.structure_arguments import StructureArguments
 from planish.frontend.c.structures.structure_copies import copy_members
 from planish.frontend.c.text.attributes import mark_attributes
@@ -237,10 +238,11 @@ def _read(
     kept = active_tokens(tokens, active)
     reading = _Reading(scope, source, tokens, at, kept, fp, remarks, forms, variables, MacroExpansion(expansion))
     functions = []
-    by_members = StructureArguments(scope)
+    by_members, by_elements = StructureArguments(scope), AddressTables(scope)
     for node in tree.ast.ext:
         if isinstance(node, c_ast.FuncDef) and node.coord is not None and node.decl.coord.file == source.name:
             by_members.rewrite(node.body)
+            by_elements.rewrite(node)
             found = _read_function(node, reading)
             own, outside = variables.of(found.name), variables.outside(found.name)
             tests = conditions_of(node, calls, scope.constants)

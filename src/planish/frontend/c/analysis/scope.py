@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeVar
@@ -200,6 +201,7 @@ def _symbol(
     return Symbol(node.name, key, ctype, storage, static, "register" in words, const, shown, node.init)
 
 
+_SIGNS = re.compile(r"\W+")
 _STATEMENTS = (
     c_ast.Compound, c_ast.For, c_ast.While, c_ast.DoWhile, c_ast.If, c_ast.Switch, c_ast.Decl, c_ast.Assignment,
     c_ast.UnaryOp, c_ast.FuncCall,
@@ -281,7 +283,7 @@ def _declare(node: c_ast.Decl, storage: Literal["parameter", "local"], bound: Bo
     used = {s.key for s in bound.symbols}
     if storage == "local" or node.name in used or bound.inlined:
         used |= {*bound.file.symbols}
-    key = _fresh(node.name, used)
+    key = _fresh(_SIGNS.sub("_", node.name).rstrip("_"), used)
     symbol = _symbol(node, key, storage, bound.typedefs)
     bound.symbols.append(symbol)
     bound.by_node[id(node)] = symbol
