@@ -25,6 +25,7 @@ from planish.frontend.c.idioms.branches import is_static
 from planish.frontend.c.translate.expressions import condition_of
 from planish.frontend.c.translate.state import Address, CTranslation, Refused
 from planish.frontend.c.translate.subscripts import address_of
+from planish.ir.traverse import variables
 
 
 def choose_address(node: c_ast.TernaryOp, cx: CTranslation) -> Address:
@@ -34,8 +35,8 @@ def choose_address(node: c_ast.TernaryOp, cx: CTranslation) -> Address:
     if not cx.repeats:
         raise refusal  # the pointer itself is known where the nest begins
     test = condition_of(node.cond, cx)
-    if not is_static(test, cx):
-        raise refusal
+    if not is_static(test, cx) or variables(test) & {it.name for it in cx.iterators}:
+        raise refusal  # what holds in all iterations of a loop whose counter chooses is that it has one of them
     sides = {True: node.iftrue, False: node.iffalse}
     found = granted_side(test, {x: partial(address_of, side, cx) for x, side in sides.items()}, cx)
     if found is None:
