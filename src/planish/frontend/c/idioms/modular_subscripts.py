@@ -200,10 +200,10 @@ def _narrowed(test: Compare, holds: bool, loops: list[Enclosing]) -> list[Enclos
                 high = value
         case "lt" | "le":
             least = value if op == "lt" else add(value, index(1))
-            high = least if (constant(sub(high, least)) or 0) > 0 else high
+            high = least if _grows(sub(high, least)) else high
         case "gt" | "ge":
             most = value if op == "ge" else add(value, index(1))
-            low = most if (constant(sub(most, low)) or 0) > 0 else low
+            low = most if _grows(sub(most, low)) else low
     return [*loops[:depth], replace(it, lower=low, upper=high), *loops[depth + 1 :]]
 
 
