@@ -13,12 +13,15 @@ from collections.abc import Iterator, Sequence
 
 from pycparser import c_ast
 
+from planish.frontend.c.analysis.escape import keeps
 from planish.frontend.c.analysis.liveness import Live
 from planish.frontend.c.analysis.scope import BoundNames, Symbol
 from planish.frontend.c.idioms.memory_calls import BLOCK_FUNCTIONS
 from planish.frontend.c.translate.addresses import call_name
 from planish.frontend.c.types.constants import walk_tree
 from planish.frontend.c.types.declarations import CArray, CPointer, CType
+from planish.ir.nest import Kernel
+from planish.ir.passes.own_cells import with_own_cells
 
 _ALLOCATORS = frozenset({"malloc", "calloc", "aligned_alloc"})
 
@@ -42,6 +45,29 @@ def is_scratch(symbol: Symbol, nodes: Sequence[c_ast.Node], live: Live, bound: B
     inside = [x for node in nodes for x in _other_uses(node, symbol, bound)]
     others = [x for x in outermost if all(x is not node for node in nodes) and any(_mentions(x, symbol, bound))]
     return not inside and all(_allocates_or_frees(x, symbol, bound) for x in others)
+
+
+def with_cells_inside(kernel: Kernel, nodes: Sequence[c_ast.Node], bound: BoundNames) -> Kernel:
+    """The kernel of statements, in which the cells of arrays on the stack are declared that nothing else mentions and
+    that it writes before it reads them: whenever the statements are run, they find nothing in these."""
+    by_key = bound.by_key()
+    for array in kernel.arrays:
+        if array.shape and _is_mentioned_only_in(by_key[array.name], nodes, bound):
+            kernel = with_own_cells(kernel, array.name)
+    return kernel
+
+
+def _is_mentioned_only_in(symbol: Symbol, nodes: Sequence[c_ast.Node], bound: BoundNames) -> bool:
+    """Whether an array on the stack is declared outside of some statements, and mentioned in no others, and nothing
+    keeps an address of it."""
+    if symbol.storage != "local" or symbol.lasting or bound.jumps or not isinstance(symbol.ctype, CArray):
+        return False
+    everywhere, inside = [*_mentions(bound.function.body, symbol, bound)], [_mentions(x, symbol, bound) for x in nodes]
+    within = {id(y) for x in inside for y in x}
+    others = [x for x in everywhere if id(x) not in within]
+    if not all(isinstance(x, c_ast.Decl) and x.init is None for x in others):
+        return False
+    return not any(keeps(x, symbol.name, bound.file.functions) for x in nodes)
 
 
 def _mentions(node: c_ast.Node, symbol: Symbol, bound: BoundNames) -> Iterator[c_ast.Node]:

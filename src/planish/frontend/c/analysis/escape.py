@@ -2,9 +2,10 @@
 
 >>> from pycparser.c_parser import CParser
 >>> text = "void put(int *p, int v) { *p = v; } int *keep(int *p) { return p; } void pass(int *q) { put(q, 1); }"
+>>> text += " void later(int *q) { pass(q + 1); pass(&q[2]); }"
 >>> functions = {x.decl.name: x for x in CParser().parse(text).ext}
->>> [keeps_address(name, 0, functions) for name in ("put", "keep", "pass")]
-[False, True, False]
+>>> [keeps_address(name, 0, functions) for name in ("put", "keep", "pass", "later")]
+[False, True, False, False]
 """
 
 from __future__ import annotations
@@ -33,6 +34,11 @@ def keeps_address(
     return _keeps(function.body, parameters[position].name, functions, seen | {(callee, position)})
 
 
+def keeps(node: c_ast.Node, name: str, functions: Mapping[str, c_ast.FuncDef]) -> bool:
+    """Whether something may keep the address in a variable, or that of an array, of that name."""
+    return _keeps(node, name, functions, frozenset())
+
+
 def _keeps(
     node: c_ast.Node, name: str, functions: Mapping[str, c_ast.FuncDef], seen: frozenset[tuple[str, int]]
 ) -> bool:
@@ -51,10 +57,23 @@ def _keeps(
             return _keeps(subscript, name, functions, seen)
         case c_ast.FuncCall(name=c_ast.ID(name=callee), args=c_ast.ExprList(exprs=arguments)):
             return any(
-                keeps_address(callee, n, functions, seen)
-                if isinstance(x, c_ast.ID) and x.name == name
-                else _keeps(x, name, functions, seen)
+                _keeps(x, name, functions, seen)
+                if (offset := _offset(x, name)) is None
+                else keeps_address(callee, n, functions, seen) or _keeps(offset, name, functions, seen)
                 for n, x in enumerate(arguments)
             )
         case _:
             return any(_keeps(child, name, functions, seen) for _, child in node.children())
+
+
+def _offset(node: c_ast.Node, name: str) -> c_ast.Node | None:
+    """How far an address lies behind the one in a variable; None where it is no such address."""
+    match node:
+        case c_ast.ID(name=used) if used == name:
+            return c_ast.Constant("int", "0")
+        case c_ast.BinaryOp(op="+" | "-", left=c_ast.ID(name=used), right=offset) if used == name:
+            return offset
+        case c_ast.UnaryOp(op="&", expr=c_ast.ArrayRef(name=c_ast.ID(name=used), subscript=offset)) if used == name:
+            return offset
+        case _:
+            return None

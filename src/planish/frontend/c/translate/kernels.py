@@ -66,6 +66,11 @@ class FinishedKernel:
     recast: tuple[RecastArray, ...] = ()
     in_rows: bool = False
 
+    def of(self, kernel: Kernel) -> FinishedKernel:
+        """The same for a kernel that needs fewer of the arrays."""
+        gone = {x.name for x in self.kernel.arrays} - {x.name for x in kernel.arrays}
+        return replace(self, kernel=kernel, names=tuple(x for x in self.names if x[0] not in gone))
+
 
 def finish(
     name: str, cx: CTranslation, nodes: list[c_ast.Node], entry: dict[Symbol, Address], live: frozenset[Symbol]

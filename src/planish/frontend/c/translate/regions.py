@@ -15,7 +15,7 @@ from planish.core.diagnostic import Remark
 from planish.core.span import Source, Span
 from planish.frontend.c.analysis.array_bases import find_bases
 from planish.frontend.c.analysis.callees import Frames
-from planish.frontend.c.analysis.dead_out import is_scratch
+from planish.frontend.c.analysis.dead_out import is_scratch, with_cells_inside
 from planish.frontend.c.analysis.inlined_regions import calls_functions, why_not_affine
 from planish.frontend.c.analysis.liveness import Live
 from planish.frontend.c.analysis.pointer_facts import pointer_facts
@@ -390,6 +390,7 @@ def _finish(
     finished = _attempt(nodes, prelude, s, live, searches)
     if not isinstance(finished, FinishedKernel):
         return finished[1] if finished is not None else Refused("scop-loop", "it is not a kernel", nodes[0])
+    finished = finished.of(with_cells_inside(finished.kernel, nodes, s.bound))
     kernel, bases = find_bases(finished, nodes[0], s.bound)
     if (reason := why_not_affine(kernel, calls_functions(nodes, s.bound))) is not None:
         return Refused("scop-affine", reason, nodes[0])
