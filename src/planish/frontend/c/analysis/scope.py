@@ -283,7 +283,7 @@ def _declare(node: c_ast.Decl, storage: Literal["parameter", "local"], bound: Bo
     used = {s.key for s in bound.symbols}
     if storage == "local" or node.name in used or bound.inlined:
         used |= {*bound.file.symbols}
-    key = _fresh(_SIGNS.sub("_", node.name).rstrip("_"), used)
+    key = _fresh(node.name if node.name.isidentifier() else _SIGNS.sub("_", node.name).rstrip("_"), used)
     symbol = _symbol(node, key, storage, bound.typedefs)
     bound.symbols.append(symbol)
     bound.by_node[id(node)] = symbol
