@@ -60,7 +60,7 @@ class AddressTables:
     def rewrite(self, function: c_ast.FuncDef) -> None:
         """Declare the elements in the place of the arrays of a function that are such tables."""
         declared = [x for x in walk_tree(function) if isinstance(x, c_ast.Decl) and x.name is not None]
-        counts = {x.name: n for x in declared if (n := self._elements(x))}
+        counts = {x.name: n for x in declared if (n := self._elements(x)) and x not in _parameters(function)}
         once = {x: n for x, n in counts.items() if sum(y.name == x for y in declared) == 1}
         tables = {x: n for x, n in once.items() if self._is_taken_apart(function.body, {x: n}, stored=True)}
         numbers = {x.name for x in declared if x.name in tables and not self._holds_addresses(x)}
@@ -141,8 +141,7 @@ class AddressTables:
         return self._made[name, given]
 
     def _make(self, function: c_ast.FuncDef, given: tuple[int, ...]) -> _ByElements | None:
-        arguments = function.decl.type.args
-        parameters = list(arguments.params) if arguments is not None else []
+        parameters = _parameters(function)
         if len(parameters) != len(given) or not all(isinstance(x, c_ast.Decl) for x in parameters):
             return None
         chosen = [(x, n) for x, n in zip(parameters, given, strict=True) if n]
@@ -192,6 +191,11 @@ class AddressTables:
                         setattr(part, slot, instead(element)[0])
                     case _:
                         pass
+
+
+def _parameters(function: c_ast.FuncDef) -> list[c_ast.Node]:
+    arguments = function.decl.type.args
+    return list(arguments.params) if arguments is not None else []
 
 
 def _declared(table: c_ast.Decl, count: int) -> list[c_ast.Decl]:
