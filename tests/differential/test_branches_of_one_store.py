@@ -20,6 +20,7 @@ TAKEN = {
     "early_default": "switch (k[i] % 3) { default: a[i] = 7; break; case 2: a[i] = b[i]; break; case -1: a[i] = 5; }",
     "bytes": "if (k[i] == 3) c[i] += 200; else if (b[i] == 2) c[i] = 300; else c[i] *= k[i];",
     "choice": "k[i] < 0 ? (a[i] = b[i]) : (a[i] = k[i] * 2);",
+    "pointed": "k[i] < 0 ? (*(a + i) |= b[i]) : (*(a + i) &= ~b[i]);",
     "shortcuts": "k[i] < 9 && (s += b[i]); b[i] || s++;",
     "sums": "if (k[i] < 0) s += b[i]; else if (k[i] < 20) s += 2; else s -= k[i];",
 }

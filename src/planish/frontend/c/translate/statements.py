@@ -255,7 +255,11 @@ def _is_one_place(stores: list[c_ast.Assignment], cx: CTranslation) -> bool:
     symbols = [cx.bound.symbol(x.lvalue) for x in stores]
     if any(x is not None and not cx.is_cell(x) for x in symbols):
         return False
-    return all(x.op == "=" or isinstance(x.lvalue, c_ast.ArrayRef) for x in stores)
+    return all(x.op == "=" or _is_element(x.lvalue) for x in stores)
+
+
+def _is_element(node: c_ast.Node) -> bool:
+    return isinstance(node, c_ast.ArrayRef) or (isinstance(node, c_ast.UnaryOp) and node.op == "*")
 
 
 def _chosen(node: c_ast.If, test: Expr, target: StoreTarget, cx: CTranslation) -> Expr:
