@@ -50,6 +50,9 @@ PLACES = {
         "int32_t", "int at = 0, i = 0; while (n-- > 0) { if (x[i] >= x[at]) at = i; i++; } return at;"
     ),
     "stepped_first_at": ("float", "int at = 0, i = 0; while (++i < n) if (x[i] >= x[at]) at = i; return at;"),
+    "through_a_pointer": (
+        "double", "int at = -1; *r = 0; for (int i = 0; i < n; i++) if (*r < x[i]) { *r = x[i]; at = i; } return at;"
+    ),
     "place_of_it": (
         "uint8_t", "long at = n ? x[0] : 0, i; for (i = 3; i < n; ++i) { if (y[i] < y[at]) { at = i; } } return at;"
     ),

@@ -1,48 +1,4 @@
 #include <stdint.h>
-void conv_u8(const uint8_t x[34][34][16], const int8_t k[3][3][16][32], int32_t y[32][32][32])
-{
-    for (int i = 0; i < 32; i++)
-        for (int j = 0; j < 32; j++)
-        for (int o = 0; o < 32; o++)
-    {
-        int32_t s = 0;
-        for (int r = 0; r < 3; r++)
-            for (int q = 0; q < 3; q++)
-            for (int c = 0; c < 16; c++)
-            s += x[i + r][j + q][c] * k[r][q][c][o];
-
-        y[i][j][o] = s;
-    }
-}
-
-void quantised(int h, int w, const uint8_t (*in)[w + 4][8], const int8_t (*f)[5][5][8], int (* restrict out)[w][64])
-{
-    for (int y = 0; y < h; y++)
-        for (int x = 0; x < w; x++)
-        for (int o = 0; o < 64; o++)
-    {
-        out[y][x][o] = 0;
-        for (int v = 0; v < 5; v++)
-            for (int u = 0; u < 5; u++)
-            for (int c = 0; c < 8; c++)
-            out[y][x][o] += f[o][v][u][c] * in[y + v][x + u][c];
-    }
-}
-
-void pointwise(int h, int w, int ci, int co, const uint8_t (*x)[w][ci], const int8_t (*k)[co], int32_t (* restrict y)[w][co])
-{
-    for (int i = 0; i < h; i++)
-        for (int j = 0; j < w; j++)
-        for (int o = 0; o < co; o++)
-    {
-        int32_t s = 0;
-        for (int c = 0; c < ci; c++)
-            s += x[i][j][c] * k[c][o];
-
-        y[i][j][o] = s;
-    }
-}
-
 void conv_planes(const uint8_t in[12][66][66], const int8_t w[24][12][3][3], int32_t out[24][64][64])
 {
     for (int o = 0; o < 24; o++)
@@ -56,5 +12,36 @@ void conv_planes(const uint8_t in[12][66][66], const int8_t w[24][12][3][3], int
             a += ((int32_t) in[c][y + v][x + u]) * w[o][c][v][u];
 
         out[o][y][x] = a;
+    }
+}
+
+void batched(int nb, int ci, int h, int w, int co, const uint8_t (*x)[ci][h + 4][w + 4], const int8_t (*k)[ci][5][5], int32_t (* restrict y)[co][h][w])
+{
+    for (int b = 0; b < nb; b++)
+        for (int o = 0; o < co; o++)
+        for (int i = 0; i < h; i++)
+        for (int j = 0; j < w; j++)
+    {
+        y[b][o][i][j] = 0;
+        for (int c = 0; c < ci; c++)
+            for (int r = 0; r < 5; r++)
+            for (int q = 0; q < 5; q++)
+            y[b][o][i][j] += x[b][c][i + r][j + q] * k[o][c][r][q];
+    }
+}
+
+void strided(const uint8_t image[16][65][65], const int8_t weight[32][16][3][3], int32_t acc[32][32][32])
+{
+    for (int f = 0; f < 32; f++)
+        for (int y = 0; y < 32; y++)
+        for (int x = 0; x < 32; x++)
+    {
+        int32_t s = 0;
+        for (int c = 0; c < 16; c++)
+            for (int v = 0; v < 3; v++)
+            for (int u = 0; u < 3; u++)
+            s += weight[f][c][v][u] * image[c][(2 * y) + v][(2 * x) + u];
+
+        acc[f][y][x] = s;
     }
 }

@@ -20,21 +20,6 @@ void row_norms(int rows, int cols, const double *p, double * restrict norm)
     }
 }
 
-void distances(int k, int d, const float c[k][d], const float q[d], float * restrict out)
-{
-    for (int i = 0; i < k; i++)
-    {
-        float s = 0;
-        for (int j = 0; j < d; j++)
-        {
-            float e = c[i][j] - q[j];
-            s += e * e;
-        }
-
-        out[i] = s;
-    }
-}
-
 void projected(int k, int d, const float *w, const float *x, float * restrict out, const float *bias)
 {
     for (int i = 0; i < k; i++)
@@ -47,12 +32,31 @@ void projected(int k, int d, const float *w, const float *x, float * restrict ou
     }
 }
 
-void sums(long m, long n, const double (*a)[n], double * restrict s)
+void similarity(long items, int dim, const double * restrict emb, const double * restrict q, double * restrict sim)
 {
-    for (long i = 0; i < m; i++)
+    const double *row = emb;
+    for (long it = 0; it < items; ++it, row += dim)
     {
-        s[i] = 0;
-        for (long j = 0; j < n; j++)
-            s[i] += a[i][j];
+        double acc = 0.0;
+        for (int d = 0; d < dim; ++d)
+            acc += row[d] * q[d];
+
+        sim[it] = acc;
+    }
+}
+
+void two_matrices(int n, double alpha, double beta, const double a[n][n], const double b[n][n], const double *x, double * restrict y)
+{
+    for (int i = 0; i < n; i++)
+    {
+        double t = 0;
+        double u = 0;
+        for (int j = 0; j < n; j++)
+        {
+            t += a[i][j] * x[j];
+            u += b[i][j] * x[j];
+        }
+
+        y[i] = (alpha * t) + (beta * u);
     }
 }

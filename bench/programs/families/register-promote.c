@@ -21,13 +21,14 @@ void halves(int h, int w, double (* restrict p)[w], double (* restrict q)[w])
     }
 }
 
-void blends(int n, int k, float (* restrict out)[n], const float (*in)[n], const float *w, float (* restrict left)[n])
+void rotate_rows(int rows, int cols, double (* restrict x)[cols], double (* restrict y)[cols], const double *c, const double *s)
 {
-    for (int i = 0; i < n; i++)
-        for (int c = 0; c < k; c++)
+    for (int j = 0; j < cols; j++)
+        for (int i = 0; i < rows; i++)
     {
-        float t = in[c][i] * w[c];
-        out[c][i] = t;
-        left[c][i] = in[c][i] - t;
+        double u = x[i][j];
+        double v = y[i][j];
+        x[i][j] = (c[j] * u) + (s[j] * v);
+        y[i][j] = (c[j] * v) - (s[j] * u);
     }
 }

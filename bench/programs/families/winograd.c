@@ -31,11 +31,16 @@ void planes(int n, int m, int rows, int cols, const double (*in)[rows + 2][cols 
 void batch3(int nb, const float x[nb][34][34][16], const float k[3][3][16][32], float y[nb][32][32][32])
 {
     for (int b = 0; b < nb; b++)
-        for (int p = 0; p < 3; p++)
-        for (int q = 0; q < 3; q++)
         for (int i = 0; i < 32; i++)
         for (int j = 0; j < 32; j++)
-        for (int c = 0; c < 16; c++)
         for (int f = 0; f < 32; f++)
-        y[b][i][j][f] += x[b][i + p][j + q][c] * k[p][q][c][f];
+    {
+        float s = 0;
+        for (int p = 0; p < 3; p++)
+            for (int q = 0; q < 3; q++)
+            for (int c = 0; c < 16; c++)
+            s += x[b][i + p][j + q][c] * k[p][q][c][f];
+
+        y[b][i][j][f] = s;
+    }
 }

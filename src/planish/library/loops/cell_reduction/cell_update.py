@@ -17,15 +17,28 @@ Unrolled: for i by 4 { s += e(i) + e(i + 1) + e(i + 2) + e(i + 3) }   a sum that
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
+from planish.core.names import take_name
 from planish.ir.expr import Binary, Cast, Compare, CompareOp, Const, Expr, Load, Select, Unary, index, type_of
 from planish.ir.index.polynomial import add, normal
-from planish.ir.nest import Alloc, Assign, For, Kernel, Let, Reduce, Stmt
+from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Reduce, Stmt
 from planish.ir.passes.update_idioms import updated
-from planish.ir.traverse import chained, expressions, loads, map_expr, substitute, variables, walk, walk_expr
+from planish.ir.traverse import (
+    chained,
+    expressions,
+    loads,
+    map_block,
+    map_expr,
+    substitute,
+    used_names,
+    variables,
+    walk,
+    walk_expr,
+)
 from planish.ir.types import Type
+from planish.schedule.accesses import use_element
 from planish.schedule.auto.recurrence import linear
 
 LARGEST = 100
@@ -97,6 +110,56 @@ def find_update(stmt: Stmt, scratch: Collection[str] = ()) -> CellUpdate | None:
     if not values or any(sum(1 for _ in walk_expr(x)) > LARGEST for x in values.values()):
         return None
     return _conditional(stmt, values) or _affine(stmt, values)
+
+
+def in_cells(kernel: Kernel) -> Kernel:
+    """A kernel in which elements that a loop stores to, always the same ones, are cells while it runs.
+
+    >>> from planish.ir.text.parser import parse_kernel
+    >>> from planish.ir.text.printer import print_stmt
+    >>> loop = "for i in 0 .. n { t[0] = select(x[i] > t[0], x[i], t[0]) }"
+    >>> print(print_stmt(in_cells(parse_kernel("kernel f(n; x: f32[n], t: f32[1]) { %s }" % loop)).body), end="")
+    {
+      if 0 < n {
+        alloc t_cell: f32[] distinct register
+        t_cell[] = t[0]
+        for i in 0 .. n {
+          t_cell[] = select(x[i] > t_cell[], x[i], t_cell[])
+        }
+        t[0] = t_cell[]
+      }
+    }
+    """
+    taken, types = {*used_names(kernel)}, {x.name: x.type for x in kernel.arrays}
+
+    def visit(stmt: Stmt) -> Stmt:
+        inner = isinstance(stmt, For) and not any(isinstance(x, For) for x in walk(stmt.body))
+        places = _fixed_places(stmt.body, types) if isinstance(stmt, For) and inner else {}
+        if not isinstance(stmt, For) or not places:
+            return stmt
+        before: list[Stmt] = []
+        after: list[Stmt] = []
+        body = stmt.body
+        for name, at in places.items():
+            cell = Array(take_name(f"{name}_cell", taken), types[name], (), True, "register")
+            before += [Alloc(cell), Assign(cell.name, (), Load(name, at, cell.type))]
+            after.append(Assign(name, at, Load(cell.name, (), cell.type)))
+            body = use_element(body, name, cell.name)
+        return If(Compare("lt", stmt.lower, stmt.upper), Block((*before, replace(stmt, body=body), *after)))
+
+    return replace(kernel, body=map_block(visit, kernel.body))
+
+
+def _fixed_places(block: Block, types: Mapping[str, Type]) -> dict[str, tuple[Expr, ...]]:
+    """The arrays of some types of which a block stores to one element, with a number, and uses no other one."""
+    stored: dict[str, tuple[Expr, ...]] = {}
+    for x in walk(block):
+        if isinstance(x, Assign | Reduce) and x.index and x.array in types:
+            stored.setdefault(x.array, x.index)
+    used = [(x.array, x.index) for x in walk(block) if isinstance(x, Assign | Reduce)]
+    used += [(x.array, x.index) for stmt in walk(block) for e in expressions(stmt) for x in loads(e)]
+    moved = {array for array, at in used if array in stored and at != stored[array]}
+    return {x: at for x, at in stored.items() if x not in moved and all(isinstance(y, Const) for y in at)}
 
 
 def scratch_cells(kernel: Kernel, loop: For) -> set[str]:

@@ -30,6 +30,7 @@ from planish.library.loops.cell_reduction.cell_update import (
     Match,
     Unrolled,
     find_update,
+    in_cells,
     scratch_cells,
 )
 from planish.library.strategy import BEHIND, Context, Made, Strategy, share
@@ -42,7 +43,7 @@ BLOCK_SIZE = TuningArgument("block", (256, 512, 1024, 2048, 4096, 8192, 16384), 
 
 def _match(cx: Context) -> tuple[Kernel, ...]:
     """The kernel in its own order, where a loop of it is such a reduction."""
-    kernel = cx.as_written
+    kernel = in_cells(cx.as_written)
     return (kernel,) if any(_found(x, kernel, cx.reassociate) for x in walk(kernel.body)) else ()
 
 
