@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import islpy as isl
@@ -24,6 +25,8 @@ from planish.core.progress import Progress, keep_quiet
 from planish.core.span import Span
 from planish.frontend.c.translation_unit import Region
 from planish.ir.checker import check_kernel
+from planish.ir.passes.reduction_idioms import as_accumulation
+from planish.ir.traverse import map_block
 from planish.library.driver import Ranked, rank
 from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.registry import STRATEGIES
@@ -68,6 +71,10 @@ def plan_region(
         # Only a NaN is not the same as itself.
         asked = (f"{names[x]} == {names[x]}" for x in numbers)
         region = replace(region, conditions=(*region.conditions, *asked))
+    if not region.guarded:
+        # What conditions guard is told apart by its stores, which stay as they are.
+        made = partial(as_accumulation, reassociate=options.fp == "reassociate")
+        kernel = replace(kernel, body=map_block(made, kernel.body))
     if region.reversal is None or options.script is not None:
         try:
             check_kernel(region.kernel, "read")

@@ -113,7 +113,9 @@ def _run_nest(kernel: Kernel, values: Mapping[str, Any]) -> dict[str, Any]:
     extents = {f"{x}_{axis}": extent for x, array in held.items() for axis, extent in enumerate(array.shape)}
     sizes = {x: SIZES.get(x, extents.get(x, 0)) for x in kernel.sizes}
     arrays = {
-        x.name: held[x.name].view(x.type.numpy).reshape([-1 if y is None else evaluate_extent(y, sizes) for y in x.shape])
+        x.name: held[x.name]
+        .view(x.type.numpy)
+        .reshape([-1 if y is None else evaluate_extent(y, sizes) for y in x.shape])
         for x in kernel.arrays
     }  # fmt: skip
     run_kernel(kernel, {**sizes, **{x.name: held[x.name].view(x.type.numpy) for x in kernel.scalars}, **arrays})

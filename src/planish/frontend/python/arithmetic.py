@@ -20,7 +20,7 @@ from typing import Literal
 
 import numpy as np
 
-from planish.ir.expr import Binary, BinaryOp, Call, Cast, Compare, CompareOp, Const, Expr, Select, Unary, type_of
+from planish.ir.expr import Binary, Call, Cast, Compare, CompareOp, Const, Expr, Select, Unary, type_of
 from planish.ir.index.simplify import simplify
 from planish.ir.semantics.arithmetic import limits, wrap
 from planish.ir.types import BOOL, BY_NAME, F64, I64, INDEX, U64, Type
@@ -302,17 +302,3 @@ def magnitude(value: TypedValue) -> TypedValue:
     if value.type.kind == "uint":
         return value
     return TypedValue(Call("fabs" if value.type.is_float else "abs", (value.expr,)), value.weak)
-
-
-NEUTRAL: dict[BinaryOp, float] = {"add": 0, "mul": 1, "and": -1, "or": 0, "xor": 0}
-
-
-def neutral(op: BinaryOp, type: Type) -> Expr | None:
-    """The value that an update with `op` leaves everything unchanged by (−0.0 for float sums); None: no such value."""
-    if op not in NEUTRAL:
-        return None
-    if type == BOOL:
-        return Const(op == "and", BOOL) if op in ("and", "or", "xor") else None
-    if type.is_float:
-        return Const(-0.0 if op == "add" else 1.0, type) if op in ("add", "mul") else None
-    return Const(wrap(int(NEUTRAL[op]), type), type)

@@ -39,8 +39,9 @@ from planish.frontend.python.expressions import (
 )
 from planish.frontend.python.functions import numpy_type
 from planish.frontend.python.state import PythonTranslation
-from planish.ir.expr import Binary, Const, Expr, Load, Select, Unary, type_of
+from planish.ir.expr import Const, Expr, Load, Select, Unary, type_of
 from planish.ir.nest import Assign, Reduce, ReduceOp
+from planish.ir.passes.reduction_idioms import neutral
 from planish.ir.traverse import loads
 from planish.ir.types import BOOL, INDEX, Type
 
@@ -166,7 +167,7 @@ def store(target: ast.expr, value: TypedValue, node: ast.stmt, cx: PythonTransla
                 type = cx.record(name, value.kind, node)
                 old: Expr | None = Load(name, (), type) if name in cx.assigned else None
                 fresh = _guarded(arithmetic.convert(value, type, stored=True), old, cx)
-                cx.out.append(_extreme(Assign(name, (), fresh, cx.text.span_of(node))))
+                cx.out.append(Assign(name, (), fresh, cx.text.span_of(node)))
                 cx.assigned.add(name)
             case ast.Subscript():
                 array, subscripts = _element(target, cx)
@@ -174,7 +175,7 @@ def store(target: ast.expr, value: TypedValue, node: ast.stmt, cx: PythonTransla
                 fresh = arithmetic.convert(value, type, stored=True)
                 if cx.guards:
                     fresh = _guarded(fresh, cx.load(array, subscripts, target), cx)
-                cx.out.append(_extreme(Assign(array, subscripts, fresh, cx.text.span_of(node))))
+                cx.out.append(Assign(array, subscripts, fresh, cx.text.span_of(node)))
             case _:
                 advice = "assign to names and to elements of arrays"
                 cx.fail(target, "E0311", f"an assignment to `{ast.unparse(target)}`", advice)
@@ -197,20 +198,6 @@ def _guarded(value: Expr, old: Expr | None, cx: PythonTranslation) -> Expr:
     if old is None:
         old = Const(False, BOOL) if type == BOOL else Const(0.0 if type.is_float else 0, type)
     return arithmetic.choose(condition, TypedValue(value), TypedValue(old)).expr
-
-
-def _extreme(stmt: Assign) -> Assign | Reduce:
-    """`x = min(x, e)` of integers is an update."""
-    here = (stmt.array, stmt.index)
-    match stmt.value:
-        case Binary(op="min" | "max" as op, left=a, right=b):
-            for place, other in ((a, b), (b, a)):
-                if isinstance(place, Load) and (place.array, place.index) == here:
-                    if all(x.array != stmt.array for x in loads(other)):
-                        return Reduce(stmt.array, stmt.index, op, other, stmt.span)
-            return stmt
-        case _:
-            return stmt
 
 
 def augment(node: ast.AugAssign, cx: PythonTranslation) -> None:
@@ -266,7 +253,7 @@ def _reduce(
             operand = Const(-operand.operand.value, type) if type.is_float else operand
     condition = cx.guard()
     if condition is not None:
-        nothing = arithmetic.neutral(operation, type)
+        nothing = neutral(operation, type)
         assert nothing is not None
         operand = Select(condition, operand, nothing)
     span = cx.text.span_of(node)

@@ -37,7 +37,8 @@ from planish.ir.checker import check_kernel
 from planish.ir.expr import Expr
 from planish.ir.nest import Array, Block, For, Kernel, While
 from planish.ir.passes.number_ranges import narrow_numbers, number_ranges
-from planish.ir.traverse import chained, walk
+from planish.ir.passes.reduction_idioms import as_accumulation
+from planish.ir.traverse import chained, map_block, walk
 from planish.ir.types import Type
 
 _READINGS = 20
@@ -77,6 +78,9 @@ def read_python_source(text: str, name: str, function: str | None = None) -> Pyt
 def _read(text: FunctionText, function: Callable[..., object] | None) -> PythonKernel:
     declaration = declare(text)
     body, cx = _translate(text, declaration)
+    if not cx.uncounted:
+        # What loops without a count count with is set: updates of numbers wrap around.
+        body = map_block(lambda x: as_accumulation(x, False), body)
     if not any(isinstance(x, For | While) for x in walk(body)):
         text.fail(text.function, "E0319", f"`{text.function.name}` holds no loop", "write `for … in range(…)`")
     plain = Kernel(

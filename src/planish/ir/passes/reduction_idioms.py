@@ -9,6 +9,13 @@ True
 >>> test = Binary("and", Var("c", BOOL), Compare("gt", x, own))
 >>> accumulation("A", (), Select(test, x, own), True) == ("max", Select(Var("c", BOOL), x, Const(-math.inf, F32)))
 True
+
+A choice of an update, or of what is there, is an update with what changes nothing where it is not chosen:
+
+>>> more = Binary("add", own, x)
+>>> accumulation("A", (), Select(Var("c", BOOL), more, own), False) == (
+...     "add", Select(Var("c", BOOL), x, Const(-0.0, F32)))
+True
 """
 
 from __future__ import annotations
@@ -19,7 +26,7 @@ from functools import reduce
 from typing import Literal
 
 from planish.ir.expr import Binary, Cast, Compare, Const, Expr, Load, Select, Unary, type_of
-from planish.ir.nest import ReduceOp
+from planish.ir.nest import Assign, Reduce, ReduceOp, Stmt
 from planish.ir.passes.update_idioms import rest_of
 from planish.ir.semantics.arithmetic import limits
 from planish.ir.traverse import walk_expr
@@ -40,11 +47,14 @@ def accumulation(
     """
     own = Load(array, subscripts, type_of(value))
     if isinstance(value, Select):
-        return _extremum(value, own) if reassociate or own.type.is_int else None
+        found = _extremum(value, own) if reassociate or own.type.is_int else None
+        return found or _chosen(value, own, reassociate)
     if not isinstance(value, Binary) or value.op not in _REDUCTIONS:
         return None
     if value.op == "sub":
         rest = value.right if value.left == own else None
+    elif value.op in ("min", "max") and reassociate and value.left == own:
+        rest = value.right
     else:
         rest = rest_of(value, lambda x: x == own)
     if rest is not None and not _touches(rest, own):
@@ -54,6 +64,43 @@ def accumulation(
         if inner is not None and inner[0] == "add" and not _touches(value.right, own):
             return "add", Binary(value.op, inner[1], value.right)
     return None
+
+
+def as_accumulation(stmt: Stmt, reassociate: bool) -> Stmt:
+    """A statement as an accumulation where it is one; others stay."""
+    if not isinstance(stmt, Assign):
+        return stmt
+    found = accumulation(stmt.array, stmt.index, stmt.value, reassociate)
+    return stmt if found is None else Reduce(stmt.array, stmt.index, found[0], found[1], stmt.span, stmt.label)
+
+
+def neutral(op: ReduceOp, type: Type) -> Const | None:
+    """What an update leaves everything unchanged with, -0.0 for sums of floats; None where there is no such value.
+
+    >>> found = [neutral(x, Type("float", 32)) for x in ("add", "max", "or")]
+    >>> [x and x.value for x in found]
+    [-0.0, -inf, None]
+    """
+    if type == BOOL:
+        return Const(op == "and", BOOL) if op in ("and", "or", "xor") else None
+    if type.is_float:
+        known = {"add": -0.0, "mul": 1.0, "max": -math.inf, "min": math.inf}
+        return Const(known[op], type) if op in known else None
+    low, high = limits(type)
+    all_bits = high if type.kind == "uint" else -1
+    return Const({"add": 0, "mul": 1, "and": all_bits, "or": 0, "xor": 0, "max": low, "min": high}[op], type)
+
+
+def _chosen(value: Select, own: Load, reassociate: bool) -> tuple[ReduceOp, Expr] | None:
+    """The choice of what an update makes of the element, which else stays what it is."""
+    if own not in (value.then, value.otherwise) or _touches(value.condition, own):
+        return None
+    kept = value.otherwise == own
+    found = accumulation(own.array, own.index, value.then if kept else value.otherwise, reassociate)
+    nothing = None if found is None else neutral(found[0], own.type)
+    if found is None or nothing is None:
+        return None
+    return found[0], Select(value.condition, *((found[1], nothing) if kept else (nothing, found[1])))
 
 
 def _extremum(value: Select, own: Load) -> tuple[ReduceOp, Expr] | None:
@@ -68,9 +115,8 @@ def _extremum(value: Select, own: Load) -> tuple[ReduceOp, Expr] | None:
         return None
     if not others:
         return op, value.then
-    least = -math.inf if own.type.is_float else limits(own.type)[0]
-    most = math.inf if own.type.is_float else limits(own.type)[1]
-    nothing = Const(least if op == "max" else most, own.type)
+    nothing = neutral(op, own.type)
+    assert nothing is not None
     return op, Select(reduce(lambda x, y: Binary("and", x, y), others), value.then, nothing)
 
 
