@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
+from math import gcd
 
 from planish.isa.semantics import build
 from planish.isa.semantics.build import ONE, ZERO
@@ -149,7 +151,7 @@ class _Case:
                 return build.construct(old.op, args, old.attr)
 
     def _wrapped(self, x: Node, width: int, signed: bool) -> Node:
-        x = _low_bits(x, width)
+        x = _joined(_low_bits(x, width), width)
         low, high = self.bounds(x)
         least = -(1 << (width - 1)) if signed else 0
         block = (low - least) >> width
@@ -250,7 +252,8 @@ def _low_bits(x: Node, width: int) -> Node:
         return build.add(*(_low_bits(y, width) for y in x.args))
     base, factor = scaled(x)
     if factor != 1:
-        return build.multiply(_low_bits(base, width), const(factor))
+        less = width - _twos(x)
+        return build.multiply(_low_bits(base, less), const(factor)) if less > 0 else ZERO
     if x.op == "shr" and x.args[1].op == "const":
         return build.shift_right(build.low_bits(x.args[0], width + x.args[1].low), x.args[1])
     return build.low_bits(x, width)
@@ -275,7 +278,7 @@ def _shifted(x: Node, by: Node) -> Node:
         if part.op == "shr" and part.args[1].op == "const" and x.op == "add":
             inner, first = part.args
             rest = (build.multiply(y, const(1 << first.low)) for y in x.args if y is not part)
-            return _shifted(build.add(inner, *rest), const(first.low + by.low))
+            return _shifted(_joined(build.add(inner, *rest)), const(first.low + by.low))
     return build.shift_right(x, by)
 
 
@@ -373,9 +376,28 @@ def _pair(op: str, x: Node) -> Node:
 
 
 def _product(a: Node, b: Node) -> Node:
-    """A product with its constant factors behind all others."""
-    (x, by), (y, times) = scaled(a), scaled(b)
+    """A product with its constant factors behind all others, those of all addends of a sum as well."""
+    (x, by), (y, times) = map(_factored, (a, b))
     return build.multiply(build.multiply(*sorted((x, y), key=by_number)), const(by * times))
+
+
+def _factored(x: Node) -> tuple[Node, int]:
+    """A value without the factor that all of its addends have, and that.
+
+    >>> x, y = (build.bits(name, ZERO, 8) for name in "xy")
+    >>> _factored(build.add(build.multiply(x, const(12)), build.multiply(y, const(-8))))[1]
+    4
+    """
+    if x.op != "add":
+        return scaled(x)
+    common = gcd(*(y.low if y.op == "const" else scaled(y)[1] for y in x.args))
+    return (build.add(*(_quotient_of(y, common) for y in x.args)), common) if common > 1 else (x, 1)
+
+
+def _quotient_of(x: Node, by: int) -> Node:
+    """An addend without a factor."""
+    base, factor = (ONE, x.low) if x.op == "const" else scaled(x)
+    return build.multiply(base, const(factor // by))
 
 
 def _different(args: tuple[Node, ...]) -> Node:
@@ -396,19 +418,37 @@ def _different(args: tuple[Node, ...]) -> Node:
     return made
 
 
-def _joined(x: Node) -> Node:
-    """A sum in which the low bits of a value and the bits above them are one."""
+def _joined(x: Node, width: int = 0) -> Node:
+    """A sum in which the low bits of a value and the bits above them are one, as they are or as a factor of one value;
+    in its lowest bits, where there is a width."""
     parts = terms_of(x)
     for high in parts:
         base, factor = scaled(high)
-        if factor <= 1 or factor & (factor - 1) or base.op not in ("wrap", "bits", "shr"):
+        if factor <= 1 or base.op not in ("wrap", "bits", "shr", "mul"):
             continue
-        by = factor.bit_length() - 1
         for low in parts:
-            made = _above(base, by, low)
+            made = _whole(base, factor, low, width)
             if made is not None:
-                return _joined(build.add(made, *(y for y in parts if y is not low and y is not high)))
+                return _joined(build.add(made, *(y for y in parts if y is not low and y is not high)), width)
     return x
+
+
+def _whole(high: Node, factor: int, low: Node, width: int) -> Node | None:
+    """The sum of a value's low bits, and `factor` times the bits above them, each perhaps times another value."""
+    base, times = scaled(low)
+    by = (factor // times).bit_length() - 1 if times > 0 and factor % times == 0 else 0
+    if by <= 0 or times << by != factor:
+        return None
+    if high.op != "mul" or base.op != "mul":
+        return _above(high, by, low) if times == 1 else None
+    # Of what is multiplied by a power of two fewer bits matter.
+    matter = width - _twos(const(factor)) if width else 0
+    for (x, above), (y, below) in product(*((z.args, z.args[::-1]) for z in (high, base))):
+        if x is y or (matter > 0 and build.wrap(x, matter) is build.wrap(y, matter)):
+            made = _above(above, by, below)
+            if made is not None:
+                return build.multiply(_product(y, made), const(times))
+    return None
 
 
 def _above(high: Node, by: int, low: Node) -> Node | None:

@@ -24,8 +24,9 @@ import numpy as np
 from planish.isa.semantics import build
 from planish.isa.semantics.node import Node, const, walk
 from planish.select.body import LaneBody
-from planish.select.demand import Demand, Lane, extended, joined, operand_demand, periodic, rerolled, zero_extended
+from planish.select.demand import Demand, Lane, between, extended, joined, operand_demand, periodic, rerolled, zero_extended
 from planish.select.factored.lane_functions import LaneOperand
+from planish.select.forms.split_products import HALF, WORD, half_of
 from planish.select.forms.wide_halves import alternating, halves_of, pair_distance
 from planish.select.gathers import NOWHERE, Gatherer, find_sources
 from planish.select.lane_cover import CONSTANT, LOAD, MOST_TERMS, LaneCover, Way, is_kept, slot_widths
@@ -406,7 +407,7 @@ class Cover:
     def _called(self, row: LaneRow, demand: Demand, way: Way) -> Solution | None:
         """A call of an instruction, where all of its operands can be had."""
         wanted: list[dict[int, tuple[Lane, int]]] = [{} for _ in row.instruction.operands]
-        fixed: dict[str, int] = {}
+        fixed: dict[str, Node] = {}
         for lane, function, places in zip(demand.lanes, row.functions, row.slots, strict=True):
             if lane is None:
                 continue
@@ -419,8 +420,7 @@ class Cover:
             widths = slot_widths(function)
             for name, term in way.binding.items():
                 if not name.isdigit():
-                    value = term.constant
-                    if value is None or fixed.setdefault(name, value) != value:
+                    if fixed.setdefault(name, term) is not term:
                         return None
                     continue
                 at, offset = places[int(name)]
@@ -431,19 +431,20 @@ class Cover:
                 given = (term, 0 if self.body.is_invariant(term) else lane[1]), size
                 if wanted[at].setdefault(offset, given) != given:
                     return None
-        return self._assembled(row, demand, wanted, fixed)
+        return self._assembled(row, demand, [_as_words(x) for x in wanted], fixed)
 
     def _assembled(
         self, row: LaneRow, demand: Demand, wanted: Sequence[Mapping[int, tuple[Lane, int]]],
-        fixed: Mapping[str, int], together: int = 0,
+        fixed: Mapping[str, Node], together: int = 0,
     ) -> Solution | None:  # fmt: skip
         """`together`: how many lanes a shuffle moves as one; 0 for what is no shuffle."""
         instruction = row.instruction
         cost = max(row.cost, _LEAST)
         natural = together > 0 and len(demand.terms) == 1 and demand.runs == 1 and self._is_natural(demand)
-        inner: list[Demand | int] = []
+        inner: list[Demand | Node] = []
         for operand, lanes in zip(instruction.operands, wanted, strict=True):
-            value = instruction.fixed.get(operand.name, fixed.get(operand.name))
+            given = instruction.fixed.get(operand.name)
+            value = const(given) if given is not None else fixed.get(operand.name)
             if value is not None or operand.role == "immediate":
                 if value is None or not _is_legal(operand, value):
                     return None
@@ -451,6 +452,8 @@ class Cover:
                 continue
             loose = together == 0 and not all(self._is_read(*x) for x in lanes.values())
             made = operand_demand(operand, lanes, loose, self.narrowest if together <= 1 else operand.bits)
+            if loose and made is not None and made.filled == len(made.lanes):
+                made = self._narrower(operand, lanes) or made
             if made is None or made == demand:
                 return None
             if lanes and made.runs > len(made.terms) * max(2, made.bits // 128):
@@ -469,6 +472,17 @@ class Cover:
         detail = instruction.entry, tuple(sorted(instruction.fixed.items()))
         return self._made("call", demand.bits, detail, args, cost)
 
+    def _narrower(self, operand: LaneOperand, lanes: Mapping[int, tuple[Lane, int]]) -> Demand | None:
+        """What an operand may hold in lanes as narrow as they are read, with others between that belong there."""
+        tight = operand_demand(operand, lanes, False, self.narrowest)
+        if tight is None or len(tight.terms) > 1 or self.body.is_leaf(tight.terms[0]):
+            return None
+        whole = between([None if x is None else x[1] for x in tight.lanes])
+        if whole is None or max(whole) >= self.body.lanes:
+            return None
+        made = Demand.of(tight.bits, tight.width, [(tight.terms[0], x) for x in whole])
+        return made if self.find(made) is not None else None
+
     def cost(self, values: Collection[Value], instead: Mapping[Value, Value] | None = None) -> float:
         """What some values cost together, those that are `instead` of others as much as these. Of pairs half, while one
         half alone is asked for."""
@@ -481,9 +495,9 @@ class Cover:
     def _is_read(self, lane: Lane, width: int) -> bool:
         return lane[0].op == "bits" and int(lane[0].attr[1]) == width
 
-    def _operand(self, operand: LaneOperand, x: Demand | int) -> Solution | None:
-        if isinstance(x, int):
-            return self._leaf("scalar", operand.bits, (operand.bits, (const(x),)), 0.0)
+    def _operand(self, operand: LaneOperand, x: Demand | Node) -> Solution | None:
+        if isinstance(x, Node):
+            return self._leaf("scalar", operand.bits, (operand.bits, (x,)), 0.0)
         if operand.role != "scalar":
             return self.find(x)
         # What does not matter is as the rest, so that both halves of a pair ask for the same.
@@ -494,5 +508,20 @@ class Cover:
         return self._leaf("scalar", x.bits, (x.width, terms), CONSTANT)
 
 
-def _is_legal(operand: LaneOperand, value: int) -> bool:
-    return (operand.low is None or value >= operand.low) and (operand.high is None or value <= operand.high)
+def _as_words(lanes: Mapping[int, tuple[Lane, int]]) -> Mapping[int, tuple[Lane, int]]:
+    """What an operand has to hold: words, where all of it are halves of words in their places."""
+    words: dict[int, tuple[Lane, int]] = {}
+    for offset, ((term, iteration), width) in lanes.items():
+        word = half_of(term, offset % WORD == HALF) if width == HALF and offset % HALF == 0 else None
+        given = None if word is None else ((word, iteration), WORD)
+        if given is None or words.setdefault(offset - offset % WORD, given) != given:
+            return lanes
+    return words
+
+
+def _is_legal(operand: LaneOperand, value: Node) -> bool:
+    """Whether a parameter may be a number, or a scalar in a range: by nothing at all nothing is shifted, which is shown
+    for what is used."""
+    low = operand.low if operand.low != 1 or value.op == "const" else 0
+    known = value.op == "const" or operand.role == "scalar"
+    return known and (low is None or value.low >= low) and (operand.high is None or value.high <= operand.high)

@@ -167,6 +167,9 @@ def extended(lanes: Sequence[int | None]) -> list[int] | None:
     if len(starts) == 1:
         start = starts.pop()
         return None if start % len(lanes) else [start + at for at in range(len(lanes))]
+    woven = between(lanes)
+    if woven is not None:
+        return woven
     half = next((n for n in range(1, len(lanes)) if (lanes[n] is None) != (lanes[0] is None)), len(lanes))
     made: list[int] = []
     for first in range(0, len(lanes), 2 * half):
@@ -177,6 +180,24 @@ def extended(lanes: Sequence[int | None]) -> list[int] | None:
         start = inside.pop()
         made += range(start, start + 2 * half)
     return made if len(set(made)) == len(made) else None
+
+
+def between(lanes: Sequence[int | None]) -> list[int] | None:
+    """The numbers of a whole register of which every other one is given, and which goes on evenly between them. None
+    where it cannot.
+
+    >>> between([0, None, 4, None, 8, None, 12, None]), between([None, 2, None, 6]), between([0, None, 1, None])
+    ([0, 2, 4, 6, 8, 10, 12, 14], [0, 2, 4, 6], None)
+    """
+    known = [(at, x) for at, x in enumerate(lanes) if x is not None]
+    if len(known) < 2 or 2 * len(known) != len(lanes):
+        return None
+    (first, start), (second, other) = known[:2]
+    if second - first != 2 or (other - start) % 2 or other <= start:
+        return None
+    step = (other - start) // 2
+    made = [start + (at - first) * step for at in range(len(lanes))]
+    return made if made[0] >= 0 and all(made[at] == x for at, x in known) else None
 
 
 def periodic(lanes: tuple[object, ...]) -> tuple[object, ...]:

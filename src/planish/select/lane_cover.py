@@ -26,6 +26,7 @@ from planish.isa.semantics.node import Node, walk
 from planish.select.body import LaneBody
 from planish.select.demand import computed, needed_width, widest_read
 from planish.select.forms.difference_masks import masks_by_difference
+from planish.select.forms.split_products import HALF, WORD, half_of, multiplies_halves, split_products
 from planish.select.forms.wide_halves import halves_of
 from planish.select.lane_table import LaneRow, LaneTable
 from planish.select.rules import COMPARED, alternatives, canonical, is_condition, is_mask
@@ -46,12 +47,18 @@ _NOTHING = float("inf")
 
 @dataclass(frozen=True, slots=True)
 class LaneClass:
-    """Rows that have the same function, whose slots read the same operands: what one lane of a result costs."""
+    """Rows that have the same function, whose slots read the same operands: what one lane of a result costs. `halves`:
+    of each slot whether it reads the high halves of words (True), the low ones (False), or none (None)."""
 
     function: Node
     operands: tuple[int, ...]
+    halves: tuple[bool | None, ...]
     cost: float
     rows: tuple[LaneRow, ...]
+
+    def takes(self, name: str) -> bool:
+        """Whether a parameter may be what is the same in all lanes, and known at run time only."""
+        return any(y.name == name and y.role == "scalar" for x in self.rows for y in x.instruction.operands)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +128,7 @@ class LaneCover:
         if cost < _NOTHING and whole is term:
             return LaneAnswer(cost)
         found = self._computed(whole, width, False)
-        if not found.ways and cost == _NOTHING and _uncut(whole).op in _WIDENED:
+        if not found.ways and cost == _NOTHING and _uncut(whole, 1).op in _WIDENED:
             found = self._computed(whole, width, True)
         return LaneAnswer(min(cost, found.cost, self._halved(whole, width)), found.ways)
 
@@ -151,7 +158,8 @@ class LaneCover:
         best = _NOTHING
         ways: list[Way] = []
         others = () if self._compares(width) else masks_by_difference(whole, width)
-        for term in (whole, *alternatives(whole, width), *others):
+        split = split_products(_uncut(whole, width), width) if self._splits(width) else ()
+        for term in (whole, *alternatives(whole, width), *others, *split):
             for lanes in self._classes(term, width):
                 if lanes.cost >= best * _SLACK:
                     continue
@@ -168,6 +176,10 @@ class LaneCover:
         known = classes_of(self.table, tuple(self.registers), width)
         return "select" in known or any(x in known for x in COMPARED)
 
+    def _splits(self, width: int) -> bool:
+        """Whether there are instructions that multiply words by halves of words."""
+        return width == WORD and _multiplies_halves(self.table, tuple(self.registers))
+
     def _cost(
         self, lanes: LaneClass, term: Node, width: int, binding: Binding, limit: float, widens: bool
     ) -> float:  # fmt: skip
@@ -175,14 +187,14 @@ class LaneCover:
         widths = slot_widths(lanes.function)
         own = self._size(term, width), width
         cost = lanes.cost
-        slots = sorted(x for x in binding if x.isdigit())
-        for slot in slots:
-            wide = widths[slot]
-            inner = binding[slot]
+        if not all(y.op == "const" or lanes.takes(x) for x, y in binding.items() if not x.isdigit()):
+            return _NOTHING
+        asked = [_asked(binding[x], widths[x], lanes.halves[int(x)]) for x in sorted(filter(str.isdigit, binding))]
+        for inner, wide in asked:
             if not _descends(inner, wide, self._size(inner, wide), term, own, widens):
                 return _NOTHING
         cost += self._woven(lanes, width, binding, widths)
-        for inner, wide in dict.fromkeys((binding[x], widths[x]) for x in slots):
+        for inner, wide in dict.fromkeys(asked):
             if cost >= limit:
                 return _NOTHING
             cost += self.best(inner, wide).cost / self.shared.get(inner, 1)
@@ -234,7 +246,7 @@ class LaneCover:
         return [
             x for x in made
             if all(y not in x or self.body.is_invariant(x[y]) for y in wide)
-            and all(y.op == "const" for name, y in x.items() if not name.isdigit())
+            and all(self.body.is_invariant(y) for name, y in x.items() if not name.isdigit())
         ]  # fmt: skip
 
     def _classes(self, term: Node, width: int) -> Iterator[LaneClass]:
@@ -264,10 +276,17 @@ _WIDENED = ("shr", "shl", "mul")
 """What there may be in wider lanes alone, though narrow ones hold it."""
 
 
-def _uncut(x: Node) -> Node:
-    while x.op == "wrap":
+def _uncut(x: Node, width: int) -> Node:
+    """What a term is before it is cut, to so many bits at least."""
+    while x.op == "wrap" and int(x.attr[0]) >= width:
         x = x.args[0]
     return x
+
+
+def _asked(x: Node, width: int, half: bool | None) -> tuple[Node, int]:
+    """What is asked for to have a term in a slot: the word that it is a half of, where the slot reads halves."""
+    word = half_of(x, half) if half is not None else None
+    return (x, width) if word is None else (word, WORD)
 
 
 def _numbered(x: Node) -> int:
@@ -317,7 +336,7 @@ def _operators(term: Node) -> tuple[str, ...]:
 @cache
 def classes_of(table: LaneTable, registers: tuple[int, ...], width: int) -> Mapping[str, tuple[LaneClass, ...]]:
     """The lane classes of a width by the operators that they begin with, the cheapest first."""
-    found: dict[tuple[Node, tuple[int, ...]], list[LaneRow]] = {}
+    found: dict[tuple[Node, tuple[int, ...], tuple[bool | None, ...]], list[LaneRow]] = {}
     # A mask has a bit for each lane.
     sizes = registers if width > 1 else tuple(x for x in (64, 32, 16, 8) if x <= registers[0] // 8)
     for bits in sizes:
@@ -330,13 +349,28 @@ def classes_of(table: LaneTable, registers: tuple[int, ...], width: int) -> Mapp
                 continue
             function = functions.pop()
             at = row.functions.index(function)
-            found.setdefault((function, tuple(place[0] for place in row.slots[at])), []).append(row)
+            operands = tuple(place[0] for place in row.slots[at])
+            found.setdefault((function, operands, _halves_of(row, at, width)), []).append(row)
     classes: dict[str, list[LaneClass]] = {}
-    for (function, operands), rows in found.items():
+    for (function, operands, halves), rows in found.items():
         cost = min(x.cost / max(1, sum(y is function for y in x.functions)) for x in rows)
         for op in _beginnings(function):
-            classes.setdefault(op, []).append(LaneClass(function, operands, cost, tuple(rows)))
+            classes.setdefault(op, []).append(LaneClass(function, operands, halves, cost, tuple(rows)))
     return {op: tuple(sorted(x, key=lambda y: (y.cost, _plainness(y.function)))) for op, x in classes.items()}
+
+
+@cache
+def _multiplies_halves(table: LaneTable, registers: tuple[int, ...]) -> bool:
+    return multiplies_halves(x.function for y in classes_of(table, registers, WORD).values() for x in y)
+
+
+def _halves_of(row: LaneRow, at: int, width: int) -> tuple[bool | None, ...]:
+    """Which halves of words the slots of a lane read, in lanes of words."""
+    widths = slot_widths(function) if width == WORD and (function := row.functions[at]) is not None else {}
+    return tuple(
+        offset % WORD == HALF if widths.get(str(slot)) == HALF else None
+        for slot, (_, offset) in enumerate(row.slots[at])
+    )  # fmt: skip
 
 
 def is_kept(function: Node, width: int) -> bool:

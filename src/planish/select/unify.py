@@ -78,8 +78,7 @@ def _match(p: Node, t: Node, ring: int, b: Binding) -> Iterator[Binding]:
             width, signed = int(p.attr[0]), bool(p.attr[1])
             if fits(t, width, signed):
                 yield from _match(p.args[0], t, 0, b)
-                inner = _unclamped(t, width, signed)
-                if inner is not None:
+                for inner in _unclamped(t, width, signed):
                     yield from _match(p.args[0], inner, 0, b)
             elif ring == width and t.op not in ("sat", "const"):
                 yield from _match(p.args[0], node("wrap", (t,), (width, signed)), 0, b)
@@ -112,15 +111,15 @@ def _match(p: Node, t: Node, ring: int, b: Binding) -> Iterator[Binding]:
                 yield from _match_alike(p, t, ring, b)
 
 
-def _unclamped(t: Node, width: int, signed: bool) -> Node | None:
-    """What becomes a term when a width saturates it: its only bound is the least or the greatest of that width."""
-    if t.op not in ("min", "max") or t.args[1].op != "const":
-        return None
+def _unclamped(t: Node, width: int, signed: bool) -> Iterator[Node]:
+    """What becomes a term when a width saturates it: its only bounds are the least and the greatest of that width."""
     low, high = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if signed else (0, (1 << width) - 1)
-    inner, bound = t.args[0], t.args[1].low
-    if t.op == "max":
-        return inner if bound == low and inner.high <= high else None
-    return inner if bound == high and inner.low >= low else None
+    seen: list[str] = []
+    while t.op in ("min", "max") and t.op not in seen and t.args[1].constant == (low if t.op == "max" else high):
+        seen.append(t.op)
+        t = t.args[0]
+        if ("max" in seen or t.low >= low) and ("min" in seen or t.high <= high):
+            yield t
 
 
 def _match_clamped(p: Node, t: Node, b: Binding) -> Iterator[Binding]:
