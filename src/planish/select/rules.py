@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from planish.isa.semantics import build
 from planish.isa.semantics.build import ONE, ZERO
 from planish.isa.semantics.node import Node, const, node, scaled, terms_of
-from planish.select.unify import fits
+from planish.select.unify import fits, unclamped
 
 _ONES = const(-1)
 _NARROWED = ("bits", "mul", "shr", "shl", "select")
@@ -294,8 +294,23 @@ def _shifted(x: Node, width: int) -> Iterator[Node]:
     yield from _shifts(x, width)
 
 
+def _by_rounding(x: Node) -> Node | None:
+    """(v + (1 << n >> 1)) >> n as (v + (1 << n - 1)) >> n, as it is for all but 0; None for another term."""
+    if x.op != "shr" or x.args[1].op == "const":
+        return None
+    n = x.args[1]
+    half = node("shr", (node("shl", (ONE, n)), ONE))
+    rest = [y for y in terms_of(x.args[0]) if y is not half]
+    if len(rest) + 1 != len(terms_of(x.args[0])) or not rest:
+        return None
+    return node("shr", (node("add", (*rest, node("shl", (ONE, build.add(n, _ONES))))), n))
+
+
 def _saturated(x: Node, width: int) -> Iterator[Node]:
     """What saturates, by bounds; where it saturates anyway to less, that comes after."""
+    rounded = _by_rounding(x.args[0])
+    if rounded is not None:
+        yield node("sat", (rounded,), x.attr)
     size, signed = int(x.attr[0]), bool(x.attr[1])
     low, high = (-(1 << (size - 1)), (1 << (size - 1)) - 1) if signed else (0, (1 << size) - 1)
     inner = x.args[0]
@@ -304,7 +319,11 @@ def _saturated(x: Node, width: int) -> Iterator[Node]:
 
 
 def _bounds(x: Node, width: int) -> Iterator[Node]:
-    """The lesser of a bound and of what is too great for a lane, or the greater, as one of what saturates."""
+    """The lesser of a bound and of what is too great for a lane, or the greater, as one of what saturates; the least
+    and the greatest of a lane both, as what saturates."""
+    for inner in unclamped(x, width, True):
+        if inner.op == "shr" and not fits(inner, width, True):
+            yield from _saturated(node("sat", (inner,), (width, True)), width)
     for signed in (True, False):
         bound, other = x.args if fits(x.args[0], width, signed) else x.args[::-1]
         low, high = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if signed else (0, (1 << width) - 1)

@@ -78,8 +78,9 @@ def _match(p: Node, t: Node, ring: int, b: Binding) -> Iterator[Binding]:
             width, signed = int(p.attr[0]), bool(p.attr[1])
             if fits(t, width, signed):
                 yield from _match(p.args[0], t, 0, b)
-                for inner in _unclamped(t, width, signed):
+                for inner in unclamped(t, width, signed):
                     yield from _match(p.args[0], inner, 0, b)
+                    yield from _match_clamped(p.args[0], inner, b)
             elif ring == width and t.op not in ("sat", "const"):
                 yield from _match(p.args[0], node("wrap", (t,), (width, signed)), 0, b)
             elif ring == width and t.op == "const":
@@ -111,7 +112,7 @@ def _match(p: Node, t: Node, ring: int, b: Binding) -> Iterator[Binding]:
                 yield from _match_alike(p, t, ring, b)
 
 
-def _unclamped(t: Node, width: int, signed: bool) -> Iterator[Node]:
+def unclamped(t: Node, width: int, signed: bool) -> Iterator[Node]:
     """What becomes a term when a width saturates it: its only bounds are the least and the greatest of that width."""
     low, high = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if signed else (0, (1 << width) - 1)
     seen: list[str] = []

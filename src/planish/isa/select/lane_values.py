@@ -204,6 +204,14 @@ class Reader:
                 not type_of(a).is_float and (x.then, x.otherwise) in ((a, b), (b, a))
             ):
                 return self.extremum(op in ("lt", "le"), (a, b), (x.then, x.otherwise), counters)
+            case Select(condition=Compare(left=Var(type=kind) as size, right=Const(value=bound))) if (
+                kind == INDEX and (bounding := _bounds_size(x, size, int(bound))) is not None
+            ):
+                return _computed(bounding, [self.value(y, counters) for y in (x.then, x.otherwise)], type_of(x))
+            case Select(condition=Compare(op="ne" | "eq" | "gt" | "le")) if (
+                (rounded := self.rounded(x, counters)) is not None
+            ):
+                return rounded
             case Select(condition=Compare() as condition, then=a, otherwise=b):
                 return self.choice(condition, self.value(a, counters), self.value(b, counters), counters)
             case Select(condition=condition, then=a, otherwise=b):
@@ -223,11 +231,7 @@ class Reader:
                 shift = build.shift_left if op == "shl" else build.shift_right
                 return cut_to(shift(self.value(left, counters), const(int(by))), type_of(left))
             case Binary(op="shl" | "shr" as op, left=left, right=right) if type_of(left).is_int:
-                # C leaves it open what a shift by less than nothing, or by all bits or more, is.
-                amount = self.value(right, counters)
-                limit = type_of(left).bits
-                if amount.low < 0 or amount.high >= limit:
-                    amount = build.wrap(amount, limit.bit_length() - 1)
+                amount = _amount(self.value(right, counters), type_of(left))
                 shift = build.shift_left if op == "shl" else build.shift_right
                 return cut_to(shift(self.value(left, counters), amount), type_of(left))
             case Cast(operand=inner, type=kind) if str(type_of(inner)) == "bf16" and str(kind) == "f32":
@@ -251,6 +255,39 @@ class Reader:
     def choice(self, condition: Compare, then: Node, otherwise: Node, counters: Counters) -> Node:
         """One of two values, by a comparison."""
         return chosen_value(self.condition(condition, counters), then, otherwise, type_of(condition.left))
+
+    def rounded(self, x: Select, counters: Counters) -> Node | None:
+        """`n ? (v + (1 << (n - 1))) >> n : v` as `(v + (1 << n >> 1)) >> n`, which is `v` for 0; None for another choice.
+        C leaves it open what a shift by less than nothing is."""
+        condition = x.condition
+        if not isinstance(condition, Compare) or not _is_zero(condition.right) or type_of(x).kind != "int":
+            return None
+        chosen, otherwise = (x.then, x.otherwise) if condition.op in ("ne", "gt") else (x.otherwise, x.then)
+        kinds: list[Type] = []
+        while isinstance(chosen, Cast) and chosen.type.is_int:
+            kinds.append(chosen.type)
+            chosen = chosen.operand
+        match chosen:
+            case Binary(op="shr", left=Binary(op="add", left=a, right=Binary(op="shl", left=one, right=less)), right=by):
+                pass
+            case Binary(op="shr", left=Binary(op="add", left=Binary(op="shl", left=one, right=less), right=a), right=by):
+                pass
+            case _:
+                return None
+        number, value, kind = self.value(condition.left, counters), self.value(otherwise, counters), type_of(chosen)
+        before = self.value(less, counters)
+        before = before.args[0] if before.op == "wrap" else before
+        if self.value(one, counters) is not build.ONE or self.value(a, counters) is not value:
+            return None
+        if self.value(by, counters) is not number or before is not build.add(number, const(-1)):
+            return None
+        number = build.maximum(number, build.ZERO) if condition.op in ("gt", "le") else number
+        amount = _amount(number, kind)
+        half = build.shift_right(build.shift_left(build.ONE, amount), build.ONE)
+        made = cut_to(build.shift_right(cut_to(build.add(value, half), kind), amount), kind)
+        for narrower in reversed(kinds):
+            made = _narrowed(made, narrower)
+        return made
 
     def truth(self, x: Expr, counters: Counters) -> Node:
         """Whether a condition holds: 0 or 1."""
@@ -289,6 +326,31 @@ class Reader:
         """The lesser or the greater of two whole numbers, as C has it: `a < b ? a : b`."""
         op = "min" if below == (chosen == compared) else "max"
         return _computed(op, [self.value(x, counters) for x in compared], type_of(compared[0]))
+
+
+def _amount(x: Node, kind: Type) -> Node:
+    """By how much a number is shifted: C leaves it open what a shift by less than nothing, or by all bits or more, is."""
+    if x.low >= 0 and x.high < kind.bits:
+        return x
+    return build.wrap(x, min(kind.bits.bit_length() - 1, max(x.high, 1).bit_length()))
+
+
+def _is_zero(x: Expr) -> bool:
+    return isinstance(x, Const) and x.value == 0
+
+
+def _bounds_size(x: Select, size: Var, bound: int) -> str | None:
+    """"min" or "max" where a choice is the lesser, or the greater, of a size in a narrower type, which holds it, and of
+    a number: `shift < 15 ? shift : 15`. None where it is neither."""
+    assert isinstance(x.condition, Compare)
+    sides = (x.then, x.otherwise)
+    own = [isinstance(y, Cast) and y.operand == size for y in sides]
+    other = [isinstance(y, Const) and y.value == bound for y in sides]
+    if x.condition.op not in ("lt", "le", "gt", "ge") or (own, other) not in (
+        ([True, False], [False, True]), ([False, True], [True, False]),
+    ):  # fmt: skip
+        return None
+    return "min" if own[0] == (x.condition.op in ("lt", "le")) else "max"
 
 
 def _compared(op: str, a: Node, b: Node, kind: Type) -> Node:

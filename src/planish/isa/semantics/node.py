@@ -171,9 +171,26 @@ def _of_shift_left(a: Node, n: Node) -> _Range:
 
 
 def _of_shift_right(a: Node, n: Node) -> _Range:
+    half = next((x for x in terms_of(a) if _is_half(x, n)), None)
+    if half is not None and 0 <= n.low <= n.high < _MOST_SHIFTED:
+        # What is rounded to the nearest is no further away from 0 than what is shifted by as much as that.
+        low, high = (sum(getattr(x, end) for x in terms_of(a) if x is not half) for end in ("low", "high"))
+        ends = [x + (1 << by >> 1) >> by for x in (low, high) for by in range(n.low, n.high + 1)]
+        return min(ends), max(ends)
     steps = (max(n.low, 0), max(min(n.high, 4096), 0))
     corners = [x >> y for x in (a.low, a.high) for y in steps]
     return min(corners), max(corners)
+
+
+_MOST_SHIFTED = 128
+
+
+def _is_half(x: Node, n: Node) -> bool:
+    """Whether a term is half of 2^n, rounded down."""
+    if x.op != "shr" or x.args[1].constant != 1 or x.args[0].op != "shl":
+        return False
+    power, by = x.args[0].args
+    return by is n and power.constant == 1
 
 
 def _of_bitwise(a: Node, b: Node) -> _Range:
