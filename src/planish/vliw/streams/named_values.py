@@ -69,14 +69,15 @@ def without_names(kernel: Kernel, programs: Collection[str] = ()) -> Kernel:
 
 
 def derive_sizes(kernel: Kernel) -> tuple[Kernel, dict[str, Expr]]:
-    """The kernel with a size for what takes more than sums and products of sizes, which its caller computes once."""
+    """The kernel with a size for what takes more than sums and products of sizes, which its caller computes once; not
+    for what shifts by sizes, which may be meant where a condition holds only."""
     found: dict[Expr, str] = {}
     sizes = set(kernel.sizes)
 
     def visit(x: Expr) -> Expr:
         own = variables(x)
         is_work = isinstance(x, Binary | Select) and type_of(x) == INDEX and own and own <= sizes and not loads(x)
-        if is_work and any(isinstance(y, Select) or isinstance(y, Binary) and y.op in WORK for y in walk_expr(x)):
+        if is_work and not _shifts(x) and any(isinstance(y, Select) or isinstance(y, Binary) and y.op in WORK for y in walk_expr(x)):
             name = found.setdefault(x, f"size.{len(found)}")
             return Var(name, INDEX)
         return with_children(x, tuple(visit(y) for y in children(x)))
@@ -84,3 +85,7 @@ def derive_sizes(kernel: Kernel) -> tuple[Kernel, dict[str, Expr]]:
     body = map_block(lambda s: map_exprs(visit, s), kernel.body)
     fresh = tuple(found.values())
     return replace(kernel, sizes=(*kernel.sizes, *fresh), body=body), {name: x for x, name in found.items()}
+
+
+def _shifts(x: Expr) -> bool:
+    return any(isinstance(y, Binary) and y.op in ("shl", "shr") and variables(y.right) for y in walk_expr(x))

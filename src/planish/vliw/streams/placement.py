@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from planish.ir.expr import Cast, Expr, Load, type_of
 from planish.ir.nest import Array, Assign, Block, For, If, Kernel, Reduce, Stmt
 from planish.ir.text.printer import print_expr
-from planish.ir.traverse import blocks_of, children, expressions, loads, variables, walk
+from planish.ir.traverse import blocks_of, children, expressions, loads, map_block, variables, walk
 from planish.ir.types import INDEX, Type
 from planish.vliw.streams.patterns import OperationPattern, PatternSet
 from planish.vliw.streams.stream import RefusedError
@@ -35,10 +35,11 @@ def place_arrays(kernel: Kernel, patterns: PatternSet, arrays: Sequence[Array]) 
 
 def check_widths(kernel: Kernel, patterns: PatternSet) -> None:
     """RefusedError where values of 64 bits are computed and the machine's counters, of the same type, have fewer: what
-    counters are would be taken for them."""
+    counters are would be taken for them. Loops that are done by instructions compute none."""
     if patterns.counter.bits >= INDEX.bits:
         return
-    for stmt in walk(kernel.body):
+    body = map_block(lambda x: () if isinstance(x, For) and x.facts.instruction else x, kernel.body)
+    for stmt in walk(body):
         values = [stmt.value] if isinstance(stmt, Assign | Reduce) else []
         values += [stmt.condition] if isinstance(stmt, If) else []
         for x in (y for value in values for y in _valued(value)):

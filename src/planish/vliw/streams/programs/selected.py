@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from planish.ir.expr import Binary, BinaryOp, Cast, Const, Expr, Load, Unary, Var, type_of
+from planish.ir.expr import Binary, BinaryOp, Cast, Compare, Const, Expr, Load, Select, Unary, Var, type_of
 from planish.ir.expr import index as number
 from planish.ir.index.polynomial import add, constant, mul
 from planish.ir.nest import For
@@ -41,7 +41,7 @@ _BITS: Mapping[tuple[int, bool], Type] = {
     (8, True): I8, (16, True): I16, (32, True): I32, (8, False): U8, (16, False): U16, (32, False): U32,
 }  # fmt: skip
 _INFIX: Mapping[str, BinaryOp] = {
-    "mul": "mul", "and": "and", "or": "or", "xor": "xor", "shr": "shr", "min": "min", "max": "max",
+    "mul": "mul", "and": "and", "or": "or", "xor": "xor", "shr": "shr", "shl": "shl", "min": "min", "max": "max",
 }  # fmt: skip
 
 
@@ -421,6 +421,11 @@ class _SelectedWriter:
                 return first
             case "invert":
                 return Unary("bitnot", self.term(x.args[0]))
+            case "lt" | "le" | "eq" as op if all(y.high < 1 << 31 for y in x.args):
+                return Cast(Compare(op, *map(self.term, x.args)), I32)
+            case "select":
+                condition = Compare("ne", self.term(x.args[0]), Const(0, I32))
+                return Select(condition, *map(self.term, x.args[1:]))
             case op if op in _INFIX:
                 return Binary(_INFIX[op], *map(self.term, x.args))
             case op:
@@ -457,7 +462,10 @@ class _SelectedWriter:
 
     def cut(self, x: Expr, width: int, signed: bool) -> Expr:
         kind = _BITS.get((width, signed))
+        if kind is None and not signed:
+            return Binary("and", x, Const((1 << width) - 1, I32))
         if kind is None:
-            raise RefusedError(f"a scalar of {width} bits", self.stream.span)
+            left = Const(32 - width, I32)
+            return Binary("shr", Binary("shl", x, left), left)
         inner = x if type_of(x) == kind else Cast(x, kind)
         return inner if kind == I32 else Cast(inner, I32)
