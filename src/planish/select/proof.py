@@ -25,7 +25,7 @@ from planish.isa.collection import load_collection
 from planish.isa.select.lane_values import NoCover
 from planish.isa.semantics import bit_parts, build
 from planish.isa.semantics.definition import Definition
-from planish.isa.semantics.node import Node, by_number, const, rebuild, scaled, terms_of, var, walk
+from planish.isa.semantics.node import Node, by_number, const, node, rebuild, scaled, terms_of, var, walk
 from planish.isa.semantics.scalarised import ordered, puts_of, specialise
 from planish.select import cases, exhaustive
 from planish.select.body import LaneBody, Output
@@ -46,6 +46,7 @@ class Proof:
     body: LaneBody
     isa: str
     _known: dict[Value, Segments] = field(default_factory=dict)
+    _shown: dict[tuple[Node, Node, int], bool] = field(default_factory=dict)
     _undefined: int = 0
 
     def refuted(self, value: Value, output: Output, iterations: Sequence[int]) -> int | None:
@@ -59,9 +60,19 @@ class Proof:
         found = self.segments(value)
         for lane, (term, iteration) in enumerate(lanes):
             wanted = build.wrap(self.at(term, iteration), width)
-            if not same(wanted, read(found, lane * width, width), width):
+            if not self._is_shown(wanted, read(found, lane * width, width), width):
                 return lane
         return None
+
+    def _is_shown(self, a: Node, b: Node, width: int) -> bool:
+        """Whether two values are shown to be the same; what differs in where its rows begin is looked at once."""
+        if a is b:
+            return True
+        first, second = from_beginnings(a, b)
+        known = self._shown.get((first, second, width))
+        if known is None:
+            known = self._shown[first, second, width] = same(first, second, width)
+        return known
 
     def at(self, term: Node, iteration: int) -> Node:
         """A term at an iteration."""
@@ -128,6 +139,29 @@ def _repeated(width: int, lanes: tuple[object, ...], bits: int) -> list[tuple[in
         term = x if isinstance(x, Node) else const(x if isinstance(x, int) else 0)
         found.append((at * width, width, build.wrap(term, width)))
     return found
+
+
+def from_beginnings(*values: Node) -> tuple[Node, ...]:
+    """Values that read each operand from its beginning on, as far from each other as they do.
+
+    >>> x, y = (build.bits("x", const(at), 8) for at in (24, 40))
+    >>> [z.args[0].low for z in from_beginnings(build.add(x, y))[0].args]
+    [0, 16]
+    """
+    starts: dict[object, int] = {}
+    for x in walk(values):
+        if x.op == "bits" and x.args[0].op == "const":
+            name, start = x.attr[0], x.args[0].low
+            starts[name] = min(starts.get(name, start), start)
+    if not any(starts.values()):
+        return values
+
+    def change(old: Node, args: tuple[Node, ...]) -> Node:
+        if old.op == "bits" and args[0].op == "const":
+            return node("bits", (const(args[0].low - starts[old.attr[0]]),), old.attr)
+        return old if args == old.args else node(old.op, args, old.attr)
+
+    return tuple(rebuild(x, change) for x in values)
 
 
 def recompose(definition: Definition, operands: Mapping[str, Segments]) -> Segments:
@@ -297,7 +331,29 @@ def same(a: Node, b: Node, width: int) -> bool:
     if cases.are_equal(a, b, width) or exhaustive.are_equal(a, b, width) is True:
         return True
     named = _named(*pair)
-    return named is not None and cases.are_equal(*named, width)
+    if named is not None and cases.are_equal(*named, width):
+        return True
+    return _for_all_amounts(a, b, width)
+
+
+_AMOUNTS = 64
+
+
+def _for_all_amounts(a: Node, b: Node, width: int) -> bool:
+    """Whether two values are shown to be the same for each number by which they shift, which is one of few."""
+    found = [x.args[1] for x in walk([a, b]) if x.op in ("shl", "shr") and x.args[1].op != "const"]
+    amount = min(found, key=lambda x: (sum(1 for _ in walk([x])), x.number), default=None)
+    if amount is None or not 0 <= amount.low <= amount.high < _AMOUNTS:
+        return False
+    return all(
+        cases.are_equal(_with(a, amount, const(value)), _with(b, amount, const(value)), width)
+        for value in range(amount.low, amount.high + 1)
+    )  # fmt: skip
+
+
+def _with(x: Node, old: Node, made: Node) -> Node:
+    """A value with another one in place of a part."""
+    return rebuild(x, lambda y, args: made if y is old else build.construct(y.op, args, y.attr))
 
 
 def _named(a: Node, b: Node) -> tuple[Node, Node] | None:

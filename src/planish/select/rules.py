@@ -288,21 +288,41 @@ def _fraction(product: Node) -> Node:
     return node("shr", (node("add", (node("shr", (product, const(14))), ONE)), ONE))
 
 
+def _any_rounding(x: Node, width: int) -> Iterator[Node]:
+    """(v + (1 << n >> 1)) >> n, for any amount, as half of a sum that rounds up: of `v >> n - 1` and nothing, and of `v`
+    and itself where nothing is shifted."""
+    parts = _rounded_parts(x)
+    if parts is None or not fits(x, width, True):
+        return
+    value, n = build.add(*parts), x.args[1]
+    if fits(value, width, True) and n.low >= 0:
+        less = build.maximum(build.add(build.minimum(n, const(width)), _ONES), ZERO)
+        itself = node("and", (value, build.select(build.equal(n, ZERO), _ONES, ZERO)))
+        yield node("shr", (node("add", (node("shr", (value, less)), itself, ONE)), ONE))
+
+
 def _shifted(x: Node, width: int) -> Iterator[Node]:
     yield from _halves(x, width)
     yield from _rounded(x, width)
+    yield from _any_rounding(x, width)
     yield from _shifts(x, width)
+
+
+def _rounded_parts(x: Node) -> list[Node] | None:
+    """The addends of v in (v + (1 << n >> 1)) >> n, whose amount is no constant; None for another term."""
+    if x.op != "shr" or x.args[1].op == "const":
+        return None
+    half = node("shr", (node("shl", (ONE, x.args[1])), ONE))
+    rest = [y for y in terms_of(x.args[0]) if y is not half]
+    return rest if rest and len(rest) + 1 == len(terms_of(x.args[0])) else None
 
 
 def _by_rounding(x: Node) -> Node | None:
     """(v + (1 << n >> 1)) >> n as (v + (1 << n - 1)) >> n, as it is for all but 0; None for another term."""
-    if x.op != "shr" or x.args[1].op == "const":
+    rest = _rounded_parts(x)
+    if rest is None:
         return None
     n = x.args[1]
-    half = node("shr", (node("shl", (ONE, n)), ONE))
-    rest = [y for y in terms_of(x.args[0]) if y is not half]
-    if len(rest) + 1 != len(terms_of(x.args[0])) or not rest:
-        return None
     return node("shr", (node("add", (*rest, node("shl", (ONE, build.add(n, _ONES))))), n))
 
 
