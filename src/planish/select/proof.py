@@ -27,7 +27,7 @@ from planish.isa.semantics import bit_parts, build
 from planish.isa.semantics.definition import Definition
 from planish.isa.semantics.node import Node, by_number, const, node, rebuild, scaled, terms_of, var, walk
 from planish.isa.semantics.scalarised import ordered, puts_of, specialise
-from planish.select import cases, exhaustive
+from planish.select import cases, exhaustive, polynomial
 from planish.select.body import LaneBody, Output
 from planish.select.factored.lane_terms import choose, cut
 from planish.select.program import Value
@@ -328,7 +328,7 @@ def same(a: Node, b: Node, width: int) -> bool:
     pair = in_chains(*(build.wrap(build.low_bits(x, width), width) for x in (a, b)))
     if _are_one(pair, width) or _are_one([_counted(x) for x in pair], width):
         return True
-    if cases.are_equal(a, b, width) or exhaustive.are_equal(a, b, width) is True:
+    if cases.are_equal(a, b, width) or exhaustive.are_equal(a, b, width) is True or polynomial.are_equal(*pair, width):
         return True
     named = _named(*pair)
     if named is not None and cases.are_equal(*named, width):

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from planish.isa.semantics import build
 from planish.isa.semantics.build import ONE, ZERO
 from planish.isa.semantics.node import Node, const, node, scaled, terms_of
+from planish.select.forms.offset_products import without_offsets
 from planish.select.unify import fits, unclamped
 
 _ONES = const(-1)
@@ -207,7 +208,8 @@ def _difference(x: Node) -> tuple[Node, Node] | None:
 
 
 def _sums(x: Node, width: int) -> Iterator[Node]:
-    """Conditions that are added are masks that are subtracted."""
+    """Conditions that are added are masks that are subtracted; products of bytes less their zeros are added up without
+    these."""
     if any(is_condition(scaled(y)[0]) for y in x.args):
         parts = []
         for y in x.args:
@@ -216,6 +218,7 @@ def _sums(x: Node, width: int) -> Iterator[Node]:
             parts.append(node("mul", (mask_of(base), const(-factor))) if counted and factor != -1
                          else mask_of(base) if counted else y)  # fmt: skip
         yield node("add", tuple(parts))
+    yield from without_offsets(x)
 
 
 def _bitwise(x: Node, width: int) -> Iterator[Node]:
