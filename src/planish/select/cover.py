@@ -24,9 +24,9 @@ import numpy as np
 from planish.isa.semantics import build
 from planish.isa.semantics.node import Node, const, walk
 from planish.select.body import LaneBody
-from planish.select.demand import Demand, Lane, between, extended, joined, operand_demand, periodic, rerolled, zero_extended
+from planish.select.demand import Demand, Lane, extended, filled_between, joined, operand_demand, periodic, rerolled, zero_extended
 from planish.select.factored.lane_functions import LaneOperand
-from planish.select.forms.split_products import HALF, WORD, half_of
+from planish.select.forms.split_products import as_words
 from planish.select.forms.wide_halves import alternating, halves_of, pair_distance
 from planish.select.gathers import NOWHERE, Gatherer, find_sources
 from planish.select.lane_cover import CONSTANT, LOAD, MOST_TERMS, LaneCover, Way, is_kept, slot_widths
@@ -68,6 +68,7 @@ class Cover:
     gatherer: Gatherer = field(default_factory=Gatherer)
     program: RegisterProgram = field(default_factory=RegisterProgram)
     asked: int = 0
+    claims: dict[Value, Demand] = field(default_factory=dict)
     lanes: LaneCover = field(init=False)
     _known: dict[Demand, Solution | None] = field(default_factory=dict)
     _open: set[Demand] = field(default_factory=set)
@@ -94,6 +95,8 @@ class Cover:
                     best = answer
         self._open.discard(demand)
         self._known[demand] = best
+        if best is not None:
+            self.claims.setdefault(best.value, demand)
         return best
 
     @property
@@ -431,7 +434,7 @@ class Cover:
                 given = (term, 0 if self.body.is_invariant(term) else lane[1]), size
                 if wanted[at].setdefault(offset, given) != given:
                     return None
-        return self._assembled(row, demand, [_as_words(x) for x in wanted], fixed)
+        return self._assembled(row, demand, [as_words(x) for x in wanted], fixed)
 
     def _assembled(
         self, row: LaneRow, demand: Demand, wanted: Sequence[Mapping[int, tuple[Lane, int]]],
@@ -446,14 +449,15 @@ class Cover:
             given = instruction.fixed.get(operand.name)
             value = const(given) if given is not None else fixed.get(operand.name)
             if value is not None or operand.role == "immediate":
-                if value is None or not _is_legal(operand, value):
+                if value is None or not operand.takes(value):
                     return None
                 inner.append(value)
                 continue
             loose = together == 0 and not all(self._is_read(*x) for x in lanes.values())
             made = operand_demand(operand, lanes, loose, self.narrowest if together <= 1 else operand.bits)
             if loose and made is not None and made.filled == len(made.lanes):
-                made = self._narrower(operand, lanes) or made
+                tight = filled_between(operand, lanes, self.narrowest, self.body)
+                made = tight if tight is not None and self.find(tight) is not None else made
             if made is None or made == demand:
                 return None
             if lanes and made.runs > len(made.terms) * max(2, made.bits // 128):
@@ -471,17 +475,6 @@ class Cover:
             args.append(found)
         detail = instruction.entry, tuple(sorted(instruction.fixed.items()))
         return self._made("call", demand.bits, detail, args, cost)
-
-    def _narrower(self, operand: LaneOperand, lanes: Mapping[int, tuple[Lane, int]]) -> Demand | None:
-        """What an operand may hold in lanes as narrow as they are read, with others between that belong there."""
-        tight = operand_demand(operand, lanes, False, self.narrowest)
-        if tight is None or len(tight.terms) > 1 or self.body.is_leaf(tight.terms[0]):
-            return None
-        whole = between([None if x is None else x[1] for x in tight.lanes])
-        if whole is None or max(whole) >= self.body.lanes:
-            return None
-        made = Demand.of(tight.bits, tight.width, [(tight.terms[0], x) for x in whole])
-        return made if self.find(made) is not None else None
 
     def cost(self, values: Collection[Value], instead: Mapping[Value, Value] | None = None) -> float:
         """What some values cost together, those that are `instead` of others as much as these. Of pairs half, while one
@@ -506,22 +499,3 @@ class Cover:
         if not all(self.body.is_invariant(y) for y in terms):
             return None
         return self._leaf("scalar", x.bits, (x.width, terms), CONSTANT)
-
-
-def _as_words(lanes: Mapping[int, tuple[Lane, int]]) -> Mapping[int, tuple[Lane, int]]:
-    """What an operand has to hold: words, where all of it are halves of words in their places."""
-    words: dict[int, tuple[Lane, int]] = {}
-    for offset, ((term, iteration), width) in lanes.items():
-        word = half_of(term, offset % WORD == HALF) if width == HALF and offset % HALF == 0 else None
-        given = None if word is None else ((word, iteration), WORD)
-        if given is None or words.setdefault(offset - offset % WORD, given) != given:
-            return lanes
-    return words
-
-
-def _is_legal(operand: LaneOperand, value: Node) -> bool:
-    """Whether a parameter may be a number, or a scalar in a range: by nothing at all nothing is shifted, which is shown
-    for what is used."""
-    low = operand.low if operand.low != 1 or value.op == "const" else 0
-    known = value.op == "const" or operand.role == "scalar"
-    return known and (low is None or value.low >= low) and (operand.high is None or value.high <= operand.high)

@@ -126,6 +126,20 @@ def operand_demand(
     return Demand.of(bits, width, [lanes[at][0] if at in lanes else None for at in range(0, bits, width)])
 
 
+def filled_between(
+    operand: LaneOperand, lanes: Mapping[int, tuple[Lane, int]], narrowest: int, body: LaneBody
+) -> Demand | None:  # fmt: skip
+    """What an operand may hold of one term in lanes as narrow as they are read, with those between that belong there;
+    None where it has no such."""
+    tight = operand_demand(operand, lanes, False, narrowest)
+    if tight is None or len(tight.terms) > 1 or body.is_leaf(tight.terms[0]):
+        return None
+    whole = between([None if x is None else x[1] for x in tight.lanes])
+    if whole is None or max(whole) >= body.lanes:
+        return None
+    return Demand.of(tight.bits, tight.width, [(tight.terms[0], x) for x in whole])
+
+
 @cache
 def widest_read(term: Node) -> int:
     """The bits of the widest element that a term reads."""

@@ -161,7 +161,8 @@ def cover_strip(strip: Strip, registers: VectorExtension) -> tuple[tuple[Store, 
 
 def _covered(strip: Strip, registers: VectorExtension) -> tuple[tuple[Store, ...], float]:
     body = strip.body
-    cover, proof = cover_for(body, registers), Proof(body, registers.isa)
+    cover = cover_for(body, registers)
+    proof = Proof(body, registers.isa, cover.claims)
     made: list[Store] = []
     wanted_lanes: list[tuple[Sequence[Lane], Sequence[Lane], int]] = []
     values: set[Value] = set()

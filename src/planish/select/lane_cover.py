@@ -31,7 +31,7 @@ from planish.select.forms.wide_halves import halves_of
 from planish.select.lane_table import LaneRow, LaneTable
 from planish.select.rules import COMPARED, alternatives, canonical, is_condition, is_mask
 from planish.select.sharing import count_uses
-from planish.select.unify import Binding, unify
+from planish.select.unify import Binding, fits, unify
 
 LOAD = 0.5
 """Cycles of a load, two of which start in each."""
@@ -260,6 +260,10 @@ _MORE_WORK = {"abs": 8, "select": 10, "lt": 6, "le": 9, "eq": 2}
 """What operators count for beside their arguments, so that rules make terms smaller."""
 
 
+_WORDS = 10
+"""What a product of words counts for beside, so that those of halves of words are less."""
+
+
 def _work(x: Node) -> float:
     """What an operator counts for: the more it shifts, and the more narrowly it saturates, the more."""
     if is_mask(x):
@@ -268,6 +272,8 @@ def _work(x: Node) -> float:
         return 1 + _MORE_WORK["lt"]
     if x.op == "add":
         return sum(1.0 if y.op != "const" else 0.5 for y in x.args)
+    if x.op == "mul" and not any(fits(y, HALF, signed) for y in x.args for signed in (False, True)):
+        return len(x.args) + _WORDS
     amount = x.args[1].constant if x.op == "shr" else 128 - int(x.attr[0]) if x.op == "sat" else 0
     return len(x.args) + _MORE_WORK.get(x.op, 0) + _unrounded(x) + _numbered(x) + (amount or 0) / 256
 

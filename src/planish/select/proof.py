@@ -17,7 +17,7 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
@@ -29,9 +29,11 @@ from planish.isa.semantics.node import Node, by_number, const, node, rebuild, sc
 from planish.isa.semantics.scalarised import ordered, puts_of, specialise
 from planish.select import cases, exhaustive, polynomial
 from planish.select.body import LaneBody, Output
+from planish.select.demand import Demand
 from planish.select.factored.lane_terms import choose, cut
+from planish.select.forms.split_products import WORD
 from planish.select.program import Value
-from planish.select.unify import CHAINED, chain_of, join_chain
+from planish.select.unify import CHAINED, chain_of, fits, join_chain
 
 _MASK = 64
 """The bits of the widest mask."""
@@ -45,9 +47,15 @@ class Proof:
 
     body: LaneBody
     isa: str
+    claims: Mapping[Value, Demand] = field(default_factory=dict)
+    _named: Mapping[Node, int] = field(init=False)
     _known: dict[Value, Segments] = field(default_factory=dict)
+    _abbreviated: dict[Value, Segments] = field(default_factory=dict)
     _shown: dict[tuple[Node, Node, int], bool] = field(default_factory=dict)
     _undefined: int = 0
+
+    def __post_init__(self) -> None:
+        self._named = factors_of([x.value for x in self.body.outputs], self.body.is_leaf)
 
     def refuted(self, value: Value, output: Output, iterations: Sequence[int]) -> int | None:
         """The first of the iterations, which lie in the lanes of a register, for which it is not shown to hold what is
@@ -57,12 +65,50 @@ class Proof:
 
     def wrong_lane(self, value: Value, lanes: Sequence[tuple[Node, int]], width: int) -> int | None:
         """The first lane of a register that is not shown to hold its term at an iteration; None where all are shown."""
-        found = self.segments(value)
-        for lane, (term, iteration) in enumerate(lanes):
-            wanted = build.wrap(self.at(term, iteration), width)
-            if not self._is_shown(wanted, read(found, lane * width, width), width):
-                return lane
-        return None
+        return next((at for at, x in enumerate(lanes) if not self._holds(value, at * width, width, x)), None)
+
+    def _holds(self, value: Value, offset: int, width: int, lane: tuple[Node, int]) -> bool:
+        """Whether some bits of a register are shown to be a term at an iteration: with names for factors that are shown
+        by themselves, or as it stands."""
+        term, iteration = lane
+        if width == WORD and self._named:
+            wanted = build.wrap(self.at(self._with_names(term, True), iteration), width)
+            if self._is_shown(wanted, read(self.abbreviated(value), offset, width), width):
+                return True
+        wanted = build.wrap(self.at(term, iteration), width)
+        return self._is_shown(wanted, read(self.segments(value), offset, width), width)
+
+    def abbreviated(self, value: Value) -> Segments:
+        """What a value holds, where registers that are shown to hold a factor of a product of words hold a name of it:
+        of that nothing is known."""
+        if value not in self._abbreviated:
+            self._abbreviated[value] = self._named_lanes(value) or self._segments(value, self.abbreviated)
+        return self._abbreviated[value]
+
+    def _named_lanes(self, value: Value) -> Segments | None:
+        """The names in a register all of whose lanes are shown to hold one factor; None where that is not so."""
+        claim = self.claims.get(value)
+        if claim is None or claim.width != WORD or len(claim.terms) != 1:
+            return None
+        name = self._named.get(_uncut(claim.terms[0]))
+        if name is None:
+            return None
+        self._abbreviated[value] = self._segments(value, self.abbreviated)
+        if not all(x is None or self._holds(value, at * WORD, WORD, x) for at, x in enumerate(claim.lanes)):
+            return self._abbreviated[value]
+        lanes = [(at * WORD, x[1]) for at, x in enumerate(claim.lanes) if x is not None]
+        made = tuple((at, WORD, build.bits(f"factor {name}", const(x * WORD), WORD)) for at, x in lanes)
+        return self._filled(made, value.bits)
+
+    def _with_names(self, x: Node, whole: bool = False) -> Node:
+        """A term modulo 2^32 with names of the factors that it is made of, but for all of it."""
+        inner = _uncut(x)
+        name = None if whole else self._named.get(inner)
+        if name is not None:
+            return build.bits(f"factor {name}", build.multiply(self.body.counter, const(WORD)), WORD)
+        if inner.op in ("add", "mul"):
+            return build.construct(inner.op, tuple(map(self._with_names, inner.args)), ())
+        return inner
 
     def _is_shown(self, a: Node, b: Node, width: int) -> bool:
         """Whether two values are shown to be the same; what differs in where its rows begin is looked at once."""
@@ -82,10 +128,11 @@ class Proof:
     def segments(self, value: Value) -> Segments:
         """What a value holds."""
         if value not in self._known:
-            self._known[value] = self._segments(value)
+            self._known[value] = self._segments(value, self.segments)
         return self._known[value]
 
-    def _segments(self, value: Value) -> Segments:
+    def _segments(self, value: Value, of: Callable[[Value], Segments]) -> Segments:
+        """What a value holds; `of` says it of its arguments."""
         match value.kind:
             case "load" | "masked load":
                 # What is not read is not asked for where it matters (see `strip`).
@@ -97,26 +144,25 @@ class Proof:
                 assert isinstance(width, int) and isinstance(lanes, tuple)
                 return tuple(_repeated(width, lanes, value.bits))
             case "call":
-                return self._called(value)
+                return self._called(value, of)
             case "part":
                 (start,) = value.detail
                 assert isinstance(start, int)
-                return tuple(_inside(self.segments(value.args[0]), start, value.bits))
+                return tuple(_inside(of(value.args[0]), start, value.bits))
             case "masked":
-                return self.segments(value.args[0])
+                return of(value.args[0])
         raise AssertionError(value.kind)
 
-    def _called(self, value: Value) -> Segments:
+    def _called(self, value: Value, of: Callable[[Value], Segments]) -> Segments:
         entry = load_collection(self.isa).entry(str(value.detail[0]))
         names = [name for _, name in entry.signature.parameters]
         sizes = {x.name: x.bits for x in entry.definition.operands}
-        operands = {name: self._operand(x, sizes[name]) for name, x in zip(names, value.args, strict=True)}
+        operands = {name: self._operand(x, of(x), sizes[name]) for name, x in zip(names, value.args, strict=True)}
         return self._filled(recompose(entry.definition, operands), value.bits)
 
-    def _operand(self, value: Value, bits: int) -> Segments:
+    def _operand(self, value: Value, found: Segments, bits: int) -> Segments:
         """What an operand holds: where a narrower register stands for it, anything above that. Masks have zeros
         there."""
-        found = self.segments(value)
         return found if value.kind == "scalar" or bits <= _MASK else self._filled(found, bits)
 
     def _filled(self, segments: Segments, bits: int) -> Segments:
@@ -130,6 +176,24 @@ class Proof:
             end = max(end, x[0] + x[1])
             found.append(x)
         return tuple(found[:-1])
+
+
+def factors_of(terms: Sequence[Node], is_leaf: Callable[[Node], bool]) -> Mapping[Node, int]:
+    """Numbers for the factors of products of words that some terms compute."""
+    found: dict[Node, int] = {}
+    for x in walk(list(terms)):
+        if x.op == "mul" and not any(fits(y, WORD // 2, signed) for y in x.args for signed in (False, True)):
+            for y in map(_uncut, x.args):
+                if not is_leaf(y) and y.op != "const":
+                    found.setdefault(y, len(found))
+    return found
+
+
+def _uncut(x: Node) -> Node:
+    """A word without what cuts it to one."""
+    while x.op == "wrap" and int(x.attr[0]) >= WORD:
+        x = x.args[0]
+    return x
 
 
 def _repeated(width: int, lanes: tuple[object, ...], bits: int) -> list[tuple[int, int, Node]]:
@@ -328,9 +392,9 @@ def same(a: Node, b: Node, width: int) -> bool:
     pair = in_chains(*(build.wrap(build.low_bits(x, width), width) for x in (a, b)))
     if _are_one(pair, width) or _are_one([_counted(x) for x in pair], width):
         return True
-    if cases.are_equal(a, b, width) or exhaustive.are_equal(a, b, width) is True or polynomial.are_equal(*pair, width):
+    if cases.are_equal(a, b, width) or exhaustive.are_equal(a, b, width) is True or polynomial.are_equal(a, b, width):
         return True
-    named = _named(*pair)
+    named = _with_numbers(*pair)
     if named is not None and cases.are_equal(*named, width):
         return True
     return _for_all_amounts(a, b, width)
@@ -356,7 +420,7 @@ def _with(x: Node, old: Node, made: Node) -> Node:
     return rebuild(x, lambda y, args: made if y is old else build.construct(y.op, args, y.attr))
 
 
-def _named(a: Node, b: Node) -> tuple[Node, Node] | None:
+def _with_numbers(a: Node, b: Node) -> tuple[Node, Node] | None:
     """Two values in which each product, quotient, or part of one, that both have is a number of which only its range is
     known: what is equal for all such numbers is equal. None where they have none in common."""
     common = {x for x in walk([a]) if _is_opaque(x)} & {x for x in walk([b]) if _is_opaque(x)}

@@ -81,14 +81,17 @@ def _work_of(stmt: Stmt, trips: Mapping[str, int]) -> int:
 
 
 def affordable_sizes(kernel: Kernel, wanted: tuple[int, ...]) -> Iterator[dict[str, int]]:
-    """Sizes near the wanted ones; where these are too much work, only those are that something has to hold of."""
+    """Sizes near the wanted ones, each set once; where these are too much work, only those are that something has to
+    hold of."""
     asked = {x for y in kernel.assumptions for x in variables(y)}
+    seen: list[dict[str, int]] = []
     for n in wanted:
         for sizes in sizes_for(kernel, (n,)):
-            if work_of_nest(kernel, sizes) <= MOST_WORK:
-                yield sizes
-            else:
-                yield from sizes_for(kernel, (n,), asked)
+            affordable = work_of_nest(kernel, sizes) <= MOST_WORK
+            for found in (sizes,) if affordable else sizes_for(kernel, (n,), asked):
+                if found not in seen:
+                    seen.append(found)
+                    yield found
 
 
 def typical_sizes(kernel: Kernel, wanted: tuple[int, ...]) -> dict[str, int]:

@@ -59,6 +59,13 @@ class LaneOperand:
     low: int | None = None
     high: int | None = None
 
+    def takes(self, value: Node) -> bool:
+        """Whether it may be a number, or a scalar in a range: by nothing at all nothing is shifted, which is shown for
+        what is used."""
+        low = self.low if self.low != 1 or value.op == "const" else 0
+        known = value.op == "const" or self.role == "scalar"
+        return known and (low is None or value.low >= low) and (self.high is None or value.high <= self.high)
+
 
 @dataclass(frozen=True, slots=True)
 class LaneInstruction:

@@ -16,7 +16,7 @@ made: what is shifted out of it is `(a * low >> 16) + a * high`, shifted by the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from planish.isa.semantics import build
 from planish.isa.semantics.build import ONE
@@ -49,6 +49,18 @@ def half_of(x: Node, high: bool) -> Node | None:
             inner = inner.args[0]
         return inner
     return None
+
+
+def as_words(lanes: Mapping[int, tuple[tuple[Node, int], int]]) -> Mapping[int, tuple[tuple[Node, int], int]]:
+    """What an operand has to hold, terms at iterations in so many bits by their offsets: words, where all of it are
+    halves of words in their places."""
+    words: dict[int, tuple[tuple[Node, int], int]] = {}
+    for offset, ((term, iteration), width) in lanes.items():
+        word = half_of(term, offset % WORD == HALF) if width == HALF and offset % HALF == 0 else None
+        given = None if word is None else ((word, iteration), WORD)
+        if given is None or words.setdefault(offset - offset % WORD, given) != given:
+            return lanes
+    return words
 
 
 def multiplies_halves(functions: Iterable[Node]) -> bool:
