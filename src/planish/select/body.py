@@ -105,6 +105,15 @@ class LaneBody:
         """Whether a term is read from memory, or is the same in all lanes: nothing is computed for it."""
         return self.address(x) is not None or self.is_invariant(x)
 
+    def is_wider(self, x: Node, width: int) -> bool:
+        """Whether a term reads an element of more bits."""
+        return x.op == "bits" and int(x.attr[1]) > width and self.address(x) is not None
+
+    def is_apart(self, x: Node) -> bool:
+        """Whether iterations read elements that are no neighbours."""
+        address = self.address(x) if x.op == "bits" else None
+        return address is not None and address.step != int(x.attr[1])
+
     def is_invariant(self, x: Node) -> bool:
         """Whether a term is the same in all lanes."""
         known = self._fixed.get(x)

@@ -24,7 +24,16 @@ import numpy as np
 from planish.isa.semantics import build
 from planish.isa.semantics.node import Node, const, walk
 from planish.select.body import LaneBody
-from planish.select.demand import Demand, Lane, extended, filled_between, joined, operand_demand, periodic, rerolled, zero_extended
+from planish.select.demand import (
+    Demand,
+    Lane,
+    extended,
+    filled_between,
+    operand_demand,
+    other_widths,
+    periodic,
+    rerolled,
+)
 from planish.select.factored.lane_functions import LaneOperand
 from planish.select.forms.split_products import as_words
 from planish.select.forms.wide_halves import alternating, halves_of, pair_distance
@@ -188,9 +197,7 @@ class Cover:
         return Solution(value, values, self.cost(values))
 
     def _leaf(self, kind: Kind, bits: int, detail: tuple[object, ...], cost: float) -> Solution:
-        value = self.program.make(kind, bits, detail)
-        self._costs[value] = cost
-        return Solution(value, frozenset((value,)), cost)
+        return self._made(kind, bits, detail, (), cost)
 
     def _computed(self, demand: Demand) -> Iterator[Solution]:
         whole = self._completed(demand)
@@ -211,8 +218,8 @@ class Cover:
             gathered = self.gathered(demand)
             if gathered is not None:
                 yield gathered
-        for same in (zero_extended(demand), joined(demand)):
-            answer = None if same is None else self.find(same)
+        for same in other_widths(demand):
+            answer = self.find(same)
             if answer is not None:
                 yield answer
 
@@ -350,16 +357,9 @@ class Cover:
             found = [self._direct(demand), self.gathered(demand)]
         else:
             found = [self.find(demand)]
-            if any(self._is_apart(x) or self._is_wider(x, demand.width) for x in walk(demand.terms)):
+            if any(self.body.is_apart(x) or self.body.is_wider(x, demand.width) for x in walk(demand.terms)):
                 found += [self.gathered(demand, demand.width * times) for times in (2, 4) if demand.width * times <= 32]
         return min((x for x in found if x is not None), key=lambda x: x.cost, default=None)
-
-    def _is_wider(self, x: Node, width: int) -> bool:
-        return x.op == "bits" and int(x.attr[1]) > width and self.body.address(x) is not None
-
-    def _is_apart(self, x: Node) -> bool:
-        address = self.body.address(x) if x.op == "bits" else None
-        return address is not None and address.step != int(x.attr[1])
 
     def gathered(self, demand: Demand, width: int = 0) -> Solution | None:
         """Lanes of memory, or of what is computed in order in lanes of a width, brought together."""

@@ -158,6 +158,11 @@ def zero_extended(demand: Demand) -> Demand | None:
     return Demand.of(demand.bits, half, lanes)
 
 
+def other_widths(demand: Demand) -> list[Demand]:
+    """The same register in narrower lanes, and in wider ones, where it is one such."""
+    return [x for x in (zero_extended(demand), joined(demand)) if x is not None]
+
+
 def joined(demand: Demand) -> Demand | None:
     """The same register in lanes of twice the width, where every other one is 0 or does not matter."""
     lanes, others = demand.lanes[::2], demand.lanes[1::2]

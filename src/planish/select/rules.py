@@ -292,8 +292,8 @@ def _fraction(product: Node) -> Node:
 
 
 def _any_rounding(x: Node, width: int) -> Iterator[Node]:
-    """(v + (1 << n >> 1)) >> n, for any amount, as half of a sum that rounds up: of `v >> n - 1` and nothing, and of `v`
-    and itself where nothing is shifted."""
+    """(v + (1 << n >> 1)) >> n, for any amount, as half of a sum that rounds up: of `v >> n - 1` and nothing, and of
+    `v` and itself where nothing is shifted."""
     parts = _rounded_parts(x)
     if parts is None or not fits(x, width, True):
         return

@@ -257,8 +257,8 @@ class Reader:
         return chosen_value(self.condition(condition, counters), then, otherwise, type_of(condition.left))
 
     def rounded(self, x: Select, counters: Counters) -> Node | None:
-        """`n ? (v + (1 << (n - 1))) >> n : v` as `(v + (1 << n >> 1)) >> n`, which is `v` for 0; None for another choice.
-        C leaves it open what a shift by less than nothing is."""
+        """`n ? (v + (1 << (n - 1))) >> n : v` as `(v + (1 << n >> 1)) >> n`, which is `v` for 0; None for another
+        choice. C leaves it open what a shift by less than nothing is."""
         condition = x.condition
         if not isinstance(condition, Compare) or not _is_zero(condition.right) or type_of(x).kind != "int":
             return None
@@ -268,12 +268,13 @@ class Reader:
             kinds.append(chosen.type)
             chosen = chosen.operand
         match chosen:
-            case Binary(op="shr", left=Binary(op="add", left=a, right=Binary(op="shl", left=one, right=less)), right=by):
-                pass
-            case Binary(op="shr", left=Binary(op="add", left=Binary(op="shl", left=one, right=less), right=a), right=by):
-                pass
+            case Binary(op="shr", left=Binary(op="add", left=first, right=second), right=by):
+                a, half = (second, first) if isinstance(first, Binary) and first.op == "shl" else (first, second)
             case _:
                 return None
+        if not isinstance(half, Binary) or half.op != "shl":
+            return None
+        one, less = half.left, half.right
         number, value, kind = self.value(condition.left, counters), self.value(otherwise, counters), type_of(chosen)
         before = self.value(less, counters)
         before = before.args[0] if before.op == "wrap" else before
@@ -283,8 +284,8 @@ class Reader:
             return None
         number = build.maximum(number, build.ZERO) if condition.op in ("gt", "le") else number
         amount = _amount(number, kind)
-        half = build.shift_right(build.shift_left(build.ONE, amount), build.ONE)
-        made = cut_to(build.shift_right(cut_to(build.add(value, half), kind), amount), kind)
+        up = build.shift_right(build.shift_left(build.ONE, amount), build.ONE)
+        made = cut_to(build.shift_right(cut_to(build.add(value, up), kind), amount), kind)
         for narrower in reversed(kinds):
             made = _narrowed(made, narrower)
         return made
@@ -329,7 +330,8 @@ class Reader:
 
 
 def _amount(x: Node, kind: Type) -> Node:
-    """By how much a number is shifted: C leaves it open what a shift by less than nothing, or by all bits or more, is."""
+    """By how much a number is shifted: C leaves it open what a shift by less than nothing, or by all bits or more,
+    is."""
     if x.low >= 0 and x.high < kind.bits:
         return x
     return build.wrap(x, min(kind.bits.bit_length() - 1, max(x.high, 1).bit_length()))

@@ -1,7 +1,7 @@
 """Sums of products of bytes less their zeros, with the zeros taken out: what instructions take that add up products.
 
-`(x - c) * (y - d)` is a product of numbers of 9 bits; those of the bytes themselves are added up by one instruction, and
-so are the ones with `c` and `d`, which are the same in all lanes.
+`(x - c) * (y - d)` is a product of numbers of 9 bits; those of the bytes themselves are added up by one instruction,
+and so are the ones with `c` and `d`, which are the same in all lanes.
 
 >>> from planish.isa.semantics.node import const, var
 >>> at = [build.multiply(var("i", 8), const(32)), *(build.add(build.multiply(var("i", 8), const(32)), const(8)),)]

@@ -77,7 +77,8 @@ def derive_sizes(kernel: Kernel) -> tuple[Kernel, dict[str, Expr]]:
     def visit(x: Expr) -> Expr:
         own = variables(x)
         is_work = isinstance(x, Binary | Select) and type_of(x) == INDEX and own and own <= sizes and not loads(x)
-        if is_work and not _shifts(x) and any(isinstance(y, Select) or isinstance(y, Binary) and y.op in WORK for y in walk_expr(x)):
+        works = any(isinstance(y, Select) or isinstance(y, Binary) and y.op in WORK for y in walk_expr(x))
+        if is_work and works and not _shifts(x):
             name = found.setdefault(x, f"size.{len(found)}")
             return Var(name, INDEX)
         return with_children(x, tuple(visit(y) for y in children(x)))
