@@ -150,9 +150,7 @@ class Cover:
 
     def _loaded(self, demand: Demand) -> Solution | None:
         place: tuple[str, int] | None = None
-        for at, lane in enumerate(demand.lanes):
-            if lane is None:
-                continue
+        for at, lane in ((at, x) for at, x in enumerate(demand.lanes) if x is not None):
             address = self.body.address(lane[0])
             if address is None or int(lane[0].attr[1]) < demand.width:
                 return None
@@ -193,7 +191,7 @@ class Cover:
     ) -> Solution:  # fmt: skip
         value = self.program.make(kind, bits, detail, [x.value for x in given])
         self._costs[value] = cost
-        values = frozenset(y for x in given for y in x.values) | {value}
+        values = frozenset((value, *(y for x in given for y in x.values)))
         return Solution(value, values, self.cost(values))
 
     def _leaf(self, kind: Kind, bits: int, detail: tuple[object, ...], cost: float) -> Solution:
