@@ -33,6 +33,15 @@ LINES = {
         "A: u8[n + 2], B: u8[n]", "B[i] = u8(i32(A[i]) + 2:i32 * i32(A[i + 1]) + i32(A[i + 2]) + 2:i32 >> 2:i32)"
     ),
     "shorts": ("A: i16[n], B: i16[n]", "B[i] = min(A[i], B[i])"),
+    "rounded high products": (
+        "A: i32[n], C: i32[n], B: i16[n]",
+        "B[i] = i16(max(min((i64(A[i]) * i64(C[i]) + 1073741824:i64) >> 31:i64, 32767:i64), -32768:i64))",
+    ),
+    "scaled bytes": (
+        "A: u8[n], C: i32[n], B: u8[n]",
+        "B[i] = u8(max(min((i64(i32(A[i]) - 7:i32) * i64(C[i]) + 128:i64) >> 8:i64, 255:i64), 0:i64))",
+    ),
+    "low products": ("A: u32[n], C: u32[n], B: u16[n]", "B[i] = u16(A[i] * C[i] * (A[i] + 40503:u32) >> 16:u32)"),
 }  # fmt: skip
 
 
@@ -70,6 +79,8 @@ def test_strips_for_hvx_are_the_same(name: str, tools: tuple[Compiler, tuple[str
     for n in (0, 5, 128, 200, 4000):
         random = np.random.default_rng(n)
         values = {x.name: random.integers(*_range(x.type.numpy), n + 2).astype(x.type.numpy) for x in kernel.arrays}
+        for x in values.values():
+            x[n // 2 :] = random.choice([*x[:3], np.iinfo(x.dtype).min, np.iinfo(x.dtype).max], n + 2 - n // 2)
         for placement in _PLACEMENTS:
             results = []
             for signature, function in zip(signatures, functions, strict=True):

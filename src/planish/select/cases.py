@@ -274,6 +274,13 @@ def _shifted(x: Node, by: Node) -> Node:
         less = min(common, by.low)
         inner = build.add(*(_quotient(y, less) for y in terms_of(x)))
         return _shifted(inner, const(by.low - less)) if by.low > less else inner
+    if x.op == "add" and len(x.args) == 2 and x.args[0].op == "bits" and x.args[1].op == "const":
+        # Bits below all that are added make no difference.
+        read, constant = x.args
+        less = min(_twos(constant), by.low, int(read.attr[1]) - 1)
+        if less > 0:
+            inner = build.add(build.shift_right(read, const(less)), const(constant.low >> less))
+            return _shifted(inner, const(by.low - less)) if by.low > less else inner
     for part in terms_of(x):
         if part.op == "shr" and part.args[1].op == "const" and x.op == "add":
             inner, first = part.args

@@ -223,7 +223,8 @@ class LaneCover:
     def _size(self, term: Node, width: int) -> float:
         size = self._sizes.get(term)
         if size is None:
-            size = self._sizes[term] = 0.0 if self.body.is_leaf(term) else sum(map(_work, computed(term)))
+            varying = (x for x in computed(term) if not self.body.is_invariant(x))
+            size = self._sizes[term] = 0.0 if self.body.is_leaf(term) else sum(map(_work, varying))
         # A condition as a number is made of a mask.
         return size + 2 if width > 1 and is_condition(term) else size
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from planish.isa.semantics.node import Node, node, walk
+from planish.isa.semantics.node import Node, node, rebuild, walk
 from planish.select.factored.lane_functions import LaneInstruction, Piece, divided
 
 Places = tuple[tuple[int, int], ...]
@@ -182,7 +182,37 @@ def _at_width(piece: Piece, width: int) -> Piece | None:
         return divided(piece, width)
     if piece.width < width and _is_choice(piece.function):
         return _widened(piece, width)
+    if piece.divisible and 1 < piece.width < width and width % piece.width == 0:
+        return _side_by_side(piece, width)
     return None
+
+
+_BITWISE = ("and", "or", "xor", "invert", "bits", "wrap", "const")
+"""What is the same for wider lanes as for narrower ones; of constants those of all bits or none."""
+
+
+def _side_by_side(piece: Piece, width: int) -> Piece | None:
+    """Bitwise lanes beside one another as one; None where they, or what they read, are not."""
+    times, lanes = width // piece.width, list(piece.lanes)
+    nodes = list(walk([piece.function]))
+    if any(x.op not in _BITWISE or (x.op == "const" and x.low not in (0, -1)) for x in nodes) or len(lanes) % times:
+        return None
+    places = [[(0, x) for x in lanes], *(list(x) for x in piece.slots)]
+    for row in places:
+        for at, (operand, offset) in enumerate(row):
+            first, start = row[at - at % times]
+            if operand != first or offset != start + at % times * piece.width:
+                return None
+
+    def widened(old: Node, args: tuple[Node, ...]) -> Node:
+        if old.op == "bits" and int(old.attr[1]) == piece.width:
+            return node("bits", args, (old.attr[0], width, old.attr[2]))
+        return node("wrap", args, (width, old.attr[1])) if old.op == "wrap" else node(old.op, args, old.attr)
+
+    if any(int(x.attr[-2]) != piece.width for x in nodes if x.op in ("bits", "wrap")):
+        return None
+    slots = tuple(tuple(x[::times]) for x in places[1:])
+    return Piece(rebuild(piece.function, widened), width, tuple(lanes[::times]), slots, True)
 
 
 def _is_choice(function: Node) -> bool:

@@ -280,8 +280,10 @@ class Reader:
         before = before.args[0] if before.op == "wrap" else before
         if self.value(one, counters) is not build.ONE or self.value(a, counters) is not value:
             return None
-        if self.value(by, counters) is not number or before is not build.add(number, const(-1)):
+        amounts = (self.value(by, counters), build.add(before, build.ONE))
+        if not all(_are_one(y, number) for y in amounts):
             return None
+        number = amounts[0]
         number = build.maximum(number, build.ZERO) if condition.op in ("gt", "le") else number
         amount = _amount(number, kind)
         up = build.shift_right(build.shift_left(build.ONE, amount), build.ONE)
@@ -335,6 +337,11 @@ def _amount(x: Node, kind: Type) -> Node:
     if x.low >= 0 and x.high < kind.bits:
         return x
     return build.wrap(x, min(kind.bits.bit_length() - 1, max(x.high, 1).bit_length()))
+
+
+def _are_one(a: Node, b: Node) -> bool:
+    """Whether two values are the same number, as a size in a narrower type, which holds it, is."""
+    return a is b or (a.op == b.op == "bits" and a.attr[0] == b.attr[0] and a.args == b.args)
 
 
 def _is_zero(x: Expr) -> bool:

@@ -138,9 +138,12 @@ def lanes_of_reduction(nest: ReductionNest, kernel: Kernel, registers: VectorExt
 
 
 def lanes_of(nest: StripNest, kernel: Kernel, registers: VectorExtension) -> int:
-    """The lanes of a strip: as many as the narrowest elements that are stored fill a register with."""
-    written = {x.array for x in nest.assigned}
-    return registers.widths[0] // min(x.type.bits for x in kernel.arrays if x.name in written)
+    """The lanes of a strip: as many as the narrowest elements that are stored fill a register with; where there are no
+    halves of registers, but pairs, those that are read as well."""
+    moving = {x.array for x in nest.assigned}
+    if registers.pairs:
+        moving |= {y.array for x in nest.body for y in loads(x.value) if nest.loop.var in variables(y)}
+    return registers.widths[0] // min(x.type.bits for x in kernel.arrays if x.name in moving)
 
 
 def rows_of(nest: StripNest) -> int:
