@@ -71,9 +71,12 @@ def test_fixed_point_is_the_same(name: str, tmp_path: Path, guarded: Any, monkey
         assert all(y == results[0] for y in results), (m, x, n)
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.parametrize("target", ["x86-avx512", "aarch64-neon"])
-def test_instructions_are_found_and_proven(name: str, target: str) -> None:
+ON_HVX = ("a fraction of all", "less a zero")
+EVERYWHERE = [(target, name) for target in ("x86-avx512", "aarch64-neon") for name in PROGRAMS]
+
+
+@pytest.mark.parametrize(("target", "name"), EVERYWHERE + [("hexagon-hvx", name) for name in ON_HVX])
+def test_instructions_are_found_and_proven(target: str, name: str) -> None:
     _, kernel = kernel_of(name)
     (found,) = select_nests(prepare(kernel).kernel, extension_of(load_target(target)))
     assert found.pieces and not found.left

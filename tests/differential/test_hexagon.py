@@ -41,7 +41,10 @@ LINES = {
         "A: u8[n], C: i32[n], B: u8[n]",
         "B[i] = u8(max(min((i64(i32(A[i]) - 7:i32) * i64(C[i]) + 128:i64) >> 8:i64, 255:i64), 0:i64))",
     ),
-    "low products": ("A: u32[n], C: u32[n], B: u16[n]", "B[i] = u16(A[i] * C[i] * (A[i] + 40503:u32) >> 16:u32)"),
+    "low products": (
+        "A: u32[n], C: u32[n], B: i16[n]",
+        "B[i] = i16(max(min(i32(A[i] * C[i] * (A[i] + 40503:u32)), 32767:i32), -32768:i32))",
+    ),
 }  # fmt: skip
 
 

@@ -14,7 +14,7 @@ False
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import gcd
@@ -253,7 +253,7 @@ def _low_bits(x: Node, width: int) -> Node:
     base, factor = scaled(x)
     if factor != 1:
         less = width - _twos(x)
-        return build.multiply(_low_bits(base, less), const(factor)) if less > 0 else ZERO
+        return build.multiply(_low_bits(base, less), centred(const(factor), width)) if less > 0 else ZERO
     if x.op == "shr" and x.args[1].op == "const":
         return build.shift_right(build.low_bits(x.args[0], width + x.args[1].low), x.args[1])
     return build.low_bits(x, width)
@@ -429,9 +429,13 @@ def _joined(x: Node, width: int = 0) -> Node:
     """A sum in which the low bits of a value and the bits above them are one, as they are or as a factor of one value;
     in its lowest bits, where there is a width."""
     parts = terms_of(x)
+    if width:
+        whole = build.add(*(_as_another(y, parts, width) for y in parts))
+        if whole is not x:
+            return _joined(whole, width)
     for high in parts:
         base, factor = scaled(high)
-        if factor <= 1 or base.op not in ("wrap", "bits", "shr", "mul"):
+        if abs(factor) <= 1 or base.op not in ("wrap", "bits", "shr", "mul"):
             continue
         for low in parts:
             made = _whole(base, factor, low, width)
@@ -440,14 +444,30 @@ def _joined(x: Node, width: int = 0) -> Node:
     return x
 
 
+def _as_another(x: Node, parts: Sequence[Node], width: int) -> Node:
+    """A multiple of some low bits of a value, of which no more matter, as one of the value that another part is of."""
+    base, factor = scaled(x)
+    matter = width - _twos(x)
+    if factor == 1 or base.op not in ("bits", "wrap") or matter <= 0:
+        return x
+    for y in parts:
+        other = scaled(y)[0]
+        if other.op in ("bits", "wrap") and int(other.attr[-2]) > int(base.attr[-2]):
+            if build.wrap(other, matter) is build.wrap(base, matter):
+                return build.multiply(other, const(factor))
+    return x
+
+
 def _whole(high: Node, factor: int, low: Node, width: int) -> Node | None:
     """The sum of a value's low bits, and `factor` times the bits above them, each perhaps times another value."""
     base, times = scaled(low)
-    by = (factor // times).bit_length() - 1 if times > 0 and factor % times == 0 else 0
+    power = factor // times if times else 0
+    by = power.bit_length() - 1
     if by <= 0 or times << by != factor:
         return None
     if high.op != "mul" or base.op != "mul":
-        return _above(high, by, low) if times == 1 else None
+        made = _above(high, by, base)
+        return None if made is None else build.multiply(made, const(times))
     # Of what is multiplied by a power of two fewer bits matter.
     matter = width - _twos(const(factor)) if width else 0
     for (x, above), (y, below) in product(*((z.args, z.args[::-1]) for z in (high, base))):

@@ -273,10 +273,14 @@ def _work(x: Node) -> float:
         return 1 + _MORE_WORK["lt"]
     if x.op == "add":
         return sum(1.0 if y.op != "const" else 0.5 for y in x.args)
-    if x.op == "mul" and not any(fits(y, HALF, signed) for y in x.args for signed in (False, True)):
+    if x.op == "mul" and (x.args[1].constant or 1) % (1 << HALF) and not any(map(_is_half, x.args)):
         return len(x.args) + _WORDS
     amount = x.args[1].constant if x.op == "shr" else 128 - int(x.attr[0]) if x.op == "sat" else 0
     return len(x.args) + _MORE_WORK.get(x.op, 0) + _unrounded(x) + _numbered(x) + (amount or 0) / 256
+
+
+def _is_half(x: Node) -> bool:
+    return fits(x, HALF, False) or fits(x, HALF, True)
 
 
 _WIDENED = ("shr", "shl", "mul")

@@ -71,8 +71,9 @@ class Proof:
         """Whether some bits of a register are shown to be a term at an iteration: with names for factors that are shown
         by themselves, or as it stands."""
         term, iteration = lane
-        if width == WORD and self._named:
-            wanted = build.wrap(self.at(self._with_names(term, True), iteration), width)
+        if self._named:
+            named = self._with_names(term, True) if width == WORD else rebuild(term, self._named_words)
+            wanted = build.wrap(self.at(named, iteration), width)
             if self._is_shown(wanted, read(self.abbreviated(value), offset, width), width):
                 return True
         wanted = build.wrap(self.at(term, iteration), width)
@@ -99,6 +100,12 @@ class Proof:
         lanes = [(at * WORD, x[1]) for at, x in enumerate(claim.lanes) if x is not None]
         made = tuple((at, WORD, build.bits(f"factor {name}", const(x * WORD), WORD)) for at, x in lanes)
         return self._filled(made, value.bits)
+
+    def _named_words(self, old: Node, args: tuple[Node, ...]) -> Node:
+        """A part of a term, where it is a word with names of its factors."""
+        if old.op == "wrap" and int(old.attr[0]) == WORD:
+            return build.wrap(self._with_names(old.args[0]), WORD, bool(old.attr[1]))
+        return build.construct(old.op, args, old.attr) if args else old
 
     def _with_names(self, x: Node, whole: bool = False) -> Node:
         """A term modulo 2^32 with names of the factors that it is made of, but for all of it."""

@@ -8,6 +8,7 @@ from planish.isa.semantics import build
 from planish.isa.semantics.node import const, node
 from planish.select import cases, exhaustive, proof
 from planish.select.forms.difference_masks import masks_by_difference
+from planish.select.forms.split_products import split_products
 from planish.select.rules import alternatives, mask_of, opposite
 
 
@@ -127,3 +128,37 @@ def test_bits_of_many_comparisons_are_told_without_cases():
     assert proof.same(wanted, bits, 8) and proof.same(wanted, taken, 8)
     assert not proof.same(wanted, other, 8)
     assert not proof.same(wanted, taken, 16)
+
+
+@pytest.mark.parametrize(("by", "up"), [(31, 1 << 30), (31, 0), (40, 1 << 39), (8, 1 << 7), (17, 0)])
+def test_quotients_of_products_of_words_are_made_of_halves(by, up):
+    a, b = read("x", True, 9 if by < 31 else 32), read("y", True, 31 if by > 31 else 32)
+    quotient = build.shift_right(build.add(build.multiply(a, b), const(up)), const(by))
+    (other,) = split_products(quotient, 32)
+    assert proof.same(quotient, other, 32)
+    assert not proof.same(quotient, build.add(other, const(1)), 32)
+
+
+def test_products_that_may_not_be_split_are_not():
+    a, b, c = (read(name, True, 32) for name in "xyz")
+    product = build.multiply(a, b)
+    for whole, up, by in ((product, 1 << 20, 31), (product, 1 << 29, 30), (build.add(product, c), 1 << 30, 31)):
+        assert not list(split_products(build.shift_right(build.add(whole, const(up)), const(by)), 32))
+
+
+@pytest.mark.parametrize("signed", list(product((False, True), repeat=2)))
+def test_low_products_of_words_are_made_of_halves(signed):
+    a, b = (read(name, kind, 32) for name, kind in zip("xy", signed, strict=True))
+    for term in (build.multiply(a, b), build.multiply(a, const(2654435761))):
+        (other,) = split_products(term, 32)
+        assert proof.same(term, other, 32)
+        assert not proof.same(term, build.add(other, const(1 << 31)), 32)
+
+
+def test_shifts_that_round_are_half_a_sum_for_each_amount():
+    x, n = read("x", True, 32), read("n", False, 6)
+    half = build.shift_right(build.shift_left(const(1), n), const(1))
+    rounded = build.shift_right(build.add(x, half), n)
+    assert (rounded.low, rounded.high) == (x.low, x.high)
+    (other,) = (y for y in alternatives(rounded, 32) if y.op == "shr" and y.args[1].constant == 1)
+    assert proof.same(rounded, other, 32) and not proof.same(rounded, build.shift_right(x, n), 32)

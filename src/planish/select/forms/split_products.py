@@ -42,13 +42,17 @@ def half_of(x: Node, high: bool) -> Node | None:
     """The word of which a term is a half; None where it is not."""
     if high and x.op == "shr" and x.args[1].constant == HALF:
         inner = x.args[0]
-        return inner if fits(inner, WORD, True) or fits(inner, WORD, False) else None
+        return _word(inner) if fits(inner, WORD, True) or fits(inner, WORD, False) else None
     if not high and x.op == "wrap" and int(x.attr[0]) == HALF:
-        inner = x.args[0]
-        while inner.op == "wrap" and int(inner.attr[0]) >= WORD:
-            inner = inner.args[0]
-        return inner
+        return _word(x.args[0])
     return None
+
+
+def _word(x: Node) -> Node:
+    """A term with the same low word, which is not cut to that."""
+    while x.op == "wrap" and int(x.attr[0]) >= WORD:
+        x = x.args[0]
+    return x
 
 
 def as_words(lanes: Mapping[int, tuple[tuple[Node, int], int]]) -> Mapping[int, tuple[tuple[Node, int], int]]:
