@@ -27,10 +27,11 @@ from planish.isa.semantics import bit_parts, build
 from planish.isa.semantics.definition import Definition
 from planish.isa.semantics.node import Node, by_number, const, node, rebuild, scaled, terms_of, var, walk
 from planish.isa.semantics.scalarised import ordered, puts_of, specialise
-from planish.select import cases, exhaustive, polynomial
+from planish.select import cases, exhaustive
 from planish.select.body import LaneBody, Output
 from planish.select.demand import Demand
 from planish.select.factored.lane_terms import choose, cut
+from planish.select.forms import polynomial
 from planish.select.forms.split_products import WORD
 from planish.select.program import Value
 from planish.select.unify import CHAINED, chain_of, fits, join_chain
