@@ -234,9 +234,15 @@ def bind_function(function: c_ast.FuncDef, file: FileScope, symbols: list[Symbol
 def _bind_members(bound: BoundNames) -> None:
     """Bind what reads a number in a structure of the function. The address of a structure is taken where it is not
     known what is read."""
-    declarations = {s: x for x in walk_tree(bound.function) if isinstance(x, c_ast.Decl) and (s := bound.symbol(x))}
+    references: list[c_ast.StructRef] = []
+    declarations: dict[Symbol, c_ast.Decl] = {}
+    for x in walk_tree(bound.function):
+        if isinstance(x, c_ast.StructRef):
+            references.append(x)
+        elif isinstance(x, c_ast.Decl) and (symbol := bound.symbol(x)):
+            declarations[symbol] = x
     members: dict[str, Symbol] = {}
-    for node in [x for x in walk_tree(bound.function) if isinstance(x, c_ast.StructRef)]:
+    for node in references:
         whole, path = bound.symbol(root := root_of(node)), _path(node)
         if whole is None or root is node or whole not in declarations or not isinstance(whole.ctype, CUnknown):
             continue

@@ -167,24 +167,25 @@ def _changed(parts: LoopParts, cx: CTranslation) -> tuple[list[Symbol], list[Sym
         found |= written(part, bound)
     candidates = [s for s in found if s not in inner and not cx.is_cell(s) and (is_integer(s) or is_pointer(s))]
     ordered = sorted(candidates, key=lambda s: s.key)
-    carried = [s for s in ordered if any(_writes_openly(part, s, bound) for part in everything)]
+    openly = {x for part in everything for x in _written_openly(part, bound)}
+    carried = [s for s in ordered if s in openly]
     return carried, [s for s in ordered if s not in carried]
 
 
-def _writes_openly(node: c_ast.Node, symbol: Symbol, bound: BoundNames) -> bool:
-    """Whether a write of the symbol lies outside all loops that begin by setting it."""
-    if isinstance(node, c_ast.For) and node.init is not None and symbol in _set_by(node.init, bound):
-        return False
+def _written_openly(node: c_ast.Node, bound: BoundNames) -> set[Symbol]:
+    """The symbols that are written outside of all loops that begin by setting them."""
+    found = {x for _, child in node.children() for x in _written_openly(child, bound)}
     match node:
+        case c_ast.For(init=init) if init is not None:
+            return found - _set_by(init, bound)
         case c_ast.Assignment(lvalue=c_ast.ID() as target):
-            if bound.symbol(target) is symbol:
-                return True
-        case c_ast.UnaryOp(op="++" | "--" | "p++" | "p--", expr=c_ast.ID() as target):
-            if bound.symbol(target) is symbol:
-                return True
-        case _:
             pass
-    return any(_writes_openly(child, symbol, bound) for _, child in node.children())
+        case c_ast.UnaryOp(op="++" | "--" | "p++" | "p--", expr=c_ast.ID() as target):
+            pass
+        case _:
+            return found
+    symbol = bound.symbol(target)
+    return found if symbol is None else found | {symbol}
 
 
 def _set_by(init: c_ast.Node, bound: BoundNames) -> set[Symbol]:
@@ -219,7 +220,7 @@ def _walk(parts: LoopParts, cx: CTranslation, execute: Execute) -> Walk:
             cx.values[symbol] = LostValue("it holds what the previous iteration left")
         tests = () if parts.late else tests_of(parts.cond, cx)
         # Where only the step changes anything that is carried, the body need not be read twice.
-        whole = parts.late or any(_writes_openly(parts.body, s, cx.bound) for s in carried)
+        whole = parts.late or not _written_openly(parts.body, cx.bound).isdisjoint(carried)
         if whole:
             _run_body(parts, cx, execute)
         tests = tests_of(parts.cond, cx) if parts.late else tests
