@@ -369,7 +369,8 @@ REASONS = (
     Reason(
         "verify-exercised",
         "in no calls that could be made up, or in one only, did the new code run and change anything",
-        "put the nest into a function of its own; or --size NAME=VALUE, where a number decides that is not given yet",
+        "where numbers decide, --size NAME=VALUE, or call it in the file with these; else put the nest, without the "
+        "conditions around it, into a function of its own",
     ),
     Reason(
         "verify-meaning",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -12,13 +13,14 @@ from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.emit.c.prologue import emit_prologue
 from planish.emit.dropin.patched_file import assemble
-from planish.emit.dropin.replacement import Replacement, outer_counters, overlapping, replace_region
+from planish.emit.dropin.replacement import Replacement, guards_of, outer_counters, overlapping, replace_region
 from planish.emit.idioms.conditional_stores import store_changes
 from planish.frontend.c.reader import read_c
 from planish.ir.expr import index
 from planish.ir.nest import Array, Block, For, LoopFacts
 from planish.ir.text.parser import parse_kernel
 from planish.ir.types import F64
+from planish.poly.scop.extraction import extract_scop
 from planish.schedule.auto.plan import plan, prepare
 from planish.target.load import load_target
 
@@ -273,3 +275,13 @@ def test_a_loop_over_a_ring_is_not_cut_behind_a_pragma() -> None:
     group = "#ifdef _OPENMP\n#pragma omp simd\n#endif"
     for other in ("#pragma omp critical", group):
         assert read_c(Source("r.c", text.replace("#pragma omp simd", other))).functions[0].regions == ()
+
+
+def test_what_an_unsigned_type_decides_is_not_asked() -> None:
+    """Compilers warn of such comparisons (-Wtype-limits)."""
+    body = "{ for (unsigned i = k; i < n; i++) y[i - k] = x[i] * 3; }"
+    for type, asked in (("unsigned", False), ("uint16_t", False), ("int", True)):
+        text = f"#include <stdint.h>\nvoid f({type} n, {type} k, const int *x, int *y) {body.replace('unsigned', type)}"
+        (region,) = read_c(Source("f.c", text)).functions[0].regions
+        guards = guards_of(region, extract_scop(region.kernel))
+        assert any(re.search(r"\(int64_t\)k (?:>= 0|<= -1|> -1|< 0)", x) for x in guards) == asked, guards

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -33,14 +33,14 @@ from planish.emit.idioms.conditional_stores import store_changes
 from planish.emit.idioms.running_best import branch_on_best
 from planish.frontend.c.text.lexer import tokenize
 from planish.frontend.c.translation_unit import Region, RowLoop, Update
-from planish.ir.expr import Binary, Compare, Const, Expr, index
+from planish.ir.expr import Binary, Compare, Const, Expr, Var, index
 from planish.ir.nest import Array, Block, If, Kernel, Stmt
 from planish.ir.passes.speculative_loads import speculate
-from planish.ir.traverse import blocks_of, loads, variables
+from planish.ir.traverse import blocks_of, loads, variables, with_children
 from planish.ir.types import BF16
 from planish.isa.instruction import Catalogue
 from planish.library.loops.vector_strips.read_ends import between_reads
-from planish.poly.isl.expression import TRUE, normalise, set_condition
+from planish.poly.isl.expression import FALSE, TRUE, normalise, set_condition
 from planish.poly.scop.certain_accesses import always_readable
 from planish.poly.scop.extents import NoExtentError, byte_extent, inexact_conditions, negative_sizes
 from planish.poly.scop.extraction import Scop
@@ -174,7 +174,9 @@ def guards_of(
     and the processor has what the settings need. Raises NoExtentError."""
     names = passed_names(region)
     able = ["planish_able"] if settings.guarded else []
-    asked = list(dict.fromkeys((*scop.kernel.assumptions, *assumptions)))
+    unsigned = _unsigned_sizes(region)
+    every = dict.fromkeys(_decided(x, unsigned) for x in (*scop.kernel.assumptions, *assumptions))
+    asked = [x for x in every if x != TRUE]
     counted = {x.apart for x in region.spaced}
     guards = [emit_guard(a, names) for a in asked if not variables(a) & counted]
     # What is read from memory, such as where a row of a sparse matrix begins, is another one in each call.
@@ -184,7 +186,7 @@ def guards_of(
     guards += _spacing_guards(region, scop, names)
     guards += [emit_guard(a, names) for a in asked if variables(a) & counted]
     negative = scop.context.subtract(negative_sizes(scop)).gist(scop.context)
-    condition = set_condition(isl.Set.from_params(negative), ())
+    condition = _decided(set_condition(isl.Set.from_params(negative), ()), unsigned)
     if condition != TRUE:
         guards.append(emit_guard(condition, names))
     guards += [x for c in inexact_conditions(scop) if (x := emit_guard(c, names)) not in guards]
@@ -217,6 +219,29 @@ def prologue_of(replacements: Sequence[Replacement]) -> str:
     functions = [*dict.fromkeys(x for callees, _ in parts for x in callees), *(function for _, function in parts)]
     settings = replacements[0].settings.needing(functions)
     return emit_prologue(functions, [r.patch.text for r in replacements], headers, settings)
+
+
+def _unsigned_sizes(region: Region) -> frozenset[str]:
+    """Sizes of which the type of the user's variable, no wider than 32 bits, says that they are not negative."""
+    types = ((x, type) for x, type in region.declared if x in region.kernel.sizes)
+    return frozenset(x for x, type in types if type.startswith(("unsigned", "uint")))
+
+
+def _decided(x: Expr, unsigned: Collection[str]) -> Expr:
+    """A condition without comparisons that unsigned types decide: compilers warn of these."""
+    match x:
+        case Compare(op="ge", left=Var(name=name), right=Const(value=value)) if name in unsigned and value <= 0:
+            return TRUE
+        case Compare(op="le", left=Var(name=name), right=Const(value=value)) if name in unsigned and value < 0:
+            return FALSE
+        case Binary(op="and" | "or" as op, left=left, right=right):
+            a, b = _decided(left, unsigned), _decided(right, unsigned)
+            neutral, other = (TRUE, FALSE) if op == "and" else (FALSE, TRUE)
+            if other in (a, b):
+                return other
+            return b if a == neutral else a if b == neutral else with_children(x, (a, b))
+        case _:
+            return x
 
 
 def _spacing_guards(region: Region, scop: Scop, names: Mapping[str, str]) -> list[str]:
