@@ -28,7 +28,7 @@ from planish.emit.c.heap_arrays import check_text, is_fallible, is_heap, refuse_
 from planish.emit.c.instruction_calls import check_lanes, find_callee
 from planish.emit.c.local_arrays import declare, without_dead, write_extents
 from planish.emit.c.partial_sums import MacroCall, StripBody, Strips, needs_low_bits, reduced, sum_alone, without_unused
-from planish.emit.c.pragmas import LoopBounds, directives, has_partial_sums, on_threads, own_tables
+from planish.emit.c.pragmas import LoopBounds, directives, gains_in_gcc, has_partial_sums, on_threads, own_tables
 from planish.emit.c.rolled import roll_kernel
 from planish.emit.c.uncounted_loops import UncountedLoop, join_heads, spell_head
 from planish.emit.idioms.lane_sums import ACCUMULATORS, Accumulators, LaneSum, Partial
@@ -414,8 +414,9 @@ class _Function:
         if lanes and not threads and has_partial_sums(loop, sums, self.values, self.strict):
             self.partial(loop, sums, bounds, inner, indent)
         else:
-            self.lines += [f"{indent}{line}" for line in directives(loop, threads, lanes, sums, inner.names)]
-            self.rounds(loop, bounds, inner, indent)
+            told_of = directives(loop, threads, lanes, sums, inner.names)
+            self.lines += [f"{indent}{line}" for line in told_of]
+            self.rounds(loop, bounds, inner, indent, "planish_looked_up" in told_of and not gains_in_gcc(loop))
         self.told, self.held = told, held
         self.lines += [f"{indent}{line}" for line in after]
         if before:
@@ -440,9 +441,12 @@ class _Function:
                 after.insert(0, f"{cell} = planish_{x.op}{helper_suffix(x.type)}({cell}, {first});")
         return context
 
-    def rounds(self, loop: For, bounds: LoopBounds, context: EmitContext, indent: str) -> None:
-        """The loop itself."""
+    def rounds(
+        self, loop: For, bounds: LoopBounds, context: EmitContext, indent: str, one_by_one: bool = False
+    ) -> None:
+        """The loop itself; `one_by_one`: no compiler makes lanes of it."""
         self.lines.append(f"{indent}{bounds.head(self.spelt[loop.var], loop.step)} {{")
+        self.lines += [f"{indent}  planish_one_by_one"] if one_by_one else []
         before = dict(self.finishes)
         self.block(loop.body, context.inside(loop), indent + "  ")
         if loop.facts.parallel and self.threads:

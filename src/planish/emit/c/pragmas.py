@@ -39,6 +39,14 @@ LOOKED_UP = """\
 #define planish_looked_up
 #endif"""
 
+ONE_BY_ONE = """\
+/* An iteration of a loop of which gcc makes no lanes: it would put together in them what is looked up one by one. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define planish_one_by_one __asm__("");
+#else
+#define planish_one_by_one
+#endif"""
+
 
 @dataclass(frozen=True, slots=True)
 class LoopBounds:
@@ -104,6 +112,21 @@ def only_looks_up(loop: For) -> bool:
     parts = [y for x in values for y in _outside_subscripts(x)]
     found = sum(isinstance(x, Load) and any(any(loads(y)) or variables(y) & named for y in x.index) for x in parts)
     return found > sum(isinstance(x, Binary | Unary | Compare | Select | Call) for x in parts)
+
+
+def gains_in_gcc(loop: For) -> bool:
+    """Whether gcc makes lanes of a loop that only looks values up in less time than one after the other: of four bytes
+    each, as places that are bytes themselves say (measured on Zen 5).
+
+    >>> from planish.ir.text.parser import parse_kernel
+    >>> text = "kernel k(n; a: {}[n], t: {}[256], y: {}[n]) {{ for i in 0 .. n {{ y[i] = t[a[i]] }} }}"
+    >>> kinds = ("u8", "f32"), ("u8", "i16"), ("u16", "f32"), ("u8", "f64")
+    >>> [gains_in_gcc(parse_kernel(text.format(a, t, t)).body.body[0]) for a, t in kinds]
+    [True, False, False, False]
+    """
+    stored = [type_of(x.value).size for x in loop.body.body if isinstance(x, Assign)]
+    read = [x.type.size for x in reads(loop.body)]
+    return all(x == 4 for x in stored) and all(x in (1, 4) for x in read) and 1 in read
 
 
 def _outside_subscripts(x: Expr) -> Iterator[Expr]:

@@ -19,7 +19,7 @@ from planish.emit.c.cases import UNKNOWN
 from planish.emit.c.compiler_attributes import USUAL, CompilerSettings
 from planish.emit.c.expression import c_type, helper_suffix
 from planish.emit.c.partial_sums import REDUCE, REDUCE_EACH
-from planish.emit.c.pragmas import LOOKED_UP
+from planish.emit.c.pragmas import LOOKED_UP, ONE_BY_ONE
 from planish.emit.idioms.lane_sums import HALVING, LANES, STRIP, SUM, SUMS
 from planish.emit.idioms.math_functions import LANE_FUNCTIONS
 from planish.emit.idioms.running_best import SELDOM
@@ -328,6 +328,7 @@ def _helpers() -> dict[str, str]:
         "planish_unknown": UNKNOWN,
         "planish_seldom": SELDOM,
         "planish_looked_up": LOOKED_UP,
+        "planish_one_by_one": ONE_BY_ONE,
         "planish_reduce": REDUCE,
         "planish_reduce_each": REDUCE_EACH,
         **LANE_FUNCTIONS,

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from planish.ir.expr import Binary, Compare, Const, Expr, Var, index
 from planish.ir.index.polynomial import constant, sub
 from planish.ir.index.simplify import simplify
-from planish.ir.nest import PLAIN_MEMORIES, Alloc, Block, For, Kernel, Let
+from planish.ir.nest import PLAIN_MEMORIES, Alloc, Assign, Block, For, Kernel, Let, Reduce
 from planish.ir.traverse import blocks_of, loads, walk
 from planish.ir.types import INDEX
 
@@ -53,15 +53,15 @@ def length_of(loop: For) -> int | None:
 
 
 def long_enough(kernel: Kernel, least: int) -> Iterator[Expr]:
-    """That a kernel which is one loop has so many iterations: with fewer nothing is gained, and what comes before
-    them, and is asked of arrays, would take as long as the loop.
+    """That a kernel which is one loop, but for single statements beside it, has so many iterations: with fewer nothing
+    is gained, and what comes before them, and is asked of arrays, would take as long as the loop.
 
     >>> from planish.ir.text.parser import parse_kernel
     >>> text = "kernel k(n; x: f32[n]) {{ for i in 0 .. {} {{ x[i] = 0.0:f32 }} }}"
     >>> [len([*long_enough(parse_kernel(text.format(x)), 32)]) for x in ("n", "64")]
     [1, 0]
     """
-    loops = [x for x in kernel.body.body if not isinstance(x, Alloc)]
+    loops = [x for x in kernel.body.body if not isinstance(x, Alloc | Assign | Reduce | Let)]
     if len(loops) == 1 and isinstance(loops[0], For) and not any(isinstance(x, For) for x in walk(loops[0].body)):
         enough = simplify(Compare("ge", sub(loops[0].upper, loops[0].lower), index(least)))
         if not isinstance(enough, Const) and not loads(enough):

@@ -9,7 +9,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from planish.ir.nest import Stmt
+from planish.ir.passes.vector_loops import long_enough
 from planish.library.loops.nontemporal.streaming_stores import streamed_versions
 from planish.library.loops.scan.strip_statements import STRIP
 from planish.library.loops.scan.vector_scan import find_scans, scan_versions
@@ -18,6 +21,8 @@ from planish.library.strategy import BEHIND, Context, Made, Strategy, share
 from planish.schedule.arguments import TuningArgument, TuningArguments
 
 STRIP_LENGTH = TuningArgument("strip", (128, 256, 512, 1024, 2048, 4096), STRIP, "values of a strip")
+SHORTEST = 48
+"""The values from which on lanes take less time than one value after the other."""
 
 
 def _match(cx: Context) -> tuple[tuple[Stmt, ...], ...]:
@@ -28,6 +33,8 @@ def _match(cx: Context) -> tuple[tuple[Stmt, ...], ...]:
 def _apply(cx: Context, found: tuple[Stmt, ...]) -> Made:
     strip = STRIP_LENGTH.number(cx.point)
     made = scan_versions(cx.prepared, cx.target, cx.reassociate, strip=strip)
+    enough = tuple(long_enough(cx.prepared.kernel, SHORTEST))
+    made = tuple(replace(x, kernel=replace(x.kernel, assumptions=(*x.kernel.assumptions, *enough))) for x in made)
     if cx.threads == 1:
         return made
     parts = scan_versions(cx.prepared, cx.target, cx.reassociate, cx.threads, strip)
