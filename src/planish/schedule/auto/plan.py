@@ -19,6 +19,7 @@ import islpy as isl
 
 from planish.core.diagnostic import Remark
 from planish.ir.nest import Alloc, Array, Kernel
+from planish.ir.passes.vector_loops import long_enough
 from planish.ir.traverse import walk
 from planish.isa.instruction import Catalogue
 from planish.poly.canonical.canonicalise import tidy
@@ -34,7 +35,7 @@ from planish.schedule.auto.cost.estimate import CostModel
 from planish.schedule.auto.cost.instance_counts import NoEstimateError
 from planish.schedule.auto.lower import lower
 from planish.schedule.auto.policies import POLICIES, Policy, compute_schedule
-from planish.schedule.auto.recurrence import use_blocks
+from planish.schedule.auto.recurrence import WORTH, use_blocks
 from planish.schedule.auto.rewrites.expansion_limit import find_excess
 from planish.schedule.auto.rewrites.node_splitting import split_nodes
 from planish.schedule.auto.rewrites.reassociate import collect_terms
@@ -270,7 +271,9 @@ def shape_schedule(
         return None
     blocked: tuple[Remark, ...] = ()
     if reassociate:
+        enough = tuple(long_enough(kernel, WORTH))
         kernel, blocked = use_blocks(collect_terms(kernel))
+        kernel = replace(kernel, assumptions=(*kernel.assumptions, *enough)) if blocked else kernel
     kernel = split_nodes(without_carried(pass_values(kernel, draft.whole)))
     first = Remark(f"schedule-{policy.name}", "done", policy.describe, scop.kernel.span, brief="")
     shaped = zip(draft.bands, plans, strict=True)

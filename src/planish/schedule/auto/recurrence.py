@@ -24,7 +24,6 @@ from planish.ir.expr import Binary, Compare, Const, Expr, Load, Unary, Var, inde
 from planish.ir.index.polynomial import add, coefficient_of, constant, extremum, floordiv, mul, sub
 from planish.ir.index.simplify import simplify_block
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, LoopFacts, Reduce, Stmt
-from planish.ir.passes.vector_loops import long_enough
 from planish.ir.traverse import loads, map_block, used_names, variables
 from planish.poly.isl.expression import conjunction
 from planish.poly.match.sum_of_products import join
@@ -35,8 +34,8 @@ WIDTH = 8
 """The values of a block."""
 LONG = 64
 """The iterations for which it is worth while to make powers of factors."""
-LONGEST_ONE_BY_ONE = 256
-"""The iterations of a loop alone up to which it takes no longer one by one."""
+WORTH = 256
+"""The iterations from which on a loop alone takes less time by blocks."""
 LANES = LoopFacts(simd=True)
 
 
@@ -79,11 +78,10 @@ def use_blocks(kernel: Kernel) -> tuple[Kernel, tuple[Remark, ...]]:
     body = map_block(visit, kernel.body)
     if not arrays:
         return kernel, ()
-    assumptions = (*kernel.assumptions, *long_enough(kernel, LONGEST_ONE_BY_ONE))
-    body = simplify_block(Block((*openings, *body.body)), assumptions=assumptions)
+    body = simplify_block(Block((*openings, *body.body)), assumptions=kernel.assumptions)
     message = f"recurrence by blocks of {WIDTH} values, of which one is carried to the next block"
     remarks = (Remark("recurrence-blocks", "done", f"{x}: {message}", y) for x, y in arrays.items())
-    return replace(kernel, body=body, assumptions=assumptions), tuple(remarks)
+    return replace(kernel, body=body), tuple(remarks)
 
 
 def find_recurrence(stmt: Stmt) -> Recurrence | None:
