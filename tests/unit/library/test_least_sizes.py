@@ -1,0 +1,60 @@
+"""Small products, and the sizes from which on scans and transpositions are worth their beginning.
+
+>>> small("f64", 8), small("f64", 64)
+(True, False)
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from planish.ir.text.parser import parse_kernel
+from planish.ir.text.printer import print_expr
+from planish.library.driver import make_versions
+from planish.library.registry import STRATEGIES
+from planish.library.strategies.dense.operations import OPERATIONS
+from planish.library.strategy import BEHIND, Context
+from planish.target.load import load_target
+
+POINTS = "for i in 0 .. n {{ for j in 0 .. {k} {{ for l in 0 .. {k} {{ c[i, j] += a[i, l] * b[j, l] }} }} }}"
+MANY = "for i in 0 .. n {{ for j in 0 .. {k} {{ for r in 0 .. {k} {{ for l in 0 .. {k} {{ c[i, j, r] += a[i, j, l] * b[i, l, r] }} }} }} }}"  # noqa: E501
+SCAN = "for i in 1 .. n { y[i] = y[i - 1] + x[i] }"
+TURNED = "kernel k(m, n; y: f64[n, m] distinct, x: f64[m, n] distinct) { for i in 0 .. m { for j in 0 .. n { y[j, i] = x[i, j] } } }"  # noqa: E501
+
+
+def small(kind: str, k: int, body: str = POINTS, shape: str = "") -> bool:
+    """Whether products of that many rows and columns are no gain for kernels."""
+    arrays = ", ".join(f"{x}: {kind}[{y}] distinct" for x, y in (
+        ("c", f"n, {k}{shape}"), ("a", f"n, {k}{shape}"), ("b", f"n, {k}{shape}" if shape else f"{k}, {k}")
+    ))  # fmt: skip
+    kernel = parse_kernel(f"kernel p(n; {arrays}) {{ {body.format(k=k)} }}")
+    cx = Context.of(kernel, load_target("x86-avx512"))
+    (found,) = OPERATIONS.match(cx)
+    return OPERATIONS.cost_of(cx, found) == BEHIND
+
+
+@pytest.mark.parametrize(("kind", "k", "expected"), [("f32", 3, True), ("f32", 16, True), ("f64", 48, False)])
+def test_small_products_are_loops(kind: str, k: int, expected: bool) -> None:
+    assert small(kind, k) == expected
+
+
+@pytest.mark.parametrize(("k", "expected"), [(4, True), (8, True), (32, False)])
+def test_many_small_products_are_loops(k: int, expected: bool) -> None:
+    assert small("f32", k, MANY, f", {k}") == expected
+
+
+def asked(text: str) -> dict[str, set[str]]:
+    """What the versions of a kernel ask of sizes."""
+    cx = Context.of(parse_kernel(text), load_target("x86-avx512"))
+    made = make_versions(cx, STRATEGIES, 2)
+    return {x.name: {*map(print_expr, x.kernel.assumptions)} for x in made.versions}
+
+
+@pytest.mark.parametrize("kind", ["f32", "f64"])
+def test_scans_ask_for_some_values(kind: str) -> None:
+    text = f"kernel k(n; y: {kind}[n] distinct, x: {kind}[n] distinct) {{ {SCAN} }}"
+    assert "n >= 49" in asked(text)["simd-scan"]
+
+
+def test_transpositions_ask_for_rows_and_columns() -> None:
+    assert {"m >= 16", "n >= 16"} <= asked(TURNED)["operations"]
