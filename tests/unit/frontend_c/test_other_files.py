@@ -93,6 +93,8 @@ def test_a_function_is_had_of_one_file_alone() -> None:
     assert dict(read(CALLER, one, other).refused) == {"f": "which b.c and c.c define"}
     assert dict(read(CALLER, one, other.replace("int f", "static int f")).functions) == {"f": "b.c"}
     assert read(CALLER, "int f(int x);").refused == ()
+    pasted = "#define MAKE(x) int x##_(int n) { return n; }\n#define f_ f\nMAKE(f)\n"
+    assert dict(read(CALLER, one, pasted).refused) == {"f": "which b.c and c.c define"}
     # By way of a third file, whose helper has the name of another one.
     chain = read(CALLER, "int h(int x); static int k(int x) { return x + 1; } int f(int x) { return h(k(x)); }",
                  "static int k(int x) { return x * 2; } int h(int x) { return k(x); }")  # fmt: skip

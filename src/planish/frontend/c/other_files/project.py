@@ -27,6 +27,8 @@ from planish.frontend.c.types.declarations import OWN_TYPES
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
 _COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.S)
 _ERROR = re.compile(r"^(.*?):\d+:(?:\d+:)? (?:fatal )?error: (.*)$", re.M)
+_ELSEWHERE = re.compile(r'##|^[ \t]*#[ \t]*include[ \t]*[<"][^<>"\n]*\.(?!h[>"])\w+[>"]', re.M)
+"""What may define functions that the text of a file does not name."""
 _MARKER = re.compile(r'^# \d+ "((?:[^"\\\n]|\\.)*)"', re.M)
 _CLASHING = re.compile(r"conflicting types|redefinition of|redeclared|follows non-static|different kind of symbol")
 _MEANING = re.compile(r"-f(?!diagnostics|message|color|PI[CE]|pi[ce]).*|-m.*|-std=.*|-ansi|-Ofast|-O[sgz]")
@@ -74,7 +76,7 @@ class Project:
     def __init__(self, units: Sequence[ProjectUnit]) -> None:
         self._units = {x.name: x for x in units}
         self._words = {x.name: frozenset(_WORD.findall(x.source.text)) for x in units}
-        self._joins = {x.name for x in units if "##" in x.source.text}
+        self._joins = {x.name for x in units if _ELSEWHERE.search(x.source.text)}
         self._bare: dict[str, str] = {}
         self._contents: dict[str, Contents | None] = {}
 
