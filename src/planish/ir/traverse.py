@@ -212,6 +212,41 @@ def is_counted(kernel: Kernel) -> bool:
     return not any(isinstance(x, While) for x in walk(kernel.body))
 
 
+def goes_by_data(kernel: Kernel) -> bool:
+    """Whether data say how often a loop runs, whether a statement does, or which element it stores to.
+
+    >>> from planish.ir.text.parser import parse_kernel
+    >>> text = "kernel k(n; x: u8[n], h: i32[256]) { for i in 0 .. n { h[%s] += 1:i32 } }"
+    >>> [goes_by_data(parse_kernel(text % x)) for x in ("i", "i64(x[i])")]
+    [False, True]
+    """
+
+    def asked(stmt: Stmt) -> Iterable[Expr]:
+        match stmt:
+            case For(lower=lower, upper=upper):
+                return lower, upper
+            case If(condition=condition):
+                return (condition,)
+            case Assign(index=at) | Reduce(index=at):
+                return at
+            case _:
+                return ()
+
+    statements = [*walk(kernel.body)]
+    return not is_counted(kernel) or any(True for x in statements for e in asked(x) for _ in loads(e))
+
+
+def reads_by_data(kernel: Kernel) -> bool:
+    """Whether data say which elements are read.
+
+    >>> from planish.ir.text.parser import parse_kernel
+    >>> reads_by_data(parse_kernel("kernel k(n; p: i32[n], x: f64[n]) { for i in 0 .. n { x[i] = x[i64(p[i])] } }"))
+    True
+    """
+    read = (x for stmt in walk(kernel.body) for e in expressions(stmt) for x in loads(e))
+    return any(True for x in read for e in x.index for _ in loads(e))
+
+
 def arrays_in(stmt: Stmt) -> Iterator[str]:
     """The arrays that a statement reads or writes, with all below it, as often as it does."""
     for x in walk(stmt):

@@ -82,6 +82,7 @@ def emit_function(
     portable: bool = False,
     exact: bool = False,
     accumulators: Accumulators = ACCUMULATORS,
+    sized: bool = False,
 ) -> str:
     """The kernel as a `static` function of its sizes, scalars and arrays, in this order.
 
@@ -105,7 +106,7 @@ def emit_function(
     kernel = roll_kernel(kernel, known)
     function = _Function(
         kernel, name, threads, strict, noalias, known, promised, own_functions, declared or {}, portable,
-        exact and adds_and_subtracts(kernel), accumulators,
+        exact and adds_and_subtracts(kernel), accumulators, sized,
     )  # fmt: skip
     function.reserve(frozenset(reserved))
     return function.text(comment)
@@ -127,6 +128,7 @@ class _Function:
     portable: bool
     apart: bool
     accumulators: Accumulators
+    sized: bool
     spelt: dict[str, str] = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)
     read: set[str] = field(default_factory=set)
@@ -205,6 +207,8 @@ class _Function:
         restrict = f"{self.restrict} " if array.distinct or self.noalias else ""
         if len(array.shape) <= 1 or self.portable:
             const = "" if array.name in self.written else "const "
+            if self.sized and array.shape and isinstance(extent := array.shape[0], Const) and int(extent.value) > 0:
+                return f"{const}{spelt} {self.spelt[array.name]}[{restrict}{int(extent.value)}]"
             return f"{const}{spelt} *{restrict}{self.spelt[array.name]}"
         return f"{spelt} (*{restrict}{self.spelt[array.name]}){write_extents(array.shape[1:], context)}"
 

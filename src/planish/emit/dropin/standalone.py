@@ -31,7 +31,7 @@ from planish.frontend.c.translation_unit import CFile, CFunction, CParameter, He
 from planish.frontend.c.types.declarations import NAMED_BY_HEADERS
 from planish.frontend.c.types.prototypes import find_interface
 from planish.ir.expr import PURE_FUNCTIONS, Expr, Var
-from planish.ir.nest import Assign, Kernel, Reduce
+from planish.ir.nest import Assign, For, If, Kernel, Reduce, Stmt
 from planish.ir.traverse import expressions, is_counted, loads, stored_arrays, substitute, walk
 from planish.ir.types import I32, INDEX
 from planish.poly.idioms.histogram import search_bins
@@ -49,7 +49,7 @@ _TAKEN = frozenset(
         "unsigned", "sizeof", "typedef", "volatile", "bool", "true", "false", "asm", "typeof",
     }
 )  # fmt: skip
-_NAME = re.compile(r"\(\*(?:restrict )?(\w+)\)|(\w+)$")
+_NAME = re.compile(r"\(\*(?:restrict )?(\w+)\)|(\w+)(?:\[(?:restrict )?\d+\])?$")
 
 
 def c_name_of(kernel: Kernel) -> str:
@@ -61,7 +61,7 @@ def c_name_of(kernel: Kernel) -> str:
 
 def emit_standalone(*kernels: Kernel, origin: Source | None = None, fp: str = "reassociate") -> CFile:
     """Each kernel as a function of a C file, all of whose body is one region; of one with loops without a count, or in
-    which data choose what is stored to, its nests are found as they are in other C. `origin` is the text they were
+    which data choose what is stored to, or what runs, its nests are found as they are in other C. `origin` is the text they were
     read from, `fp` as of `read_c`.
 
     The parameters are the sizes, the scalars and the arrays, in this order. A function that takes blocks of memory
@@ -73,8 +73,8 @@ def emit_standalone(*kernels: Kernel, origin: Source | None = None, fp: str = "r
     names = [c_name_of(kernel) for kernel in kernels]
     nests = [_nest_of(kernel, fp) for kernel in kernels]
     texts = [
-        emit_function(kernel, name, reserved=names).removeprefix("static ")
-        for kernel, name in zip(kernels, names, strict=True)
+        emit_function(kernel, name, reserved=names, sized=nest is None).removeprefix("static ")
+        for kernel, nest, name in zip(kernels, nests, names, strict=True)
     ]
     # The helpers get names of their own: the replacement's prologue brings the same ones.
     own = re.compile(r"\bplanish_(?=(?:" + "|".join(h.removeprefix("planish_") for h in HELPERS) + r")\b)")
@@ -107,7 +107,8 @@ def _nest_of(kernel: Kernel, fp: str) -> Kernel | None:
     >>> [None if x is None else len([*walk(x.body)]) for x in found]
     [8, 4, None]
     """
-    if not is_counted(kernel):
+    decided = (loads(e) for x in walk(kernel.body) for e in _decisions(x))
+    if not is_counted(kernel) or any(True for x in decided for _ in x):
         return None
     stored = stored_arrays(kernel.body)
     places = [y for x in walk(kernel.body) if isinstance(x, Assign | Reduce) for y in x.index]
@@ -117,6 +118,17 @@ def _nest_of(kernel: Kernel, fp: str) -> Kernel | None:
         return kernel
     floats = any(x.name in stored and x.type.is_float for x in kernel.arrays)
     return None if floats and fp != "reassociate" else search_bins(kernel)
+
+
+def _decisions(stmt: Stmt) -> tuple[Expr, ...]:
+    """What says how often a loop runs, or whether a statement does."""
+    match stmt:
+        case For(lower=lower, upper=upper):
+            return lower, upper
+        case If(condition=condition):
+            return (condition,)
+        case _:
+            return ()
 
 
 def _placed(remark: Remark, functions: Sequence[CFunction], text: str) -> Remark:

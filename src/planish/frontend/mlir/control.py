@@ -157,6 +157,8 @@ def _iterate(
     """One iteration, whose arguments are in cells and which leaves there what the next one is given."""
     for argument, cell in zip(carried, cells, strict=True):
         _bind_cell(argument, cell, op, cx)
+    if body.last_op is not None:
+        cx.handed[body.last_op] = cells
     execute(body, cx)
     if body.last_op is not None and cells:
         _yield(body.last_op, cells, cx)
@@ -210,8 +212,7 @@ def _carry(op: Operation, number: int, init: SSAValue, argument: BlockArgument, 
 
 
 def _yield(last: Operation, cells: Sequence[str], cx: MlirTranslation) -> None:
-    """Put what an iteration, or a branch, gives into cells, all at once; what loops without a count count with is set,
-    since updates wrap around."""
+    """Put what an iteration, or a branch, gives into cells, all at once; an index is set, since updates wrap around."""
     values = [cx.expr(x, last) for x in last.operands]
     if len(values) != len(cells):
         cx.fail(last, "E0862", f"`{last.name}` gives {len(values)} values, and {len(cells)} are expected")
@@ -220,7 +221,7 @@ def _yield(last: Operation, cells: Sequence[str], cx: MlirTranslation) -> None:
         for later in range(n + 1, len(cells)):
             if any(x.array == cell for x in loads(values[later])):
                 values[later] = cx.keep("t", values[later], last)
-        if cx.uncounted and type_of(values[n]) == INDEX:
+        if type_of(values[n]) == INDEX and values[n] != Load(cell, (), INDEX):
             cx.before_writes({cell})
             cx.out.append(Assign(cell, (), values[n], cx.span(last)))
         else:
@@ -298,7 +299,10 @@ def _branch(op: Operation, condition: Expr, cx: MlirTranslation, execute: Execut
             both = b == Const(False, BOOL)
             cx.define(result, Binary("and", condition, a) if both else Select(condition, a, b), op)
         return
-    cells = [cx.cell(clean_name(cx.module.name_of(x), "r"), _number_type(x, op, cx), op) for x in op.results]
+    cells = [
+        _handed_on(x, (a, b), op, cx) or cx.cell(clean_name(cx.module.name_of(x), "r"), _number_type(x, op, cx), op)
+        for x, a, b in zip(op.results, first, second, strict=True)
+    ]
     for out, _, last in branches:
         with cx.inside() as ending:
             if last is not None and cells:
@@ -307,6 +311,23 @@ def _branch(op: Operation, condition: Expr, cx: MlirTranslation, execute: Execut
     cx.out.extend(_joined(If(condition, Block(tuple(then)), Block(tuple(otherwise)), cx.span(op))))
     for result, cell in zip(op.results, cells, strict=True):
         _bind_cell(result, cell, op, cx)
+
+
+def _handed_on(result: SSAValue, values: Sequence[Expr], op: Operation, cx: MlirTranslation) -> str | None:
+    """The cell of what the loop around hands on, where a branch leaves it as it is and the other one sets it, and
+    nothing else needs what it was before behind that; else None."""
+    uses = [*result.uses]
+    cells = cx.handed.get(uses[0].operation, ()) if len(uses) == 1 else ()
+    cell: str | None = next((x for n, x in enumerate(cells) if n == uses[0].index), None)
+    if cell is None or not any(isinstance(x, Load) and x.array == cell for x in values):
+        return None
+    read = [x for x, sources in cx.reading.items() if cell in sources]
+    waiting = [use.operation for x in read for use in x.uses if use.operation not in cx.done]
+    if not all(op.is_ancestor(x) for x in waiting):
+        return None
+    for x in read:
+        del cx.reading[x]
+    return cell
 
 
 def _stores(op: Operation) -> bool:

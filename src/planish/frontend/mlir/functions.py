@@ -24,7 +24,7 @@ kernel scale(n; a: f32; x: f32[n])
 
 from __future__ import annotations
 
-from xdsl.dialects import func, scf
+from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, UnregisteredOp
 from xdsl.ir import Block as Body
 from xdsl.ir import Operation, SSAValue
@@ -89,7 +89,6 @@ def _read_function(op: func.FuncOp, module: Module, floats: Floats) -> Kernel:
     if op.function_type.outputs.data:
         advice = "give it a memref to write to: `mlir-opt --buffer-results-to-out-params`"
         cx.fail(op, "E0867", f"`{op.sym_name.data}` gives back a value, and a kernel writes to memrefs", advice)
-    cx.uncounted = any(isinstance(x, scf.WhileOp) for x in op.walk())
     body = body_of(op.body, op, cx)
     sizes = name_sizes(op, body, cx)
     cx.sizes = frozenset(sizes.names)

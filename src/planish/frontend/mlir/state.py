@@ -10,7 +10,7 @@ where the expression would be computed twice, or where memory that it reads may 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NoReturn
@@ -73,8 +73,8 @@ class MlirScalar:
 
 @dataclass(slots=True)
 class MlirTranslation:
-    """One function on its way. `head` is what stands before all else: arrays of the function itself; `uncounted`: it
-    has loops without a count."""
+    """One function on its way. `head` is what stands before all else: arrays of the function itself; `handed`:
+    the cells of what the last operation of a loop's body hands on."""
 
     module: Module
     floats: Floats
@@ -87,8 +87,7 @@ class MlirTranslation:
     out: list[Stmt] = field(default_factory=list)
     done: set[Operation] = field(default_factory=set)
     reading: dict[SSAValue, frozenset[str]] = field(default_factory=dict)
-    shared: dict[SSAValue, str] = field(default_factory=dict)
-    uncounted: bool = False
+    handed: dict[Operation, Sequence[str]] = field(default_factory=dict)
 
     def fail(self, op: Operation, code: str, message: str, advice: str = "") -> NoReturn:
         """Raise PlanishError at an operation."""
@@ -198,9 +197,9 @@ class MlirTranslation:
 
     def store(self, array: str, place: tuple[Expr, ...], value: Expr, op: Operation) -> None:
         """Write the store of a value, as an accumulation where it is one."""
-        self.before_writes({array})
         if value == Load(array, place, type_of(value)):
             return
+        self.before_writes({array})
         found = accumulation(array, place, value, self.floats == "reassociate")
         if found is not None:
             self.out.append(Reduce(array, place, found[0], found[1], self.span(op)))

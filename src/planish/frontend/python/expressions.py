@@ -31,7 +31,6 @@ from planish.ir.expr import Binary, Cast, CompareOp, Const, Expr, Load, Unary, V
 from planish.ir.index.simplify import simplify
 from planish.ir.traverse import walk_expr
 from planish.ir.types import BOOL, INDEX
-from planish.poly.scop.subscript_range import data_range
 
 OPERATORS: dict[type[ast.operator], Sign] = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floordiv", ast.Mod: "mod",
@@ -318,13 +317,11 @@ def _subscript(node: ast.expr, array: str, cx: PythonTranslation, free: bool) ->
 
 
 def _chosen_by_data(node: ast.expr, cx: PythonTranslation) -> Expr | None:
-    """A subscript that is an integer from an array, of a type or in an expression that says how far it goes; None for
-    others."""
+    """A subscript that is an integer from an array; None for others."""
     value = evaluate(node, cx)
     if value.type == INDEX or not value.type.is_int or is_static(value.expr, cx):
         return None
-    known = data_range(value.expr)
-    return Cast(value.expr, INDEX) if known is not None and known[0] >= 0 else None
+    return Cast(value.expr, INDEX)
 
 
 def index_of(node: ast.expr, what: str, code: str, cx: PythonTranslation) -> Expr:
@@ -335,7 +332,7 @@ def index_of(node: ast.expr, what: str, code: str, cx: PythonTranslation) -> Exp
             case Load(array=name, index=()) if name not in cx.arrays and not cx.uncounted:
                 advice = "write it as an expression of loop variables and sizes"
                 cx.fail(node, code, f"{what} depends on `{name}`, which is computed", advice)
-            case Load(array=name) if name in cx.arrays:
+            case Load(array=name) if name in cx.arrays and not cx.uncounted:
                 advice = "a kernel's accesses and bounds must not depend on data"
                 cx.fail(node, code, f"{what} depends on the content of `{name}`", advice)
             case Var(name=name) if name in cx.scalars:
@@ -343,7 +340,9 @@ def index_of(node: ast.expr, what: str, code: str, cx: PythonTranslation) -> Exp
                 cx.fail(node, code, f"{what} depends on `{name}`, which is data", advice)
             case _:
                 pass
-    if not value.weak or value.type != INDEX:
+    if cx.uncounted and value.type.is_int and value.type != INDEX:
+        return Cast(value.expr, INDEX)
+    if not value.type.is_int or not (cx.uncounted or (value.weak and value.type == INDEX)):
         advice = "write `//` for a division" if value.type.is_float else "write an integer"
         cx.fail(node, code, f"{what} is {value.type}, not an integer of loop variables and sizes", advice)
     return simplify(value.expr)

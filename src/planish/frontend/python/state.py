@@ -37,8 +37,9 @@ class LocalNames:
 
 @dataclass(slots=True)
 class PythonTranslation:
-    """The state of one reading of a function. `uncounted`: some loop runs as long as a condition holds. What it counts
-    may then stand in subscripts and bounds, and branches stay branches."""
+    """The state of one reading of a function. `uncounted`: some loop runs as long as a condition holds, or data say how
+    far one goes or what is stored to. What is computed may then stand in subscripts and bounds, and branches stay
+    branches."""
 
     text: FunctionText
     sizes: tuple[str, ...]
@@ -64,7 +65,29 @@ class PythonTranslation:
     uncounted: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        self.uncounted = any(isinstance(x, ast.While) for x in ast.walk(self.text.function))
+        self.uncounted = any(map(self._goes_by_data, ast.walk(self.text.function)))
+
+    def _goes_by_data(self, node: ast.AST) -> bool:
+        """Whether a node is a loop without a count, or one whose bounds are computed, or an element that is computed
+        which, but for tables that are read."""
+        match node:
+            case ast.While():
+                return True
+            case ast.Call(func=ast.Name(id="range"), args=parts):
+                return any(self._holds_data(x, True) for x in parts)
+            case ast.Subscript(value=value, slice=at) if not isinstance(value, ast.Attribute):
+                return self._holds_data(at, isinstance(node.ctx, ast.Store))
+            case _:
+                return False
+
+    def _holds_data(self, node: ast.expr, elements: bool) -> bool:
+        """Whether an expression reads a local cell, or, if these are asked for, an element of an array."""
+        cells = self.names.locals - self.names.symbolic
+        return any(
+            (isinstance(x, ast.Name) and x.id in cells)
+            or (elements and isinstance(x, ast.Subscript) and not isinstance(x.value, ast.Attribute))
+            for x in ast.walk(node)
+        )
 
     def fail(self, node: ast.AST, code: str, message: str, advice: str = "") -> NoReturn:
         """Raise PlanishError at a node."""

@@ -1,13 +1,17 @@
 """Reduction idioms: `A[i] = A[i] + x` becomes a reduction.
 
 >>> from planish.ir.expr import Var, index
->>> from planish.ir.types import F32
+>>> from planish.ir.types import F32, I32, U32
 >>> x = Var("x", F32)
 >>> accumulation("A", (index("i"),), Binary("add", Load("A", (index("i"),), F32), x), False) == ("add", x)
 True
 >>> own = Load("A", (), F32)
 >>> test = Binary("and", Var("c", BOOL), Compare("gt", x, own))
 >>> accumulation("A", (), Select(test, x, own), True) == ("max", Select(Var("c", BOOL), x, Const(-math.inf, F32)))
+True
+
+>>> total = Cast(Binary("add", Cast(Load("s", (), I32), U32), Cast(Var("y", I32), U32)), I32)
+>>> accumulation("s", (), total, False) == ("add", Var("y", I32))
 True
 
 A choice of an update, or of what is there, is an update with what changes nothing where it is not chosen:
@@ -28,7 +32,7 @@ from typing import Literal
 from planish.ir.expr import Binary, Cast, Compare, Const, Expr, Load, Select, Unary, type_of
 from planish.ir.nest import Assign, Reduce, ReduceOp, Stmt
 from planish.ir.passes.update_idioms import rest_of
-from planish.ir.semantics.arithmetic import limits
+from planish.ir.semantics.arithmetic import limits, wrap
 from planish.ir.traverse import walk_expr
 from planish.ir.types import BOOL, Type
 
@@ -46,6 +50,7 @@ def accumulation(
     which zeros may get another sign, and a sum of several terms may be split behind its first one.
     """
     own = Load(array, subscripts, type_of(value))
+    value = _of_one_width(value)
     if isinstance(value, Select):
         found = _extremum(value, own) if reassociate or own.type.is_int else None
         return found or _chosen(value, own, reassociate)
@@ -64,6 +69,29 @@ def accumulation(
         if inner is not None and inner[0] == "add" and not _touches(value.right, own):
             return "add", Binary(value.op, inner[1], value.right)
     return None
+
+
+def _of_one_width(value: Expr) -> Expr:
+    """Of C: what is computed of integers without their signs, as nothing overflows then, is computed with these, whose
+    sums and products have the same low bits here."""
+    if not isinstance(value, Cast) or not value.type.is_int:
+        return value
+    found = _with_signs(value.operand, Type("uint", value.type.bits), value.type)
+    return value if found is None else found
+
+
+def _with_signs(value: Expr, plain: Type, type: Type) -> Expr | None:
+    """A value of one type in another one of its width; None where it is not made of such."""
+    match value:
+        case Cast(operand=x) if value.type == plain and type_of(x) == type:
+            return x
+        case Const() if value.type == plain:
+            return Const(wrap(int(value.value), type), type)
+        case Binary(op="add" | "sub" | "mul" as op) if type_of(value) == plain:
+            left, right = (_with_signs(x, plain, type) for x in (value.left, value.right))
+            return None if left is None or right is None else Binary(op, left, right)
+        case _:
+            return None
 
 
 def as_accumulation(stmt: Stmt, reassociate: bool) -> Stmt:

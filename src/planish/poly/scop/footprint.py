@@ -17,6 +17,7 @@ must provide.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import islpy as isl
@@ -25,7 +26,7 @@ from planish.ir.expr import Expr, Select, index
 from planish.ir.nest import Kernel
 from planish.poly.canonical.delinearise import delinearise
 from planish.poly.isl.expression import TRUE, add, extremum, piecewise_expr, set_condition
-from planish.poly.scop.extents import subscript_ends
+from planish.poly.scop.extents import NoExtentError, subscript_ends
 from planish.poly.scop.extraction import Access, Scop, Statement, extract_scop
 
 SET = isl.dim_type.set
@@ -53,6 +54,17 @@ def find_boxes(kernel: Kernel) -> dict[str, Box]:
     split = delinearise(kernel)
     scop = extract_scop(replace(split, assumptions=()), exact=False)
     return {array.name: _box(scop, array.name, array.shape) for array in split.arrays}
+
+
+def find_known_boxes(kernel: Kernel) -> dict[str, Box]:
+    """The boxes of the array parameters of which something says how far they are accessed; raises NotAffineError."""
+    split = delinearise(kernel)
+    scop = extract_scop(replace(split, assumptions=()), exact=False)
+    out: dict[str, Box] = {}
+    for array in split.arrays:
+        with suppress(NoExtentError):
+            out[array.name] = _box(scop, array.name, array.shape)
+    return out
 
 
 def _box(scop: Scop, array: str, shape: tuple[Expr | None, ...]) -> Box:

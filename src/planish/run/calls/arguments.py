@@ -29,7 +29,7 @@ from planish.ir.types import INDEX, Type
 from planish.poly.canonical.first_element import begin_at_pointers
 from planish.poly.isl.affine import NotAffineError
 from planish.poly.scop.extents import NoExtentError
-from planish.poly.scop.footprint import Box, find_boxes
+from planish.poly.scop.footprint import Box, find_boxes, find_known_boxes
 from planish.run.calls.signature import Parameter, Signature
 
 _LOOPS = re.compile(r"\b(?:for|while|do|goto)\b")
@@ -212,6 +212,6 @@ def interface_of_kernel(
 def _boxes(kernel: Kernel) -> dict[str, tuple[Box, ...]]:
     """What a kernel touches of its arrays; nothing where subscripts divide by sizes, so that no bounds are known."""
     try:
-        return {x: (y,) for x, y in find_boxes(kernel).items()}
-    except (NotAffineError, NoExtentError):
+        return {x: (y,) for x, y in find_known_boxes(kernel).items()}
+    except NotAffineError:
         return {}
