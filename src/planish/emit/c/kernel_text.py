@@ -206,10 +206,10 @@ class _Function:
         spelt = declared_type(array, self.declared)
         restrict = f"{self.restrict} " if array.distinct or self.noalias else ""
         if len(array.shape) <= 1 or self.portable:
-            const = "" if array.name in self.written else "const "
-            if self.sized and array.shape and isinstance(extent := array.shape[0], Const) and int(extent.value) > 0:
-                return f"{const}{spelt} {self.spelt[array.name]}[{restrict}{int(extent.value)}]"
-            return f"{const}{spelt} *{restrict}{self.spelt[array.name]}"
+            spelt = spelt if array.name in self.written else f"const {spelt}"
+            if self.sized and array.shape and isinstance(extent := array.shape[0], Const) and extent.value > 0:
+                return f"{spelt} {self.spelt[array.name]}[{restrict}{int(extent.value)}]"
+            return f"{spelt} *{restrict}{self.spelt[array.name]}"
         return f"{spelt} (*{restrict}{self.spelt[array.name]}){write_extents(array.shape[1:], context)}"
 
     def allocate(self, heap: list[Array], context: EmitContext) -> None:

@@ -31,6 +31,7 @@ from planish.ir.expr import Binary, Cast, CompareOp, Const, Expr, Load, Unary, V
 from planish.ir.index.simplify import simplify
 from planish.ir.traverse import walk_expr
 from planish.ir.types import BOOL, INDEX
+from planish.poly.scop.subscript_range import data_range
 
 OPERATORS: dict[type[ast.operator], Sign] = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floordiv", ast.Mod: "mod",
@@ -317,11 +318,13 @@ def _subscript(node: ast.expr, array: str, cx: PythonTranslation, free: bool) ->
 
 
 def _chosen_by_data(node: ast.expr, cx: PythonTranslation) -> Expr | None:
-    """A subscript that is an integer from an array; None for others."""
+    """A subscript that is an integer from an array, unless its type or the expression says that it may be negative;
+    None for others."""
     value = evaluate(node, cx)
     if value.type == INDEX or not value.type.is_int or is_static(value.expr, cx):
         return None
-    return Cast(value.expr, INDEX)
+    known = data_range(value.expr)
+    return Cast(value.expr, INDEX) if known is None or known[0] >= 0 else None
 
 
 def index_of(node: ast.expr, what: str, code: str, cx: PythonTranslation) -> Expr:
