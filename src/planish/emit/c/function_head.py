@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Set
 
 from planish.ir.expr import Compare, Const, Expr, Var
+from planish.ir.nest import Array
 
 _WIDTH = 118
 
@@ -27,6 +28,20 @@ def write_head(head: str, parameters: list[str]) -> list[str]:
             row = "   "
         row += piece
     return [*lines, row]
+
+
+def spell_row(array: Array, name: str, restrict: str, sized: bool) -> str:
+    """A row as a parameter: a pointer or, if that is asked for, with its number of elements where this is known.
+
+    >>> from planish.ir.types import I32, INDEX
+    >>> spell_row(Array("h", I32, (Const(8, INDEX),)), "h", "", True)
+    'h[8]'
+    """
+    match array.shape:
+        case (Const(value=extent), *_) if sized and extent > 0:
+            return f"{name}[{restrict}{int(extent)}]"
+        case _:
+            return f"*{restrict}{name}"
 
 
 def is_bound(condition: Expr, names: Set[str]) -> bool:

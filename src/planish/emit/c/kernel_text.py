@@ -23,7 +23,7 @@ from planish.emit.c.cases import hide_cases
 from planish.emit.c.context import HUGE, EmitContext, adds_and_subtracts, size_ranges
 from planish.emit.c.element_types import Declared, declared_type, others_of, sizes_of
 from planish.emit.c.expression import POSTFIX, PREFIX, SUM, c_type, emit_expr, emit_place, helper_suffix
-from planish.emit.c.function_head import is_bound, write_head
+from planish.emit.c.function_head import is_bound, spell_row, write_head
 from planish.emit.c.heap_arrays import check_text, is_fallible, is_heap, refuse_inner_blocks, release_text
 from planish.emit.c.instruction_calls import check_lanes, find_callee
 from planish.emit.c.local_arrays import declare, without_dead, write_extents
@@ -95,7 +95,7 @@ def emit_function(
     hold in every call, and the compiler is told. `own_functions`: loops in lanes do not call all functions of C's
     library (see `functions.py`). `declared`: the parameters' types in C where they are not those of exact width.
     `portable`: C++ takes the text as well, to which no array has rows whose length is not a constant. `exact`: each
-    operation of floats is rounded by itself. `accumulators`: the registers that a sum in lanes has.
+    operation of floats is rounded by itself. `accumulators`: registers of a sum in lanes. `sized`: of `spell_row`.
     PlanishError E0710 for arithmetic in bf16, E0711 where lanes of a register are touched but not by an instruction,
     E0713 for a `dram` array below the top level.
     """
@@ -146,8 +146,7 @@ class _Function:
         self.taken = {*RESERVED, *reserved, self.name}
         self.spelt = spell_names(used_names(self.kernel), self.taken)
         self.taken |= {*self.spelt.values()}
-        told = () if self.portable else self.kernel.arrays
-        shapes = [x for array in told for x in array.shape[1:] if x is not None]
+        shapes = [x for y in (() if self.portable else self.kernel.arrays) for x in y.shape[1:] if x is not None]
         found = [x for stmt in walk(self.kernel.body) for x in expressions(stmt)]
         for expr in (x for e in [*shapes, *found] for x in walk_expr(e)):
             match expr:
@@ -206,10 +205,8 @@ class _Function:
         spelt = declared_type(array, self.declared)
         restrict = f"{self.restrict} " if array.distinct or self.noalias else ""
         if len(array.shape) <= 1 or self.portable:
-            spelt = spelt if array.name in self.written else f"const {spelt}"
-            if self.sized and array.shape and isinstance(extent := array.shape[0], Const) and extent.value > 0:
-                return f"{spelt} {self.spelt[array.name]}[{restrict}{int(extent.value)}]"
-            return f"{spelt} *{restrict}{self.spelt[array.name]}"
+            const = "" if array.name in self.written else "const "
+            return f"{const}{spelt} {spell_row(array, self.spelt[array.name], restrict, self.sized)}"
         return f"{spelt} (*{restrict}{self.spelt[array.name]}){write_extents(array.shape[1:], context)}"
 
     def allocate(self, heap: list[Array], context: EmitContext) -> None:
