@@ -61,8 +61,8 @@ def c_name_of(kernel: Kernel) -> str:
 
 def emit_standalone(*kernels: Kernel, origin: Source | None = None, fp: str = "reassociate") -> CFile:
     """Each kernel as a function of a C file, all of whose body is one region; of one with loops without a count, or in
-    which data choose what is stored to, or what runs, its nests are found as they are in other C. `origin` is the text they were
-    read from, `fp` as of `read_c`.
+    which data choose what is stored to, or what runs, its nests are found as they are in other C. `origin` is the text
+    they were read from, `fp` as of `read_c`.
 
     The parameters are the sizes, the scalars and the arrays, in this order. A function that takes blocks of memory
     returns 0, or 1 where there is none. PlanishError E0710 for bf16.

@@ -306,7 +306,7 @@ def stored_arrays(function: ast.FunctionDef) -> frozenset[str]:
 
 
 def _subscript(node: ast.expr, array: str, cx: PythonTranslation, free: bool) -> Expr:
-    chosen = _chosen_by_data(node, cx)
+    chosen = _chosen_by_data(node, cx, free or cx.uncounted)
     if chosen is not None:
         return chosen
     expr = index_of(node, f"the subscript of `{array}`", "E0320", cx)
@@ -317,14 +317,14 @@ def _subscript(node: ast.expr, array: str, cx: PythonTranslation, free: bool) ->
     return expr
 
 
-def _chosen_by_data(node: ast.expr, cx: PythonTranslation) -> Expr | None:
-    """A subscript that is an integer from an array, unless its type or the expression says that it may be negative;
-    None for others."""
+def _chosen_by_data(node: ast.expr, cx: PythonTranslation, anywhere: bool) -> Expr | None:
+    """A subscript that is an integer from an array, unless its type or the expression says that it may be negative, or,
+    where it may not be `anywhere`, does not say how far it goes; None for others."""
     value = evaluate(node, cx)
     if value.type == INDEX or not value.type.is_int or is_static(value.expr, cx):
         return None
     known = data_range(value.expr)
-    return Cast(value.expr, INDEX) if known is None or known[0] >= 0 else None
+    return Cast(value.expr, INDEX) if (anywhere if known is None else known[0] >= 0) else None
 
 
 def index_of(node: ast.expr, what: str, code: str, cx: PythonTranslation) -> Expr:

@@ -77,7 +77,11 @@ def read_python_source(text: str, name: str, function: str | None = None) -> Pyt
 
 def _read(text: FunctionText, function: Callable[..., object] | None) -> PythonKernel:
     declaration = declare(text)
-    body, cx = _translate(text, declaration)
+    try:
+        body, cx = _translate(text, declaration)
+    except PlanishError:
+        # Where it is known how far data go, bounds of accesses are known as well; else they are not.
+        body, cx = _translate(text, declaration, by_data=True)
     if not cx.uncounted:
         # What loops without a count count with is set: updates of numbers wrap around.
         body = map_block(lambda x: as_accumulation(x, False), body)
@@ -101,7 +105,7 @@ def _read(text: FunctionText, function: Callable[..., object] | None) -> PythonK
     return PythonKernel(kernel, declaration.signature, text.source, function, tuple(cx.asserted))
 
 
-def _translate(text: FunctionText, declaration: Declaration) -> tuple[Block, PythonTranslation]:
+def _translate(text: FunctionText, declaration: Declaration, by_data: bool = False) -> tuple[Block, PythonTranslation]:
     """Read the body until the types of its local names are settled."""
     names = scan_names(text)
     _check_targets(text, declaration, names)
@@ -118,6 +122,7 @@ def _translate(text: FunctionText, declaration: Declaration) -> tuple[Block, Pyt
             symbolic,
             known,
             declared,
+            by_data=by_data,
         )
         try:
             execute(text.function.body, cx)

@@ -37,9 +37,9 @@ class LocalNames:
 
 @dataclass(slots=True)
 class PythonTranslation:
-    """The state of one reading of a function. `uncounted`: some loop runs as long as a condition holds, or data say how
-    far one goes or what is stored to. What is computed may then stand in subscripts and bounds, and branches stay
-    branches."""
+    """The state of one reading of a function. `uncounted`: some loop runs as long as a condition holds or, where the
+    function is read so (`by_data`), data say how far one goes or what is stored to. What is computed may then stand in
+    subscripts and bounds, and branches stay branches."""
 
     text: FunctionText
     sizes: tuple[str, ...]
@@ -62,6 +62,7 @@ class PythonTranslation:
     temporaries: int = 0
     demoted: bool = False
     positive: set[str] = field(default_factory=set)
+    by_data: bool = False
     uncounted: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -73,6 +74,8 @@ class PythonTranslation:
         match node:
             case ast.While():
                 return True
+            case _ if not self.by_data:
+                return False
             case ast.Call(func=ast.Name(id="range"), args=parts):
                 return any(self._holds_data(x, True) for x in parts)
             case ast.Subscript(value=value, slice=at) if not isinstance(value, ast.Attribute):

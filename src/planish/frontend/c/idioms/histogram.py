@@ -33,7 +33,7 @@ from planish.frontend.c.translate.arithmetic import conjunction
 from planish.frontend.c.translate.expressions import choose, value_of
 from planish.frontend.c.translate.state import CTranslation, Enclosing, NotIndex, Refused
 from planish.frontend.c.translate.subscripts import index_of, subscript_of
-from planish.frontend.c.types.constants import walk_tree, with_children
+from planish.frontend.c.types.constants import walk_tree
 from planish.frontend.c.types.declarations import CArray
 from planish.ir.expr import Cast, Compare, Const, Expr, Load, Var, index, type_of
 from planish.ir.index.interval import range_of
@@ -55,9 +55,6 @@ def counted(node: c_ast.Node, cx: CTranslation) -> c_ast.ArrayRef | None:
             pass
         case c_ast.Assignment(op="+=" | "-=", lvalue=c_ast.ArrayRef() as element):
             pass
-        case c_ast.Assignment(op="=", lvalue=c_ast.ArrayRef() as element, rvalue=value):
-            if not any(_is_same(x, element) for x in walk_tree(value)):
-                return None
         case _:
             return None
     if cx.searches is None or not isinstance(element.name, c_ast.ID):
@@ -153,8 +150,4 @@ def _with_subscript(node: c_ast.Node, element: c_ast.ArrayRef, name: c_ast.ID) -
     if isinstance(node, c_ast.UnaryOp):
         return c_ast.UnaryOp(node.op, place, node.coord)
     assert isinstance(node, c_ast.Assignment)
-
-    def placed(x: c_ast.Node) -> c_ast.Node:
-        return place if _is_same(x, element) else with_children(x, placed)
-
-    return c_ast.Assignment(node.op, place, placed(node.rvalue) if node.op == "=" else node.rvalue, node.coord)
+    return c_ast.Assignment(node.op, place, node.rvalue, node.coord)

@@ -17,6 +17,7 @@ No iteration then waits for an element that data choose, and the loop is one tha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -29,7 +30,7 @@ from planish.frontend.c.translate.addresses import call_name
 from planish.frontend.c.translate.assignments import start_cell
 from planish.frontend.c.translate.expressions import value_of
 from planish.frontend.c.translate.state import CTranslation
-from planish.frontend.c.types.constants import STEPS, items_of, walk_tree, with_children
+from planish.frontend.c.types.constants import STEPS, items_of, walk_tree
 from planish.frontend.c.types.declarations import CScalar, text_of
 from planish.ir.expr import type_of
 
@@ -139,7 +140,7 @@ def _without_steps(condition: c_ast.Node, bound: BoundNames) -> c_ast.Node | Non
             case c_ast.UnaryOp(op="++" | "--" as op, expr=variable):
                 return c_ast.BinaryOp(op[0], variable, c_ast.Constant("int", "1", node.coord), node.coord)
             case _:
-                return with_children(node, asked)
+                return _with_children(node, asked)
 
     return asked(condition)
 
@@ -148,7 +149,26 @@ def _placed(node: c_ast.Node, place: Symbol, value: c_ast.Node, bound: BoundName
     """An expression with a value in the place of a variable."""
     if isinstance(node, c_ast.ID) and bound.symbol(node) is place:
         return value
-    return with_children(node, lambda x: _placed(x, place, value, bound))
+    return _with_children(node, lambda x: _placed(x, place, value, bound))
+
+
+def _with_children(node: c_ast.Node, change: Callable[[c_ast.Node], c_ast.Node]) -> c_ast.Node:
+    """A node with changed children; the node itself where none of them is another one."""
+    fresh = copy(node)
+    different = False
+    for name, child in node.children():
+        made = change(child)
+        if made is child:
+            continue
+        different = True
+        if "[" in name:
+            field, place = name.rstrip("]").split("[")
+            items = list(getattr(fresh, field))
+            items[int(place)] = made
+            setattr(fresh, field, items)
+        else:
+            setattr(fresh, name, made)
+    return fresh if different else node
 
 
 def with_values(loop: Loop, body: c_ast.Node, cx: CTranslation, execute: Execute) -> c_ast.Node:
@@ -180,7 +200,7 @@ def _named_body(body: c_ast.Node, found: NamedElement, symbol: Symbol, cx: CTran
         if node is found.branch:
             items = [*_stores(found, symbol, other, cx)]
             return c_ast.If(change(node.cond), c_ast.Compound(items, node.coord), None, node.coord)
-        return with_children(node, change)
+        return _with_children(node, change)
 
     return change(body)
 

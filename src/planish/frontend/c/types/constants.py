@@ -15,7 +15,6 @@ import math
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from copy import copy
 
 from pycparser import c_ast
 
@@ -45,25 +44,6 @@ def walk_tree(node: c_ast.Node) -> Iterator[c_ast.Node]:
         if inner := [*part]:
             inner.reverse()
             left += inner
-
-
-def with_children(node: c_ast.Node, change: Callable[[c_ast.Node], c_ast.Node]) -> c_ast.Node:
-    """A node with changed children; the node itself where none of them is another one."""
-    fresh = copy(node)
-    different = False
-    for name, child in node.children():
-        made = change(child)
-        if made is child:
-            continue
-        different = True
-        if "[" in name:
-            field, place = name.rstrip("]").split("[")
-            items = list(getattr(fresh, field))
-            items[int(place)] = made
-            setattr(fresh, field, items)
-        else:
-            setattr(fresh, name, made)
-    return fresh if different else node
 
 
 def has_effects(node: c_ast.Node) -> bool:
