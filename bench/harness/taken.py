@@ -84,7 +84,10 @@ def is_taken(strategy: Strategy[Any], function: CFunction, options: Options) -> 
         if any(strategy.makes(x.name) for x in lower_plan(plan, options, 1).versions):
             return True
         measured = replace(options, measure=True)
-        behind = plan.context.nest is not None and strategy.least(plan.context) >= LOOPS
+        cx = plan.context
+        # Of what is found, some may be expected to be slower than an order of loops.
+        costs = [strategy.cost_of(cx, x) for x in strategy.match(cx)] if cx.nest is not None else []
+        behind = any(x >= LOOPS for x in costs)
         if behind and any(strategy.makes(x.name) for x in lower_plan(plan, measured).versions):
             return True
     return False
