@@ -31,6 +31,7 @@ from planish.isa.semantics.node import Node, const, var, walk
 from planish.select.body import LaneBody, read_body
 from planish.select.forms.bounded_operands import bound_operands
 from planish.select.forms.guarded_values import plainly, where_holds
+from planish.select.forms.sign_masks import as_extrema
 from planish.select.forms.invariant_choices import join_choices
 
 
@@ -265,7 +266,7 @@ def _body_of(kernel: Kernel, loop: For, guarded: Container[str], called: Mapping
         return counter not in walk([x])
 
     def bounded(x: Node) -> Node:
-        return bound_operands(x, is_fixed)
+        return bound_operands(as_extrema(x), is_fixed)
 
     puts: list[Put] = []
     stores: list[tuple[Node, Node | None]] = []
