@@ -31,8 +31,8 @@ from planish.isa.semantics.node import Node, const, var, walk
 from planish.select.body import LaneBody, read_body
 from planish.select.forms.bounded_operands import bound_operands
 from planish.select.forms.guarded_values import plainly, where_holds
-from planish.select.forms.sign_masks import as_extrema
 from planish.select.forms.invariant_choices import join_choices
+from planish.select.forms.sign_masks import as_extrema
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Parts of sums that signs mask, as extrema: the same for all values, and nothing where a difference may wrap around."""
+"""Parts of sums that signs mask are extrema: the same for all values, and as they were where a difference may wrap."""
 
 from __future__ import annotations
 

@@ -221,10 +221,10 @@ class Reader:
             case Cast(operand=inner, type=kind) if type_of(inner) == BOOL and kind.is_int:
                 return self.truth(inner, counters)
             case Unary(op="bitnot", operand=inner):
-                value, kind = self.value(inner, counters), type_of(inner)
-                if kind.kind == "int" and -1 <= value.low and value.high <= 0:
-                    return build.invert(value)  # all bits or none: how many there are does not matter
-                return cut_to(build.exclude(value, const((1 << kind.bits) - 1)), kind)
+                plain, kind = self.value(inner, counters), type_of(inner)
+                if kind.kind == "int" and plain.low >= -1 and plain.high <= 0:
+                    return build.invert(plain)  # all bits or none: how many there are does not matter
+                return cut_to(build.exclude(plain, const((1 << kind.bits) - 1)), kind)
             case Unary(op="neg", operand=inner) if type_of(inner).is_float:
                 return build.exclude(self.value(inner, counters), const(1 << (type_of(inner).bits - 1)))
             case Unary(op="neg", operand=inner):

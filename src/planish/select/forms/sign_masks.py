@@ -1,6 +1,6 @@
 """Extrema out of sign masks: what is kept where a difference is not negative, and what that leaves of its parts.
 
-`m = a - b; m &= ~(m >> 31); a -= m; b += m;` puts the lesser of two in front. A term's numbers are those of mathematics,
+`m = a - b; m &= ~(m >> 31); a -= m; b += m;` puts the lesser of two first. Numbers of a term are those of mathematics,
 with a range each, so that what may wrap around is no such difference.
 
 >>> from planish.isa.semantics.node import const
