@@ -393,8 +393,7 @@ class _Function:
         lanes = facts.simd and not ordered
         inner = replace(context, lanes=True) if lanes and self.own_functions else context
         bounds = LoopBounds(emit_expr(loop.lower, context, SUM), emit_expr(loop.upper, context, SUM))
-        before: list[str] = []
-        after: list[str] = []
+        before, after = list[str](), list[str]()
         if any(isinstance(x, Load) for x in walk_expr(loop.upper)):
             # The body may change what the bound reads.
             before.append(f"const ptrdiff_t {(end := self.fresh(f'{self.spelt[loop.var]}_end'))} = {bounds.upper};")
@@ -410,8 +409,7 @@ class _Function:
             indent += "  "
         self.lines += [f"{indent}{line}" for line in before]
         told, held = self.told, self.held
-        if threads or lanes:
-            self.held |= {x.name for x in sums}
+        self.held |= {x.name for x in sums if threads or lanes}
         if lanes and not threads and has_partial_sums(loop, sums, self.values, self.strict):
             self.partial(loop, sums, bounds, inner, indent)
         else:
@@ -442,12 +440,10 @@ class _Function:
                 after.insert(0, f"{cell} = planish_{x.op}{helper_suffix(x.type)}({cell}, {first});")
         return context
 
-    def rounds(
-        self, loop: For, bounds: LoopBounds, context: EmitContext, indent: str, one_by_one: bool = False
-    ) -> None:
-        """The loop itself; `one_by_one`: no compiler makes lanes of it."""
-        self.lines.append(f"{indent}{bounds.head(self.spelt[loop.var], loop.step)} {{")
-        self.lines += [f"{indent}  planish_one_by_one"] if one_by_one else []
+    def rounds(self, loop: For, bounds: LoopBounds, context: EmitContext, indent: str, alone: bool = False) -> None:
+        """The loop itself; `alone`: no compiler makes lanes of it."""
+        head = f"{indent}{bounds.head(self.spelt[loop.var], loop.step)} {{"
+        self.lines += [head, f"{indent}  planish_one_by_one"] if alone else [head]
         before = dict(self.finishes)
         self.block(loop.body, context.inside(loop), indent + "  ")
         if loop.facts.parallel and self.threads:

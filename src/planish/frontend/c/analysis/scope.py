@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
@@ -459,36 +459,6 @@ def written(node: c_ast.Node, bound: BoundNames) -> set[Symbol]:
     """Symbols that statements below `node` assign, step or declare with an initial value; all members of what is."""
     found = {symbol for symbol, _ in settings(node, bound)}
     return found | {x for x in bound.symbols if x.whole in found and not x.through}
-
-
-def computed_from_data(
-    nodes: Iterable[c_ast.Node], bound: BoundNames, given: Iterable[Symbol] = (), steady: frozenset[int] = frozenset()
-) -> frozenset[Symbol]:
-    """Integer variables that are somewhere set from memory, from such a variable or one of those `given`: no index
-    expression holds them. `steady`: ids of nodes that read what does not change."""
-    sources = [(symbol, value) for node in nodes for symbol, value in settings(node, bound) if is_integer(symbol)]
-    found = {*given}
-    while fresh := {s for s, value in sources if s not in found and _reads_data(value, found, bound, steady)}:
-        found |= fresh
-    return frozenset(found).difference(given)
-
-
-def _reads_data(value: c_ast.Node, found: set[Symbol], bound: BoundNames, steady: frozenset[int]) -> bool:
-    for part in _walk_but(value, steady):
-        if isinstance(part, c_ast.ArrayRef) or (isinstance(part, c_ast.UnaryOp) and part.op in ("*", "&", "sizeof")):
-            # Differences of addresses and sizes of types hold such operators and may still be index expressions.
-            return not any(isinstance(x, c_ast.UnaryOp) and x.op in ("&", "sizeof") for x in walk_tree(value))
-        if isinstance(part, c_ast.ID) and bound.symbol(part) in found:
-            return True
-    return False
-
-
-def _walk_but(node: c_ast.Node, left_out: frozenset[int]) -> Iterator[c_ast.Node]:
-    """A tree without some of its parts."""
-    if id(node) not in left_out:
-        yield node
-        for _, child in node.children():
-            yield from _walk_but(child, left_out)
 
 
 def is_integer(symbol: Symbol) -> bool:

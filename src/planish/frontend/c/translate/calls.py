@@ -18,7 +18,8 @@ from pycparser import c_ast
 from planish.frontend.c.analysis.callees import Frame, Frames
 from planish.frontend.c.analysis.early_return import NotSingleExit
 from planish.frontend.c.analysis.escape import called_name
-from planish.frontend.c.analysis.scope import Symbol, computed_from_data, is_integer
+from planish.frontend.c.analysis.scope import Symbol, is_integer
+from planish.frontend.c.analysis.steady_reads import computed_from_data
 from planish.frontend.c.assumed.granted_conditions import NOWHERE, is_nowhere
 from planish.frontend.c.idioms.recast_views import recast
 from planish.frontend.c.translate.arithmetic import convert, plain_index

@@ -20,9 +20,9 @@ from planish.frontend.c.analysis.inlined_regions import calls_functions, why_not
 from planish.frontend.c.analysis.liveness import Live
 from planish.frontend.c.analysis.pointer_facts import pointer_facts
 from planish.frontend.c.analysis.row_loops import in_long_rows
-from planish.frontend.c.analysis.scope import BoundNames, Symbol, computed_from_data, written
+from planish.frontend.c.analysis.scope import BoundNames, Symbol, written
 from planish.frontend.c.analysis.statement_runs import LOOPS, behind_last, first_inside, has_loop, is_loop, segments
-from planish.frontend.c.analysis.steady_reads import steady_reads
+from planish.frontend.c.analysis.steady_reads import computed_from_data, steady_reads
 from planish.frontend.c.assumed.address_choices import choose_address
 from planish.frontend.c.compaction.packed_stores import spreads
 from planish.frontend.c.compaction.regions import find_packing

@@ -475,8 +475,7 @@ class CTranslation:
             match x:
                 case Binary(op="max", left=a, right=Const(value=0)) if self.assume(a):
                     return a
-                case _:
-                    return x
+            return x
 
         if not any(isinstance(x, Binary) and x.op == "max" for x in walk_expr(expr)):
             return expr
