@@ -132,6 +132,12 @@ class _Selection:
                 raise
             update, whole = self.neighbours()
             return self.named(replace(update, row=self.row(term)), whole)
+        if self.update.type.bits <= ACCUMULATED and all(len(x) == 1 for x in summed.groups):
+            # Words that are added up one by one are no groups: narrower lanes and pairs of these may cost less.
+            with suppress(NoCover):
+                update, whole = self.neighbours()
+                if whole.cost < summed.cost:
+                    return self.named(replace(update, row=self.row(term)), whole)
         update = self.accumulator(_sum_type(term, self.update), self.registers.widths[0] // ACCUMULATED)
         update = replace(update, groups=summed.groups)
         update = replace(update, most=_most(term, update), row=self.row(term))
