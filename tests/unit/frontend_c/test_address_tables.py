@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from pycparser.c_generator import CGenerator
+from pycparser.c_parser import CParser
 
 from planish.core.span import Source
+from planish.frontend.c.analysis.scope import bind_file
 from planish.frontend.c.reader import read_c
+from planish.frontend.c.structures.address_tables import AddressTables
 
 HEAD = """
 #include <stddef.h>
@@ -50,3 +54,27 @@ def test_what_is_taken_apart(body: str) -> None:
 )
 def test_what_stays_an_array(body: str) -> None:
     assert arrays(body) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "is_taken_apart"),
+    [
+        ("int f(int *a, int *b) { int *rows[2] = {a, b}; return rows[K][0]; }", True),
+        ("int f(int *a, int *b, int n) { int K = n > 3; int *rows[2] = {a, b}; return rows[K][0]; }", False),
+        ("int f(int *a, int *b, int K) { int *rows[2] = {a, b}; return rows[K][0]; }", False),
+        ("int f(int *a, int *b) { int *rows[2] = {a, b}; enum { K }; return rows[K][0]; }", False),
+        ("int f(int *a, int n) { int k[2] = {0, 1}; { int K = n; k[K] = 3; } return a[k[0]]; }", False),
+        ("int f(int *a, int K) { int *rows[K]; rows[0] = a; return rows[0][0]; }", False),
+        ("int g(int *r[2]) { return r[K][0]; } int f(int *a, int *b) { int *r[2] = {a, b}; return g(r); }", True),
+        (
+            "int g(int *r[2], int n) { int K = n; return r[K][0]; } "
+            "int f(int *a, int *b, int n) { int *r[2] = {a, b}; return g(r, n); }",
+            False,
+        ),
+    ],
+)
+def test_names_of_enumerators_that_are_declared_anew_number_nothing(text: str, is_taken_apart: bool) -> None:
+    tree = CParser().parse("enum { K = 1 }; " + text)
+    before = CGenerator().visit(tree.ext[-1])
+    AddressTables(bind_file(tree)).rewrite(tree.ext[-1])
+    assert (CGenerator().visit(tree.ext[-1]) != before) == is_taken_apart

@@ -60,15 +60,21 @@ class AddressTables:
     def rewrite(self, function: c_ast.FuncDef) -> None:
         """Declare the elements in the place of the arrays of a function that are such tables."""
         declared = [x for x in walk_tree(function) if isinstance(x, c_ast.Decl) and x.name is not None]
-        counts = {x.name: n for x in declared if (n := self._elements(x)) and x not in _parameters(function)}
+        local, known = [x for x in declared if x not in _parameters(function)], self._enumerators(function)
+        counts = {x.name: n for x in local if (n := self._elements(x, known))}
         once = {x: n for x, n in counts.items() if sum(y.name == x for y in declared) == 1}
-        tables = {x: n for x, n in once.items() if self._is_taken_apart(function.body, {x: n}, stored=True)}
+        tables = {x: n for x, n in once.items() if self._is_taken_apart(function, {x: n}, stored=True)}
         numbers = {x.name for x in declared if x.name in tables and not self._holds_addresses(x)}
         tables = {x: n for x, n in tables.items() if x not in numbers or self._chooses(function.body, x)}
         if tables:
-            self._replace(function.body, tables)
+            self._replace(function, tables)
 
-    def _elements(self, declared: c_ast.Decl) -> int:
+    def _enumerators(self, function: c_ast.FuncDef) -> Mapping[str, int]:
+        """Those of the file that mean the same all over a function: no declaration in it has their names."""
+        own = {x.name for x in walk_tree(function) if isinstance(x, c_ast.Decl | c_ast.Enumerator | c_ast.Typedef)}
+        return {x: n for x, n in self._scope.constants.items() if x not in own}
+
+    def _elements(self, declared: c_ast.Decl, enumerators: Mapping[str, int]) -> int:
         """How many elements a local array of addresses or of whole numbers has; 0 where it is something else."""
         array = declared.type
         if not isinstance(array, c_ast.ArrayDecl) or {"static", "extern"} & {*declared.storage}:
@@ -79,7 +85,7 @@ class AddressTables:
             or any(isinstance(x, c_ast.NamedInitializer | c_ast.InitList) for x in listed.exprs)
         ):
             return 0
-        count = None if array.dim is None else fold(array.dim, self._scope.constants)
+        count = None if array.dim is None else fold(array.dim, enumerators)
         if array.dim is None and listed is not None:
             count = len(listed.exprs)
         held = resolve(array.type, self._scope.typedefs)
@@ -91,12 +97,12 @@ class AddressTables:
     def _holds_addresses(self, declared: c_ast.Decl) -> bool:
         return isinstance(resolve(declared.type.type, self._scope.typedefs), CPointer)
 
-    def _is_taken_apart(self, body: c_ast.Node, tables: _Tables, stored: bool) -> bool:
+    def _is_taken_apart(self, function: c_ast.FuncDef, tables: _Tables, stored: bool) -> bool:
         """Whether all that is done with tables is to read elements of known numbers, or to pass the table to a function
         which does no more; `stored`: or to set such elements."""
-        named = sum(isinstance(x, c_ast.ID) and x.name in tables for x in walk_tree(body))
-        known = 0
-        for node in walk_tree(body):
+        named = sum(isinstance(x, c_ast.ID) and x.name in tables for x in walk_tree(function.body))
+        known, enumerators = 0, self._enumerators(function)
+        for node in walk_tree(function.body):
             match node:
                 case c_ast.Decl(name=name) if name in tables and not stored:
                     return False
@@ -109,7 +115,7 @@ class AddressTables:
                 case c_ast.Assignment(lvalue=c_ast.ArrayRef(name=c_ast.ID(name=name))) if name in tables and not stored:
                     return False
                 case c_ast.ArrayRef(name=c_ast.ID(name=name), subscript=number) if name in tables:
-                    at = fold(number, self._scope.constants)
+                    at = fold(number, enumerators)
                     known += isinstance(at, int) and 0 <= at < tables[name]
                 case c_ast.FuncCall() if node.args is not None and called_name(node) in self._scope.functions:
                     given = [tables.get(x.name, 0) if isinstance(x, c_ast.ID) else 0 for x in node.args.exprs]
@@ -148,13 +154,13 @@ class AddressTables:
         if not all(isinstance(x.type, c_ast.ArrayDecl | c_ast.PtrDecl) for x, _ in chosen):
             return None
         tables = {x.name: n for x, n in chosen}
-        if not self._is_taken_apart(function.body, tables, stored=False):
+        if not self._is_taken_apart(function, tables, stored=False):
             return None
         made = deepcopy(function)
         params: list[c_ast.Node] = []
         for parameter, count in zip(made.decl.type.args.params, given, strict=True):
             params += _declared(parameter, count) if count else [parameter]
-        self._replace(made.body, tables)
+        self._replace(made, tables)
         made.decl.type.args.params = params
         made.decl.name = f"{function.decl.name}{BY_ELEMENTS}"
         while made.decl.name in self._scope.functions:
@@ -163,13 +169,14 @@ class AddressTables:
         self._scope.functions[made.decl.name] = made
         return _ByElements(made.decl.name, given)
 
-    def _replace(self, body: c_ast.Node, tables: _Tables) -> None:
+    def _replace(self, function: c_ast.FuncDef, tables: _Tables) -> None:
         """Put variables in the place of the elements of tables."""
+        enumerators = self._enumerators(function)
 
         def instead(x: object) -> list[c_ast.Node]:
             match x:
                 case c_ast.ArrayRef(name=c_ast.ID(name=name), subscript=number) if name in tables:
-                    return [c_ast.ID(f"{name}[{fold(number, self._scope.constants)}]", x.coord)]
+                    return [c_ast.ID(f"{name}[{fold(number, enumerators)}]", x.coord)]
                 case c_ast.Decl(name=name) if name in tables:
                     return [*_declared(x, tables[name])]
                 case c_ast.ID(name=name) if name in tables:
@@ -178,7 +185,7 @@ class AddressTables:
                     assert isinstance(x, c_ast.Node)
                     return [x]
 
-        for part in [*walk_tree(body)]:
+        for part in [*walk_tree(function.body)]:
             if isinstance(part, c_ast.FuncCall) and part.args is not None:
                 given = tuple(tables.get(x.name, 0) if isinstance(x, c_ast.ID) else 0 for x in part.args.exprs)
                 if any(given) and (made := self._by_elements(called_name(part), given)) is not None:
