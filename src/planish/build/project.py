@@ -25,6 +25,7 @@ from planish.build.several_targets import per_target
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.files import has_mark, read_input, refusal
 from planish.core.span import Borrowed, Source
+from planish.frontend.c.other_files.flags import same_meaning
 from planish.frontend.c.other_files.project import Project, ProjectUnit
 from planish.frontend.c.text.preprocess import included_files
 from planish.options import Options
@@ -70,7 +71,8 @@ def list_files(names: Sequence[str], output: Path) -> tuple[ProjectFile, ...]:
     for name in names:
         for file in _expand(name, output):
             known = found.setdefault(Path(file.name).resolve(), file)
-            if (known.defines, known.include_dirs) != (file.defines, file.include_dirs) and known.flags and file.flags:
+            same = (known.defines, known.include_dirs) == (file.defines, file.include_dirs)
+            if known.flags and file.flags and not (same and same_meaning(known.flags, file.flags)):
                 found[Path(file.name).resolve()] = replace(known, several=True)
     return tuple(found.values())
 

@@ -55,6 +55,22 @@ def test_a_database_stands_for_its_files_with_their_flags() -> None:
 
 
 @pytest.mark.parametrize(
+    ("first", "second", "several"),
+    [
+        ("-DK", "-DK -funsigned-char -fwrapv", True),
+        ("-DK", "-DK --include q.h", True),
+        ("-fPIC -fPIE", "-fPIC", True),
+        ("-O2 -g -DK", "-O3 -DK -Wall -MD", False),
+    ],
+)
+def test_a_file_that_two_commands_make_something_else_of(first: str, second: str, several: bool) -> None:
+    commands = [{"directory": ".", "file": "src/a.c", "command": f"cc {x} -c src/a.c"} for x in (first, second)]
+    Path("compile_commands.json").write_text(json.dumps(commands))
+    (a,) = list_files(["compile_commands.json"], Path("out"))
+    assert a.several == several
+
+
+@pytest.mark.parametrize(
     ("text", "code", "said"),
     [
         ("[", "E0112", "no JSON"),

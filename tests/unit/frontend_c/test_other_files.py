@@ -122,6 +122,15 @@ def test_a_function_is_had_of_one_file_alone() -> None:
         ((("-fPIC",), ("-fPIC", "-fvisibility=hidden")), "-fvisibility=hidden"),
         (((), ("-include", "x.h")), "-include"),
         ((("-UX",), ()), "-UX"),
+        (((), ("--include", "q.h")), "--include"),
+        (((), ("--define-macro=K=7",)), "--define-macro"),
+        (((), ("@resp",)), "@resp"),
+        (((), ("-Wp,-DK=7",)), "-Wp,"),
+        (((), ("-Xclang", "-fwrapv")), "-Xclang"),
+        ((("-fwrapv", "-fno-wrapv"), ("-fno-wrapv", "-fwrapv")), "-fwrapv"),
+        ((("-Ofast", "-O2"), ("-O2", "-Ofast")), "-Ofast"),
+        (((), ("-fPIE", "-fPIC")), "-fPIC"),
+        ((("gcc", "-MD", "-MT", "@x", "-c", "a.c"), ("cc", "-isystem", "x", "-Dk", "-o", "b.o", "-pipe", "--")), ""),
     ],
 )
 def test_flags_that_give_a_text_another_meaning(flags: tuple[tuple[str, ...], ...], why: str) -> None:
@@ -138,6 +147,20 @@ def test_each_file_is_read_with_its_own_macros(tmp_path: Path) -> None:
     assert "x * 5 + k_of_b()" in source.borrowed.text and "return 5;" in source.borrowed.text
     assert "x" in source.borrowed.undefined  # a macro here
     assert len(read_c(source).functions[0].regions) == 1
+
+
+def test_what_a_file_includes_is_its_own(tmp_path: Path) -> None:
+    (tmp_path / "inc").mkdir()
+    (tmp_path / "inc/far.h").write_text('#include "near.h"\n')
+    (tmp_path / "inc/near.h").write_text("int f(int x) { return x + 2; }\n")
+    (tmp_path / "x.c").write_text("int f(int x) { return x + 3; }\n")
+    for text, folders in (('#include <far.h>\n', (tmp_path / "inc",)), ('# include "inc/far.h"\n', ()),
+                          ('#define WHICH "x.c"\n#include WHICH\n', ()), ('#include "x.c"\n', ())):  # fmt: skip
+        caller, one = (ProjectUnit(Source(str(tmp_path / x), y))
+                       for x, y in (("a.c", CALLER), ("b.c", "int f(int x) { return x + 1; }")))  # fmt: skip
+        last = ProjectUnit(Source(str(tmp_path / "c.c"), text), (), folders)
+        assert dict(Project([caller, one]).read_with(caller).borrowed.functions) == {"f": one.name}
+        assert "define" in dict(Project([caller, one, last]).read_with(caller).borrowed.refused)["f"], text
 
 
 def test_a_variable_that_is_called_is_no_function() -> None:

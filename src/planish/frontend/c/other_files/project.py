@@ -20,23 +20,18 @@ from pathlib import Path
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Borrowed, Source
 from planish.frontend.c.other_files.contents import Contents, read_contents
+from planish.frontend.c.other_files.flags import is_replaceable, meaning_flags, unread_flags
 from planish.frontend.c.other_files.lending import Lending
-from planish.frontend.c.text.preprocess import compiler_command, preprocess
+from planish.frontend.c.text.preprocess import SYSTEM, compiler_command, preprocess
 from planish.frontend.c.types.declarations import OWN_TYPES
 
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
 _COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.S)
 _ERROR = re.compile(r"^(.*?):\d+:(?:\d+:)? (?:fatal )?error: (.*)$", re.M)
-_ELSEWHERE = re.compile(r'##|^[ \t]*#[ \t]*include[ \t]*[<"][^<>"\n]*\.(?!h[>"])\w+[>"]', re.M)
-"""What may define functions that the text of a file does not name."""
+_INCLUDE = re.compile(r"^[ \t]*(?:#|%:)[ \t]*(?:include|include_next|import)\b(.*)$", re.M)
+_INCLUDED = re.compile(r'[<"]([^<>"\n]+)[>"]')
 _MARKER = re.compile(r'^# \d+ "((?:[^"\\\n]|\\.)*)"', re.M)
 _CLASHING = re.compile(r"conflicting types|redefinition of|redeclared|follows non-static|different kind of symbol")
-_MEANING = re.compile(r"-f(?!diagnostics|message|color|PI[CE]|pi[ce]).*|-m.*|-std=.*|-ansi|-Ofast|-O[sgz]")
-"""Flags under which a text may mean something else."""
-_UNREAD = re.compile(r"-include.*|-imacros.*|-U.*|-undef|-nostdinc|-Xpreprocessor|-Wp,.*|-flto.*")
-"""Flags with which files are not read."""
-_INTERPOSED = frozenset({"-fPIC", "-fpic"})
-_OWN = frozenset({"-fvisibility=hidden", "-fno-semantic-interposition", "-fPIE", "-fpie"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +53,51 @@ class ProjectUnit:
 
     def why_apart(self, other: ProjectUnit) -> str:
         """Why no function may go from another file to this one; "": it may."""
-        own, theirs = ({x for x in y.flags if _MEANING.fullmatch(x)} for y in (self, other))
-        if unread := next((x for x in (*self.flags, *other.flags) if _UNREAD.fullmatch(x)), ""):
-            return f"and `{unread}` may change"
+        if unread := [*unread_flags(self.flags), *unread_flags(other.flags)]:
+            return f"and `{unread[0]}` may change"
         if self.several or other.several:
             return "and which, or this file, is compiled in several ways"
-        if _INTERPOSED & {*other.flags} and not _OWN & {*other.flags}:
+        if is_replaceable(other.flags):
             return "and programs may replace (it is compiled with -fPIC)"
+        own, theirs = meaning_flags(self.flags), meaning_flags(other.flags)
         if own != theirs:
-            return f"compiled with other flags ({', '.join(sorted(own ^ theirs))})"
+            return f"and which is compiled with other flags ({', '.join(sorted({*own} ^ {*theirs}) or theirs)})"
         return ""
+
+
+class _Text:
+    """The text of a file that is a part of others."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.words = frozenset(_WORD.findall(text))
+        written = [_INCLUDED.search(x[1]) for x in _INCLUDE.finditer(text)]
+        self.includes = tuple(dict.fromkeys(x[1] for x in written if x is not None))
+        # What it defines may have names that are not in it.
+        self.joins = "##" in text or None in written
+        self._bare: str | None = None
+
+    def may_define(self, name: str) -> bool:
+        """Whether it may define a function, also by macros: it names it, and not only in calls and declarations."""
+        if self.joins or name not in self.words:
+            return self.joins
+        if self._bare is None:
+            self._bare = _COMMENT.sub(" ", self.text)
+        for found in re.finditer(rf"\b{re.escape(name)}\b\s*", self._bare):
+            behind = _behind_brackets(self._bare, found.end())
+            if behind is None or re.match(r"\s*[{\w#]", self._bare[behind : behind + 200]):
+                return True
+        return False
+
+
+def _is_text(path: Path, known: dict[str, _Text]) -> bool:
+    """Whether a path is one of a file, whose text is then known."""
+    if str(path) not in known:
+        try:
+            known[str(path)] = _Text(path.read_text(encoding="utf-8", errors="replace"))
+        except OSError:
+            return False
+    return True
 
 
 class Project:
@@ -75,9 +105,9 @@ class Project:
 
     def __init__(self, units: Sequence[ProjectUnit]) -> None:
         self._units = {x.name: x for x in units}
-        self._words = {x.name: frozenset(_WORD.findall(x.source.text)) for x in units}
-        self._joins = {x.name for x in units if _ELSEWHERE.search(x.source.text)}
-        self._bare: dict[str, str] = {}
+        self._texts: dict[str, _Text] = {}
+        self._named = {x.name: self._all_texts(x) for x in units}
+        self._defining: dict[str, frozenset[str]] = {}
         self._contents: dict[str, Contents | None] = {}
 
     def read_with(self, unit: ProjectUnit) -> Source:
@@ -98,27 +128,38 @@ class Project:
             self._contents[name] = found
         return self._contents[name]
 
+    def _all_texts(self, unit: ProjectUnit) -> frozenset[str]:
+        """The file and all that it includes of the project's, by their names."""
+        found = {unit.name}
+        self._texts.setdefault(unit.name, _Text(unit.source.text))
+        left = [(unit.name, Path(unit.name).resolve().parent)]
+        while left:
+            name, beside = left.pop()
+            for header in self._texts[name].includes:
+                for path in (x / header for x in (beside, *unit.include_dirs)):
+                    known = str(path)
+                    if known in found or known.startswith(SYSTEM) or not _is_text(path, self._texts):
+                        continue
+                    found.add(known)
+                    left.append((known, path.parent))
+        return frozenset(found)
+
     def _may_define(self, file: str, name: str) -> bool:
-        """Whether the text of a file may define a function, also by macros: it names it, and not only in calls and
-        declarations."""
-        if file in self._joins or name not in self._words[file]:
-            return file in self._joins
-        if file not in self._bare:
-            self._bare[file] = _COMMENT.sub(" ", self._units[file].source.text)
-        text = self._bare[file]
-        for found in re.finditer(rf"\b{re.escape(name)}\b\s*", text):
-            behind = _behind_brackets(text, found.end())
-            if behind is None or re.match(r"\s*[{\w#]", text[behind : behind + 200]):
-                return True
-        return False
+        """Whether the text of a file, or of one that it includes, may define a function."""
+        if name not in self._defining:
+            self._defining[name] = frozenset(x for x, text in self._texts.items() if text.may_define(name))
+        return not self._named[file].isdisjoint(self._defining[name])
+
+    def _names(self, file: str, name: str) -> bool:
+        return any(name in self._texts[x].words for x in self._named[file])
 
     def _find(self, name: str, unit: ProjectUnit) -> Contents | str:
         """The one file that defines a function for this one, or why there is none."""
-        known = [x for x in self._words if x != unit.name and self._may_define(x, name)]
+        known = [x for x in self._units if x != unit.name and self._may_define(x, name)]
         found: list[Contents] = []
         for x in known:
             contents = self._read(x)
-            if contents is None and name in self._words[x]:
+            if contents is None and self._names(x, name):
                 return f"which may be in {x}, which is not read"
             if contents is not None and contents.defines_function(name):
                 found.append(contents)
