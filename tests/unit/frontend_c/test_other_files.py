@@ -81,6 +81,61 @@ def test_functions_come_with_what_they_need(text: str, named: tuple[str, ...]) -
         assert all(x in dict(borrowed.tables) for x in dict(region.names).values() if x.endswith("_of_b"))
 
 
+@pytest.mark.parametrize(
+    ("both", "named"),
+    [
+        ("static int n = 1;", "n"),
+        ("int static n[4];", "n[1]"),
+        ("_Alignas(16) static int n[4];", "n[1]"),
+        ("struct { int x; } static n;", "n.x"),
+        ("static const int *n;", "*n"),
+        ("static int n[4]; static int h(void) { return n[1]; }", "h()"),
+        ("static int n[4]; static int *const p = n;", "*p"),
+    ],
+)
+def test_variables_of_each_file_are_not_one(both: str, named: str) -> None:
+    borrowed = read(f"{both}\n{CALLER}", f"{both}\nint f(int x) {{ return x + {named}; }}")
+    assert "a variable of that file alone" in dict(borrowed.refused)["f"]
+
+
+def test_constants_with_the_same_text_are_those_of_what_they_name() -> None:
+    first, both = "static const int t[2] = {1, 2};\n", "static const int *const p = t;\n"
+    other = f"{both}int f(int x) {{ return p[x & 1]; }}"
+    assert "works on `p`" in dict(read(f"{first}{both}{CALLER}", f"{first.replace('2}', '3}')}{other}").refused)["f"]
+    assert not read(f"{first}{both}{CALLER}", first + other).refused
+
+
+@pytest.mark.parametrize(
+    ("both", "mine", "theirs", "copied"),
+    [
+        ("static int h(int i) { return t[i & 1]; }", "static const int t[2] = {1, 2};",
+         "static const int t[2] = {5, 6};", {"h_of_b", "t_of_b"}),
+        ("static int k(int i); static int h(int i) { return k(i) + 1; }", "static int k(int i) { return i; }",
+         "static int k(int i) { return 3 * i; }", {"h_of_b", "k_of_b"}),
+        ("static int h(int i) { return i + K; }", "enum { K = 3 };", "enum { K = 4 };", {"another one"}),
+        ("static const int t[2] = {5, 6}; static int h(int i) { return t[i & 1] + e(i); }", "int e(int i);",
+         "int e(int i);", set()),
+        ("static int h(int i) { return i ? h(i - 1) : 0; }", "", "", set()),
+    ],
+)
+def test_functions_are_shared_where_all_that_they_name_is(both: str, mine: str, theirs: str, copied: set[str]) -> None:
+    borrowed = read(f"{mine}\n{both}\n{CALLER}", f"{theirs}\n{both}\nint f(int x) {{ return h(x); }}")
+    if "another one" in copied:
+        assert "needs `K`, another one here" in dict(borrowed.refused)["f"]
+    else:
+        assert dict(borrowed.functions) == {"f": "b.c"} and {*borrowed.names} == {"f", *copied}
+
+
+def test_what_the_file_that_calls_says_of_functions_is_asked() -> None:
+    one = "int f(int x) { return x; }"
+    for pragma in ("#pragma redefine_extname f other", "#pragma weak f"):
+        assert pragma.split(" f")[0] in dict(read(f"{pragma}\n{CALLER}", one).refused)["f"]
+    assert read(f"{CALLER}#define GO _Pragma(\"GCC ivdep\")\n", one).functions
+    weak = "__attribute__((weak)) int h(int x) { return x; }\n"
+    borrowed = read(weak + CALLER, "int h(int x); int f(int x) { return h(x); }", "int h(int x) { return -x; }")
+    assert "calls `h`, which is declared with `weak` here" in dict(borrowed.refused)["f"]
+
+
 def test_nests_name_nothing_that_only_another_file_has() -> None:
     text = "struct pair { int a; short b; };\nstatic const struct pair t[2] = {{1, 2}, {3, 4}};\n"
     borrowed = read(CALLER, f"{text}int f(int x) {{ return t[0].b + x; }}")

@@ -45,7 +45,8 @@ _FORBIDDEN = re.compile(
 _ATTRIBUTE = re.compile(r"\b(__attribute__|__attribute|__declspec|asm|__asm|__asm__)\b|\[\[")
 _PRAGMA = re.compile(
     r"^[ \t]*#[ \t]*pragma[ \t]+(weak|redefine_extname|extern_prefix|pack|STDC|GCC[ \t]+(optimize|target|push_options)|"
-    r"clang[ \t]+(optimize|fp|attribute)|float_control|fp_contract)|\b_Pragma\b",
+    r"clang[ \t]+(optimize|fp|attribute)|float_control|fp_contract)|"
+    r"\b_Pragma\b(?!\s*\(\s*\"\s*(omp|once|unroll|(GCC|clang)\s+(ivdep|unroll|loop|diagnostic))\b)",
     re.M,
 )
 
@@ -123,7 +124,13 @@ class Contents:
 
     def is_static(self, name: str) -> bool:
         """Whether a name is one of this file alone."""
-        return any("static" in _head(x) for x in self.words_of(name))
+        return any("static" in _outside(x) for x in self.words_of(name))
+
+    def is_constant(self, name: str) -> bool:
+        """Whether a variable is an object that keeps its value, as a pointer to constants alone does not."""
+        return any(_is_constant(x, name) for x in self.words_of(name)) and all(
+            len(self.names_of(x.part)) == 1 for x in self.declared(name)
+        )
 
     def defines_function(self, name: str) -> bool:
         """Whether it defines a function for all files."""
@@ -158,8 +165,7 @@ class Contents:
 
     def why_not_known(self, name: str) -> str:
         """What is said of a name that may be something else than what it is declared as; "": it is that."""
-        heads = [_head(x) for x in self.words_of(name)]
-        if any("inline" in x for x in heads) and not self.is_static(name):
+        if any("inline" in _outside(x) for x in self.words_of(name)) and not self.is_static(name):
             return "which is `inline`, so that another definition may be called"
         for part in self._attributed_parts:
             if name in part.names:
@@ -173,13 +179,13 @@ class Contents:
         """What is said of a function that is not what its text says, or may be another one; "": it is."""
         if why := self.why_not_known(name):
             return why
-        if self._pragma:
-            return f"whose file has a `{self._pragma}`"
+        if self.pragma:
+            return f"whose file has a `{self.pragma}`"
         told = self._by_flags.get(name, "")
         return f"whose text depends on {told}, which the compiler's flags decide" if told else ""
 
     @cached_property
-    def _pragma(self) -> str:
+    def pragma(self) -> str:
         """A directive that makes something else of functions; "": there is none."""
         found = (_PRAGMA.search(x) for x in written_texts(self.source, self.text))
         return next((" ".join(x[0].split()) for x in found if x is not None), "")
@@ -231,9 +237,36 @@ def _forbidden(text: str) -> Iterator[str]:
             awaited = token in ("__attribute__", "__attribute", "__declspec")
 
 
-def _head(words: Sequence[str]) -> Sequence[str]:
-    """The words of a declaration in front of its first bracket or value."""
-    return words[: next((n for n, x in enumerate(words) if x in ("(", "{", "=", "[")), len(words))]
+def _outside(words: Sequence[str]) -> list[str]:
+    """The words of a declaration that stand in no brackets, or in one that is not closed.
+
+    >>> " ".join(_outside("_Alignas ( 16 ) static struct { const int x ; } ( * const p".split()))
+    '_Alignas static struct ( * const p'
+    """
+    out: list[str] = []
+    opened: list[int] = []
+    for word in words:
+        if word in ("{", "(", "["):
+            opened.append(len(out))
+        if word in ("}", ")", "]") and opened:
+            del out[opened.pop() :]
+        else:
+            out.append(word)
+    return out
+
+
+def _is_constant(words: Sequence[str], name: str) -> bool:
+    """Whether a declaration says that an object is constant.
+
+    >>> [_is_constant(x.split(), "p") for x in ("const int p [ 2 ]", "const int * p", "int ( * const p ) ( int )")]
+    [True, False, True]
+    """
+    words = words[: words.index(name)] if name in words else ()
+    said = _outside(words)
+    if "volatile" in said:
+        return False
+    last = max((n for n, x in enumerate(said) if x == "*"), default=0)
+    return "const" in said[last:]
 
 
 def _declared(words: Sequence[str], part: Part) -> Iterator[tuple[str, Kind]]:

@@ -19,7 +19,7 @@ int f(int i) { return t_of_b(2 * i); }
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -149,6 +149,8 @@ class Lending:
             raise NotLent(f"of which the header {lost[0]} was not found")
         if why := lender.why_not_lent(name):
             raise NotLent(why)
+        if self.mine.pragma:
+            raise NotLent(f"whose caller's file has a `{self.mine.pragma}`")
         if why := self.mine.why_not_known(name):
             raise NotLent(f"{why} here")
         if self.mine.kinds(name) - {"prototype"}:
@@ -233,6 +235,8 @@ class Lending:
     def _declared_function(self, name: str, lender: Contents, to: _Copied) -> None:
         """A function that is only declared where it is called."""
         if self.mine.defines_function(name):
+            if why := self.mine.why_not_known(name):
+                raise NotLent(f"which calls `{name}`, {why} here")
             return
         if self.mine.kinds(name) - {"prototype"}:
             raise NotLent(f"which calls `{name}`, another one here")
@@ -273,9 +277,38 @@ class Lending:
         return table_text(symbol, lender.scope)
 
     def _is_shared(self, name: str, lender: Contents) -> bool:
-        """Whether both files have the same of their own, as from a header."""
-        own, theirs = self.mine.words_of(name), lender.words_of(name)
-        return own == theirs and lender.is_static(name)
+        """Whether both files have the same of their own, as from a header: the same text, in which all that is named,
+        and what that names, is the same in both as well."""
+        reached, left = {name}, [name]
+        while left:
+            named = self._same(left.pop(), lender)
+            if named is None:
+                return False
+            left += named - reached
+            reached |= named
+        return lender.is_static(name)
+
+    def _same(self, name: str, lender: Contents) -> Set[str] | None:
+        """What a name needs to mean the same in both files; None where it means something else."""
+        mine, here = self.mine, {x.part for x in lender.declared(name)}
+        own, theirs = mine.words_of(name), lender.words_of(name)
+        if not own or not theirs:
+            return None if own or theirs else frozenset()
+        if mine.is_system(name) and lender.is_system(name):
+            return frozenset()
+        kinds = lender.kinds(name)
+        words = {x for n in here for x in lender.parts[n].words} - {name}
+        if not (lender.is_static(name) or mine.is_static(name) or "type" in kinds | mine.kinds(name)):
+            # One thing of the project.
+            return frozenset() if ("variable" in kinds) == ("variable" in mine.kinds(name)) else None
+        if own != theirs or mine.why_not_known(name) != lender.why_not_known(name):
+            return None
+        if kinds == {"type"}:
+            return {x for x in words if "type" in lender.kinds(x) or "type" in mine.kinds(x)}
+        if kinds == {"variable"}:
+            return words if lender.is_constant(name) else None
+        # What is only declared so far is known by its definition.
+        return lender.names_in_function(name) if "function" in kinds and "variable" not in kinds else None
 
     def _rename(self, name: str, lender: Contents, to: _Copied) -> str:
         key = (lender.source.name, name)
