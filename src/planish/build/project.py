@@ -38,6 +38,8 @@ OUTPUT = Path("planish-out")
 """The folder that drop-ins go to where none is named; it is not searched for files."""
 NOTHING = ("E0104", "E0105", "E0108", "E0203")
 """What is no error in a file that was found in a folder: it has no such function, no loop, nothing, or no function."""
+LENDING = ("E0104", "E0105", "E0203")
+"""What is no error in a file that was named beside another one, which is built: it may hold what that calls."""
 _FOLDERS = {"-I": "include", "-isystem": "include", "-iquote": "include", "-idirafter": "include", "-D": "define"}
 """The compiler's options that change what a file says; the longer names first where one begins like another."""
 

@@ -19,7 +19,7 @@ from typing import Annotated, Any
 import typer
 
 from planish.build.dump import STAGES, Stage, only_changed, print_stages
-from planish.build.project import MADE_BY, NOTHING, OUTPUT, JoinedFiles, ProjectFile, list_files
+from planish.build.project import LENDING, MADE_BY, NOTHING, OUTPUT, JoinedFiles, ProjectFile, list_files
 from planish.build.read import preprocess_for
 from planish.build.several_targets import per_target, read_for_all, split_targets
 from planish.cli.exits import OK, USER_ERROR, guarded, tell, tell_crashes, tell_interrupted
@@ -352,6 +352,7 @@ def _build(
     summaries: list[dict[str, Any]] = []
     warnings: list[str] = []
     empty: list[str] = []
+    barren: list[tuple[str, PlanishError]] = []
     failed = False
     with show_progress(len(project), quiet) as progress:
         for file in project:
@@ -369,17 +370,24 @@ def _build(
             except PlanishError as error:
                 if file.found and error.diagnostic.code in NOTHING:
                     empty.append(file.name)
-                    progress.finish()
-                    continue
-                # The other files are built all the same.
-                tell(error)
-                failed = True
+                elif error.diagnostic.code in LENDING:
+                    barren.append((file.name, error))
+                else:
+                    # The other files are built all the same.
+                    tell(error)
+                    failed = True
             else:
                 done.append((account, cached))
                 written += own
                 warnings += interfaces.warnings
                 summaries.append(summarise_file(account, cached, [str(x) for x in own]))
             progress.finish()
+    for name, refused in barren:
+        if done:  # by whose functions others may have been built
+            empty.append(name)
+        else:
+            tell(refused)
+            failed = True
     for warning in warnings:
         print(warning, file=sys.stderr)
     _report(done, written, quiet or as_json, to_stderr, options.measure)

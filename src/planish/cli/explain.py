@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from planish.build.project import JoinedFiles, ProjectFile
+from planish.build.project import LENDING, JoinedFiles, ProjectFile
 from planish.cli.exits import OK, USER_ERROR, guarded, tell
 from planish.cli.machines.device_build import explain_on_device
 from planish.cli.machines.machine_build import explain_for_machine
@@ -85,7 +85,8 @@ def explain(
         raise PlanishError(Diagnostic("E0127", f"-v is of no use with {format}", help=f"leave out -v, or {format}"))
     if as_json or as_sarif:
         return _print_data(list(dict.fromkeys(files)), options, as_sarif)
-    failed = False
+    failed = done = False
+    barren: list[PlanishError] = []
     joined = JoinedFiles([ProjectFile(x) for x in dict.fromkeys(files)], options)
     for name in dict.fromkeys(files):
         try:
@@ -97,9 +98,16 @@ def explain(
                 sys.stdout.write(explain_on_device(source, options, target))
                 continue
             sys.stdout.write(explain_file(source, options, _recall(source, options), verbose))
+            done = True
         except PlanishError as error:
+            if error.diagnostic.code in LENDING:
+                barren.append(error)
+                continue
             tell(error)
             failed = True
+    for refused in () if done else barren:
+        tell(refused)
+        failed = True
     return USER_ERROR if failed else OK
 
 

@@ -103,6 +103,18 @@ def test_a_folder_is_built_and_what_holds_nothing_is_no_error(capsys: pytest.Cap
     assert {str(x) for x in Path("out").rglob("*.c")} == {"out/inner/b.c"}
 
 
+def test_a_file_beside_others_may_have_no_loop(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("src/none.c").write_text("int answer(int x) { return x + 2; }\n")
+    Path("asks.c").write_text("int answer(int x);\nvoid asks(int n, int *restrict y, const int *restrict x) {\n"
+                              "    for (int i = 0; i < n; i++) y[i] = answer(x[i]);\n}\n")  # fmt: skip
+    files = ["asks.c", "src/none.c"]
+    assert main(["build", *files, "--no-measure", "-o", "out", "--depfile", "out.d"]) == 0
+    out, err = capsys.readouterr()
+    assert "nothing to build in src/none.c" in out and "E0105" not in err
+    assert "asks.c" in Path("out.d").read_text() and "src/none.c" in Path("out.d").read_text()
+    assert main(["explain", *files]) == 0 and main(["build", "src/none.c", "-o", "out", "--no-measure"]) == 1
+
+
 def test_shares_of_functions() -> None:
     perf = "# Overhead  Command\n    45.12%  app  libx.so  [.] gemm\n     3.00%  app  [k]  fir.part.0\n\nfir: 0.2\n"
     shares = parse_profile(Source("p", perf))
