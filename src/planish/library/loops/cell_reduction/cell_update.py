@@ -112,8 +112,9 @@ def find_update(stmt: Stmt, scratch: Collection[str] = ()) -> CellUpdate | None:
     return _conditional(stmt, values) or _affine(stmt, values)
 
 
-def in_cells(kernel: Kernel) -> Kernel:
-    """A kernel in which elements that a loop stores to, always the same ones, are cells while it runs.
+def in_cells(kernel: Kernel, guarded: Collection[str] = ()) -> Kernel:
+    """A kernel in which elements that a loop stores to, always the same ones, are cells while it runs; those of arrays
+    that are `guarded` are not, as nothing of these may be read in any case.
 
     >>> from planish.ir.text.parser import parse_kernel
     >>> from planish.ir.text.printer import print_stmt
@@ -130,7 +131,7 @@ def in_cells(kernel: Kernel) -> Kernel:
       }
     }
     """
-    taken, types = {*used_names(kernel)}, {x.name: x.type for x in kernel.arrays}
+    taken, types = {*used_names(kernel)}, {x.name: x.type for x in kernel.arrays if x.name not in guarded}
 
     def visit(stmt: Stmt) -> Stmt:
         inner = isinstance(stmt, For) and not any(isinstance(x, For) for x in walk(stmt.body))
@@ -303,4 +304,3 @@ def _reads(expr: Expr, cells: Mapping[str, Expr]) -> bool:
 def is_exact(expr: Expr) -> bool:
     """Whether an expression has the same value wherever it is computed: no compiler fuses any of it."""
     return not any(isinstance(x, Binary) and type_of(x).is_float for x in walk_expr(expr))
-

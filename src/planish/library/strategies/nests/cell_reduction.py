@@ -43,7 +43,7 @@ BLOCK_SIZE = TuningArgument("block", (256, 512, 1024, 2048, 4096, 8192, 16384), 
 
 def _match(cx: Context) -> tuple[Kernel, ...]:
     """The kernel in its own order, where a loop of it is such a reduction."""
-    kernel = in_cells(cx.as_written)
+    kernel = in_cells(cx.as_written, () if cx.region is None else cx.region.guarded)
     return (kernel,) if any(_found(x, kernel, cx.reassociate) for x in walk(kernel.body)) else ()
 
 
