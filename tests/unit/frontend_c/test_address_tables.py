@@ -78,3 +78,13 @@ def test_names_of_enumerators_that_are_declared_anew_number_nothing(text: str, i
     before = CGenerator().visit(tree.ext[-1])
     AddressTables(bind_file(tree)).rewrite(tree.ext[-1])
     assert (CGenerator().visit(tree.ext[-1]) != before) == is_taken_apart
+
+
+def test_what_takes_elements_has_its_own_name_in_remarks() -> None:
+    text = (
+        "static int sum(int *rows[2], int i) { static int c; c++; return rows[0][i] + c + rows[1][i]; }"
+        "void f(int n, int *a, int *b, int *c) { int *rows[2] = {a, b}; "
+        "for (int i = 0; i < n; i++) c[i] = sum(rows, i); }"
+    )
+    told = [x.message for x in read_c(Source("f.c", text)).remarks]
+    assert any("a call of sum, which sets c" in x for x in told)

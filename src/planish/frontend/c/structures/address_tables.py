@@ -35,10 +35,10 @@ from planish.frontend.c.analysis.escape import called_name
 from planish.frontend.c.analysis.scope import FileScope
 from planish.frontend.c.types.constants import STEPS, fold, walk_tree
 from planish.frontend.c.types.declarations import CPointer, CScalar, resolve
+from planish.frontend.c.types.records import BY_ELEMENTS
 
 MOST = 32
 """The elements that are worth as many variables."""
-BY_ELEMENTS = " by elements"
 _Tables = Mapping[str, int]
 
 

@@ -36,7 +36,7 @@ from planish.frontend.c.translate.state import (
 from planish.frontend.c.translate.subscripts import address_of, fitted, index_of
 from planish.frontend.c.types.constants import is_null
 from planish.frontend.c.types.declarations import CPointer, CScalar, CVoid
-from planish.frontend.c.types.records import BY_MEMBERS
+from planish.frontend.c.types.records import as_written
 from planish.ir.expr import Cast, Const, Expr, Var
 from planish.ir.traverse import loads, walk_expr
 from planish.ir.types import Type
@@ -82,7 +82,7 @@ def inline_call(
         if not reason.within and not _is_shown(reason.node):
             reason.node = node
         if not reason.within:
-            reason.message += f" (in {name.removesuffix(BY_MEMBERS)}, which is called in line {_line(node)})"
+            reason.message += f" (in {as_written(name)}, which is called in line {_line(node)})"
             reason.within = True
         raise
     finally:

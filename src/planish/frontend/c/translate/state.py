@@ -20,7 +20,7 @@ from planish.frontend.c.analysis.trip_counts import ComputedSize
 from planish.frontend.c.assumed.guarded_stores import GuardedStore
 from planish.frontend.c.refusals import Cause
 from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, leaf_of
-from planish.frontend.c.types.records import BY_MEMBERS
+from planish.frontend.c.types.records import as_written
 from planish.ir.expr import Binary, Compare, Const, Expr, Load, Select, Var, index
 from planish.ir.index.overflow import within_index
 from planish.ir.index.polynomial import add, build, constant, linear_in, names, neg, normal, place, polynomial, sub
@@ -36,7 +36,7 @@ class Refused(Exception):
     def __init__(self, cause: Cause, message: str, node: c_ast.Node | None = None) -> None:
         super().__init__(message)
         self.cause = cause
-        self.message = message.replace(BY_MEMBERS, "")
+        self.message = as_written(message)
         self.node = node
         self.within = False
 
@@ -47,7 +47,7 @@ class NotIndex(Exception):
     def __init__(self, message: str, node: c_ast.Node | None = None, cause: Cause = "scop-affine") -> None:
         super().__init__(message)
         self.cause = cause
-        self.message = message.replace(BY_MEMBERS, "")
+        self.message = as_written(message)
         self.node = node
         self.within = False
 

@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from pycparser import c_ast
@@ -22,7 +23,19 @@ from planish.frontend.c.types.declarations import CScalar, CType, resolve, scala
 _INT = 32
 """A bit-field that is narrower is an `int` wherever it is read."""
 BY_MEMBERS = " by members"
-"""What the name of a function ends with that takes the members of structures in their place; users never see it."""
+BY_ELEMENTS = " by elements"
+"""What the name of a function ends with that takes the members of structures, or the elements of tables, in their
+place; users never see it."""
+_TAKEN = re.compile(f"{BY_MEMBERS}_*|{BY_ELEMENTS}_*")
+
+
+def as_written(message: str) -> str:
+    """A message with the names of functions as the text has them.
+
+    >>> as_written("a call of f by members by elements_, which sets c")
+    'a call of f, which sets c'
+    """
+    return _TAKEN.sub("", message)
 
 
 class Records:
