@@ -829,3 +829,16 @@ void f(int n, int lda, double *restrict a, const double *b) { double m = -INFINI
 /// not_a_number regions=1
 #include <math.h>
 void f(int n, int lda, float *restrict a, const float *b) { for (int i = 0; i < n; i++) a[i] = b[i] > lda ? NAN : b[i] < -lda ? -HUGE_VALF : b[i]; }
+
+/// largest_numbers_without_a_sign regions=1
+#include <stdint.h>
+#include <stddef.h>
+void f(size_t n, const int *restrict x, int *restrict y)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (i != SIZE_MAX && i > 0x4000000000000000ull * 4)
+            y[i] = x[i] + 1;
+        if (i >= 9223372036854775808ull || i < 0xffffffffu + 4u)
+            y[i] = x[i] + 3;
+    }
+}

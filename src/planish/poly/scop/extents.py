@@ -6,8 +6,8 @@
 >>> from planish.poly.scop.extraction import extract_scop
 >>> loop = For("i", index(0), index("n"), 1, Block((Assign("A", (index("i"),), Const(0.0, F32)),)))
 >>> scop = extract_scop(Kernel("zero", ("n",), arrays=(Array("A", F32, (index(100),)),), body=Block((loop,))))
->>> pick_sizes(valid_sizes(scop), {"n": 1000})
-{'n': 100}
+>>> pick_sizes(valid_sizes(scop), {"n": 1000}), pick_sizes(valid_sizes(scop), {"n": (1 << 64) - 1})
+({'n': 100}, {'n': 100})
 >>> count_elements(scop, {"n": 7})
 {'A': 100}
 """
@@ -117,7 +117,7 @@ def pick_sizes(valid: isl.Set, wanted: Mapping[str, int]) -> dict[str, int] | No
         if position < 0:
             out[name] = value
             continue
-        exact = left.fix_val(PARAM, position, isl.Val(value))
+        exact = left.fix_val(PARAM, position, isl.Val(str(value)))
         if exact.is_empty():
             nearest = _nearest(left, position, value)
             if nearest is None:
@@ -156,7 +156,7 @@ def fix_sizes(domain: isl.Set, sizes: Mapping[str, int]) -> isl.Set:
     for name, value in sizes.items():
         position = domain.find_dim_by_name(PARAM, isl_name(name))
         if position >= 0:
-            domain = domain.fix_val(PARAM, position, isl.Val(value))
+            domain = domain.fix_val(PARAM, position, isl.Val(str(value)))
     return domain
 
 

@@ -52,7 +52,7 @@ from planish.ir.index.polynomial import (
     show,
     sub,
 )
-from planish.ir.types import I32, INDEX, U64, Type
+from planish.ir.types import I32, I64, INDEX, U64, Type
 
 _COMPARISON: dict[str, CompareOp] = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 
@@ -73,8 +73,9 @@ def index_of(node: c_ast.Node, cx: CTranslation) -> Indexed:
                 value = literal(kind, text)
             except Refused as refused:
                 raise NotIndex(refused.message, node, refused.cause) from None
-            if not value.type.is_int:
-                raise NotIndex("a floating-point number", node, "scop-data")
+            if not value.type.is_int or not fits(int(value.value), I64):
+                what = "a number of 2^63 or more" if value.type.is_int else "a floating-point number"
+                raise NotIndex(what, node, "scop-data")
             return Indexed(index(int(value.value)), value.type)
         case c_ast.ID():
             return _variable(node, cx)
@@ -325,9 +326,9 @@ def _result(expr: Expr, type: Type, node: c_ast.Node, cx: CTranslation) -> Index
     if type.kind == "uint":
         if not cx.never_negative(expr):
             raise NotIndex("unsigned arithmetic that may wrap around below zero", node, "scop-wrap")
-        if type.bits < 64 and constant(expr) is None:
+        if type.bits < 64 or constant(expr) is not None:
             high = cx.highest(expr)
-            if high is None or not cx.assume(sub(index((1 << type.bits) - 1), high)):
+            if high is None or not cx.assume(sub(index((1 << min(type.bits, 63)) - 1), high)):
                 raise NotIndex("unsigned arithmetic that may wrap around", node, "scop-wrap")
     return Indexed(expr, type)
 
