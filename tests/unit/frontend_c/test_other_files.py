@@ -223,3 +223,19 @@ def test_a_variable_that_is_called_is_no_function() -> None:
         .replace("const int *restrict x)", "const int *restrict x, int (*f)(int))")  # fmt: skip
     (said,) = [x for x in read_c(Source("a.c", text)).remarks if x.kind == "refused"]
     assert "a call of a function pointer" in said.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "__attribute__((weak)) int f(int x) { return x; }",
+        "#define OWN __attribute__((__weak__))\nOWN int f(int x);\nint f(int x) { return x; }",
+        "#pragma weak f\nint f(int x) { return x; }",
+    ],
+)
+def test_a_function_that_others_may_replace_is_a_part_of_no_nest(text: str) -> None:
+    for name in ("f", "abs"):
+        file = read_c(Source("a.c", f"{text}\n{CALLER}".replace("f(", f"{name}(").replace("weak f", f"weak {name}")))
+        assert not any(x.regions for x in file.functions)
+        assert any("declared with `weak`, so that another" in x.message for x in file.remarks)
+    assert any(x.regions for x in file_with(Borrowed(), f"int f(int x) {{ return x; }}\n{CALLER} int weak;").functions)

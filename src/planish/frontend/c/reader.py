@@ -29,6 +29,7 @@ from planish.frontend.c.analysis.statement_runs import is_loop
 from planish.frontend.c.analysis.unobservable import unseen_in
 from planish.frontend.c.analysis.variables import Variables
 from planish.frontend.c.idioms.ring_buffers.cut_loops import find_ring_loops
+from planish.frontend.c.other_files.contents import replaceable_functions
 from planish.frontend.c.refusals import HiddenRemark, remark_of
 from planish.frontend.c.structures.address_tables import AddressTables
 from planish.frontend.c.structures.structure_arguments import StructureArguments
@@ -222,7 +223,12 @@ def _read(
         remove_signs(tree.ast)
         characters = {"char": CScalar(U8, "", "char")}
     scope = bind_file(tree.ast, characters, find_exposed(ready.text))
-    scope = replace(scope, elsewhere=dict(source.borrowed.refused))
+    told = "which is declared with `{}`, so that another definition may be called"
+    others = replaceable_functions(source, ready.text, defines, include_dirs, compiler)
+    scope = replace(
+        scope, functions={x: y for x, y in scope.functions.items() if x not in others},
+        elsewhere={**dict(source.borrowed.refused), **{x: told.format(y) for x, y in others.items()}},
+    )  # fmt: skip
     for function in (x for x in tree.ast.ext if isinstance(x, c_ast.FuncDef)):
         copy_members(function, scope)
     at = columns(tokens, lines)

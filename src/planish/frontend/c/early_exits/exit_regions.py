@@ -169,6 +169,8 @@ def without_start(loop: c_ast.For | c_ast.While, bound: BoundNames) -> tuple[c_a
 
 def _is_unknown(name: str, bound: BoundNames) -> bool:
     """Whether nothing is known of what a function does."""
+    if name in bound.file.defined:
+        return name not in bound.file.functions
     plain = name.removeprefix(BUILT_IN)
     known = name in bound.file.functions or name in ASSUMES or plain in BLOCK_FUNCTIONS or plain in _SURE
     return not known and not is_library_function(name)

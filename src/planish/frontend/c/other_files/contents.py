@@ -1,6 +1,6 @@
 """What a file of a project declares and defines at file scope, as text behind the preprocessor.
 
->>> from planish.core.span import Source
+>>> from planish.core.span import Borrowed, Source
 >>> text = "static const int t[2] = {1, 2}; int f(int i); int f(int i) { int n = i; return t[n & 1]; }"
 >>> file = read_contents(Source("b.c", text))
 >>> [(name, x.kind) for name in ("t", "f", "n") for x in file.declared(name)]
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -22,7 +22,7 @@ from pycparser import c_ast
 
 from planish.core.diagnostic import PlanishError
 from planish.core.recursion_limit import deep
-from planish.core.span import Source
+from planish.core.span import Borrowed, Source
 from planish.frontend.c.analysis.scope import BoundNames, FileScope, bind_file, bind_function
 from planish.frontend.c.text.external import Part, split_text
 from planish.frontend.c.text.feature_macros import functions_by_flags, written_texts
@@ -49,6 +49,8 @@ _PRAGMA = re.compile(
     r"\b_Pragma\b(?!\s*\(\s*\"\s*(omp|once|unroll|(GCC|clang)\s+(ivdep|unroll|loop|diagnostic))\b)",
     re.M,
 )
+_REPLACEABLE = re.compile(r"weak|ifunc|interposable")
+_WEAK = re.compile(r"\b(?:pragma|_Pragma\s*\(\s*\")\s*weak\s+(\w+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +177,14 @@ class Contents:
                     return f"which is declared with `{found.strip('_')}`"
         return ""
 
+    def attributed_with(self, attributes: re.Pattern[str]) -> Iterator[tuple[str, str]]:
+        """The functions that it defines for all files with such attributes, each with one of these."""
+        for part in self._attributed_parts:
+            text = self.text if self._attributed_parts is self.parts else self.attributed
+            said = _forbidden(text[part.start : part.body[0] if part.body is not None else part.end])
+            for word in (x.strip("_") for x in said if attributes.search(x)):
+                yield from ((x, word) for x in part.names if self.defines_function(x))
+
     def why_not_lent(self, name: str) -> str:
         """What is said of a function that is not what its text says, or may be another one; "": it is."""
         if why := self.why_not_known(name):
@@ -212,6 +222,25 @@ def read_contents(
         source, made.text, split_text(made.text), tuple(defines), tuple(include_dirs), tuple(compiler),
         tuple(x.name for x in made.missing),
     )  # fmt: skip
+
+
+def replaceable_functions(
+    source: Source, text: str, defines: Sequence[str] = (), include_dirs: Sequence[Path] = (),
+    compiler: Sequence[str] = (),
+) -> dict[str, str]:  # fmt: skip
+    """The functions of a file in whose place a program may have others, and what of them says so; `text` is what the
+    preprocessor makes of it.
+
+    >>> text = "__attribute__((weak)) int f(void) { return 1; } int g(void) { return 2; }"
+    >>> replaceable_functions(Source("a.c", text), text)
+    {'f': 'weak'}
+    """
+    written = [*written_texts(source, text), *defines]
+    if not any(map(_REPLACEABLE.search, written)):
+        return {}
+    contents = read_contents(replace(source, borrowed=Borrowed()), defines, include_dirs, compiler)
+    found = {name: "weak" for x in written for name in _WEAK.findall(x)}
+    return found | dict(contents.attributed_with(_REPLACEABLE))
 
 
 def _forbidden(text: str) -> Iterator[str]:

@@ -465,9 +465,10 @@ def _call(node: c_ast.FuncCall, cx: CTranslation) -> Expr:
     arguments = list(node.args.exprs) if node.args is not None else []
     if name in cx.bound.file.functions:
         return cx.inline(node, cx, _returned(node, cx))
-    if (part := cx.complex_part(node, cx)) is not None:
+    own = name in cx.bound.file.defined  # in whose place a program may have another one
+    if not own and (part := cx.complex_part(node, cx)) is not None:
         return part
-    known = is_library_function(name)
+    known = not own and is_library_function(name)
     value = library_value(name, [_argument(x, cx) for x in arguments]) if known else None
     if value is None:
         told = cx.bound.file.elsewhere.get(name, "which is not a function that Planish knows")
