@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from planish.core.span import Borrowed, Source
+from planish.frontend.c.other_files import project
 from planish.frontend.c.other_files.project import Project, ProjectUnit
 from planish.frontend.c.reader import read_c
 from planish.frontend.c.translation_unit import CFile
@@ -54,7 +55,7 @@ def test_functions_that_stay_in_their_file(text: str, why: str) -> None:
     (said,) = [x for x in file.remarks if x.id == "scop-call"]
     assert said.message.endswith(dict(borrowed.refused)["f"]) and "b.c defines" in said.message
     assert said.span is not None and (said.span.line, said.span.column) == (4, 40)
-    assert "give Planish the file" in said.advice
+    assert "give Planish the file" not in said.advice and "in a header of both" in said.advice
 
 
 @pytest.mark.parametrize(
@@ -191,6 +192,19 @@ def test_a_function_is_had_of_one_file_alone() -> None:
 def test_flags_that_give_a_text_another_meaning(flags: tuple[tuple[str, ...], ...], why: str) -> None:
     borrowed = read(CALLER, "int f(int x) { return x; }", flags=flags)
     assert bool(borrowed.functions) == (not why) and why in dict(borrowed.refused).get("f", "")
+
+
+def test_functions_that_no_compiler_takes_are_found_among_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Borrowed] = []
+    own = project._refusal
+    monkeypatch.setattr(project, "_refusal", lambda unit, made: asked.append(made) or own(unit, made))
+    names = [f"f{n}" for n in range(32)]
+    caller = "".join(f"int {x}(int x);\n" for x in names) + CALLER.replace("int f(int x);\n", "") \
+        .replace("f(x[i])", " + ".join(f"{x}(x[i])" for x in names))  # fmt: skip
+    other = "".join(f"{'long' if x == 'f9' else 'int'} {x}(int x) {{ return x; }}\n" for x in names)
+    borrowed = read(caller, other)
+    assert {x for x, _ in borrowed.functions} == {*names} - {"f9"} and [*dict(borrowed.refused)] == ["f9"]
+    assert "declared otherwise here (conflicting types for" in dict(borrowed.refused)["f9"] and len(asked) <= 11
 
 
 def test_each_file_is_read_with_its_own_macros(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -59,4 +60,26 @@ class HiddenRemark(Remark):
 def remark_of(cause: Cause, message: str, span: Span | None, about: Span | None = None) -> Remark:
     """What is said of statements that are refused."""
     kind = HiddenRemark if cause == "scop-macro" else Remark
-    return kind(cause, "refused", message, span, about=about)
+    return kind(cause, "refused", message, span, _help_with_call(message) if cause == "scop-call" else "", about=about)
+
+
+_KEPT_FUNCTION = re.compile(r", which .* (?:defines?\b|is not read$)", re.S)
+_HELPS_WITH_KEPT = (
+    (r"` may change", "give macros with -D NAME and headers with -I DIR and #include instead of that flag"),
+    (r"in several ways", "let one command compile each of the two files"),
+    (r"with other flags", "compile both files with the same flags"),
+    (r"with -fPIC\)", "compile that file with -fvisibility=hidden, unless programs replace its functions"),
+    (r"is not read$", "give the folder of that file's headers with -I DIR, and its macros with -D NAME"),
+    (r" and [^,]* define$", "give only the files that are linked into one program"),
+    (r"the header .* was not found", "give its folder with -I DIR"),
+    (r"a variable of that file alone", "hand the variable to the function as an argument"),
+    (r"not declared here|otherwise here|another one|something else here", "let both files have it of one header"),
+)
+
+
+def _help_with_call(message: str) -> str:
+    """What to change where a function of another file, which is known, stays there; "" for other functions."""
+    if not _KEPT_FUNCTION.search(message):
+        return ""
+    first = next((y for x, y in _HELPS_WITH_KEPT if re.search(x, message)), "let it be a function that both files know")
+    return f"{first}; or define it in a header of both as `static inline`, or move the call out of the nest"

@@ -95,15 +95,14 @@ class Lending:
             if self.mine.kinds(name) == {"prototype"} and not self.mine.is_system(name):
                 yield name
 
-    def lend(self, taken: Callable[[Borrowed], bool] = lambda _: True) -> Borrowed:
-        """All that can be had: `taken` says whether a compiler takes the file with it."""
+    def lend(self) -> Borrowed:
+        """All that can be had."""
         with deep():
-            return self._lend(taken)
+            return self._lend()
 
-    def _lend(self, taken: Callable[[Borrowed], bool]) -> Borrowed:
+    def _lend(self) -> Borrowed:
         refused: dict[str, str] = {}
         copied = _Copied()
-        each: dict[str, _Copied] = {}
         for name in self.wanted():
             found = self.find(name)
             if isinstance(found, str):
@@ -116,21 +115,7 @@ class Lending:
             except NotLent as reason:
                 refused[name] = f"which {found.source.name} defines and {reason}"
             else:
-                copied, each[name] = trial, trial
-        made = self._written(copied, refused)
-        if not made.functions or taken(made):
-            return made
-        # Some of it is no C here: what can be had is found out one by one.
-        copied = _Copied()
-        for name in each:
-            found = self.find(name)
-            assert isinstance(found, Contents)
-            trial = copied.copy()
-            self._function(name, found, trial)
-            if taken(self._written(trial, refused)):
                 copied = trial
-            else:
-                refused[name] = f"which {found.source.name} defines and which is declared otherwise here"
         return self._written(copied, refused)
 
     def _function(self, name: str, lender: Contents, to: _Copied) -> None:

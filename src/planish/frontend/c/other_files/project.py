@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -115,8 +115,33 @@ class Project:
         mine = self._read(unit.name)
         if len(self._units) < 2 or mine is None:
             return unit.source
-        lending = Lending(mine, lambda name: self._find(name, unit))
-        return replace(unit.source, borrowed=lending.lend(lambda made: _is_taken(unit, made)))
+        made = self._lend(unit, mine, {})
+        if made.functions and (said := _refusal(unit, made)):
+            made = self._lend_parts(unit, mine, made, said)
+        return replace(unit.source, borrowed=made)
+
+    def _lend(self, unit: ProjectUnit, mine: Contents, kept: Mapping[str, str]) -> Borrowed:
+        """What a file has of others, but for functions that are kept, for a reason."""
+        return Lending(mine, lambda name: kept[name] if name in kept else self._find(name, unit)).lend()
+
+    def _lend_parts(self, unit: ProjectUnit, mine: Contents, whole: Borrowed, said: str) -> Borrowed:
+        """What can be had of what is no C here as a whole: halves are tried, and halves of those that are none."""
+        files = dict(whole.functions)
+        kept = dict.fromkeys(files, "")
+        left = [(list(files), said)]
+        while left:
+            names, said = left.pop()
+            if len(names) > 1:
+                middle = len(names) // 2
+                for half in (names[:middle], names[middle:]):
+                    tried = {x: y for x, y in kept.items() if x not in half}
+                    if why := _refusal(unit, self._lend(unit, mine, tried)):
+                        left.append((half, why))
+                    else:
+                        kept = tried
+            else:
+                kept[names[0]] = f"which {files[names[0]]} defines and {said}"
+        return self._lend(unit, mine, kept)
 
     def _read(self, name: str) -> Contents | None:
         if name not in self._contents:
@@ -183,21 +208,30 @@ def _behind_brackets(text: str, at: int) -> int | None:
     return None
 
 
-def _is_taken(unit: ProjectUnit, borrowed: Borrowed) -> bool:
-    """Whether a compiler takes a file with definitions of others: behind its own text, and where it cannot compile that
-    alone, behind what the preprocessor makes of it here."""
+def _refusal(unit: ProjectUnit, borrowed: Borrowed) -> str:
+    """Why no compiler takes a file with definitions of others, "" where one does: they stand behind its own text, and
+    where it cannot compile that alone, behind what the preprocessor makes of it here."""
     command = compiler_command(unit.compiler)
-    if not command:
-        return True
+    if not command or not borrowed.functions:
+        return ""
     places = [Path(unit.name).resolve().parent, *unit.include_dirs]
     flags = [*(f"-I{x}" for x in places), *(f"-D{x}" for x in unit.defines)]
     text = unit.source.text
     if _compile(command, flags, text) == "":
-        return _compile(command, flags, f"{text}\n{borrowed.completion()}") == ""
+        said = _compile(command, flags, f"{text}\n{borrowed.completion()}")
+        found = _ERROR.search(said)
+        return _spell_refusal(found[2] if found is not None else said.strip()) if said else ""
     whole = preprocess(replace(unit.source, borrowed=borrowed), unit.defines, unit.include_dirs, unit.compiler).text
     said = _compile(command, [f"-D{x}=float" for x in OWN_TYPES], whole)
     theirs = set(_MARKER.findall(borrowed.text)) - {unit.name}
-    return not any(x[1] in theirs or _CLASHING.search(x[2]) for x in _ERROR.finditer(said))
+    wrong = (x[2] for x in _ERROR.finditer(said) if x[1] in theirs or _CLASHING.search(x[2]))
+    return next((_spell_refusal(x) for x in wrong), "")
+
+
+def _spell_refusal(said: str) -> str:
+    if _CLASHING.search(said):
+        return f"which is declared otherwise here ({said})"
+    return f"which the compiler does not take here ({said})"
 
 
 def _compile(command: Sequence[str], flags: Sequence[str], text: str) -> str:
