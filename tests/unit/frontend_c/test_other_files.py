@@ -239,6 +239,22 @@ def test_a_variable_that_is_called_is_no_function() -> None:
     assert "a call of a function pointer" in said.message
 
 
+def test_names_are_those_of_the_text_and_of_its_macros(tmp_path: Path) -> None:
+    one = "static const int t[2] = {3, 4}; int f(int x) { return t[x & 1]; }"
+    assert "t_of_b_2" in read(f"#define t_of_b 99\n{CALLER}", one).names
+    (tmp_path / "k.h").write_text("#define t_of_b 99\n")
+    units = [ProjectUnit(Source(str(tmp_path / "a.c"), f'#include "k.h"\n{CALLER}')), ProjectUnit(Source("b.c", one))]
+    assert "t_of_b_2" in Project(units).read_with(units[0]).borrowed.names
+    caller = "struct w { void *p; };\nint f(int x, struct w *w);\n/* a part */\nvoid g(int n, int *restrict y, " \
+        "struct w *w)\n{\n    for (int i = 0; i < n; i++) y[i] = f(i, w);\n}\n"  # fmt: skip
+    borrowed = read(caller, "struct w { void *p; }; struct part { int n; };\n"
+                    "int f(int x, struct w *w) { struct part *p = w->p; return x * p->n; }")  # fmt: skip
+    assert not file_with(borrowed, caller).functions[0].regions
+    inside = "int f(int x) { int h(int); return h(x); }"
+    borrowed = read(f"static int h(int x) {{ return x; }}\n{CALLER}", inside, "int h(int x) { return -x; }")
+    assert "needs `h`, which is nothing there and something here" in dict(borrowed.refused)["f"]
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -290,7 +290,7 @@ def _without_names_of_others(functions: Sequence[CFunction], reading: _Reading) 
     others."""
     borrowed, source = reading.source.borrowed, reading.source
     hidden = {*borrowed.names} - dict(borrowed.tables).keys() - dict(borrowed.functions).keys()
-    hidden -= {*_WORD.findall(source.text)} if hidden else set()  # what is named here is the file's own
+    hidden -= {x.text for x in reading.kept} if hidden else set()  # what is named here is the file's own
     for function in functions:
         kept = []
         for region in function.regions if borrowed.text else ():

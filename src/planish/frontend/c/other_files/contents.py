@@ -29,6 +29,7 @@ from planish.frontend.c.text.feature_macros import functions_by_flags, written_t
 from planish.frontend.c.text.lexer import CToken, tokenize
 from planish.frontend.c.text.preprocess import SYSTEM, preprocess
 from planish.frontend.c.text.syntax import parse_c
+from planish.frontend.c.types.constants import walk_tree
 
 Kind = Literal["function", "prototype", "variable", "type"]
 _TAGS = frozenset({"struct", "union", "enum"})
@@ -153,7 +154,9 @@ class Contents:
             return None
         with deep():
             node = self.scope.functions[name]
-            return frozenset(_outer_names(node, bind_function(node, self.scope)))
+            declared = (x for x in walk_tree(node.body) if isinstance(x, c_ast.Decl) and x.name is not None)
+            others = (x.name for x in declared if isinstance(x.type, c_ast.FuncDecl) or "extern" in (x.storage or ()))
+            return frozenset((*_outer_names(node, bind_function(node, self.scope)), *others))
 
     @cached_property
     def _attributed_parts(self) -> tuple[Part, ...]:

@@ -21,12 +21,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Set
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from planish.core.recursion_limit import deep
 from planish.core.span import Borrowed
 from planish.frontend.c.other_files.contents import Contents
 from planish.frontend.c.other_files.tables import table_text
+from planish.frontend.c.text.feature_macros import written_texts
 from planish.frontend.c.text.preprocess import SYSTEM
 
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
@@ -76,9 +78,14 @@ class Lending:
 
     def __init__(self, mine: Contents, find: Finder) -> None:
         self.mine, self.find = mine, find
-        self._words = {x for part in mine.parts for x in part.words}
         self._lenders: dict[str, Contents] = {}
         self._kept: dict[str, str] = {}
+
+    @cached_property
+    def _words(self) -> set[str]:
+        """What the file names, also by macros."""
+        written = [*written_texts(self.mine.source, self.mine.text), *self.mine.defines]
+        return {x for part in self.mine.parts for x in part.words} | {x for y in written for x in _WORD.findall(y)}
 
     def wanted(self) -> Iterator[str]:
         """Functions that the file declares and does not define, and that its functions with loops, or what these call,
