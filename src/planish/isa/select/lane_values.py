@@ -279,14 +279,19 @@ class Reader:
         one, less = half.left, half.right
         number, value, kind = self.value(condition.left, counters), self.value(otherwise, counters), type_of(chosen)
         before = self.value(less, counters)
-        before = before.args[0] if before.op == "wrap" else before
+        if before.op == "wrap" and 1 << (int(before.attr[0]) - 1) > kind.bits:  # 0 - 1 is no amount in it, either
+            before = before.args[0]
         if self.value(one, counters) is not build.ONE or self.value(a, counters) is not value:
             return None
-        amounts = (self.value(by, counters), build.add(before, build.ONE))
-        if not all(_are_one(y, number) for y in amounts):
+        least = kind.bits.bit_length() - 1
+        by_number, plus_one = self.value(by, counters), build.add(before, build.ONE)
+        if not (_ends_in(number, by_number, least) and _ends_in(plus_one, by_number, 0)):
             return None
-        number = amounts[0]
-        number = build.maximum(number, build.ZERO) if condition.op in ("gt", "le") else number
+        if not _ends_in(by_number, plus_one, 0):
+            return None
+        if not all(_holds(y, value) for y in kinds):
+            return None  # the other side is not cut
+        number = build.maximum(number, build.ZERO) if condition.op in ("gt", "le") else by_number
         amount = _amount(number, kind)
         up = build.shift_right(build.shift_left(build.ONE, amount), build.ONE)
         made = cut_to(build.shift_right(cut_to(build.add(value, up), kind), amount), kind)
@@ -341,9 +346,18 @@ def _amount(x: Node, kind: Type) -> Node:
     return build.wrap(x, min(kind.bits.bit_length() - 1, max(x.high, 1).bit_length()))
 
 
-def _are_one(a: Node, b: Node) -> bool:
-    """Whether two values are the same number, as a size in a narrower type, which holds it, is."""
-    return a is b or (a.op == b.op == "bits" and a.attr[0] == b.attr[0] and a.args == b.args)
+def _ends_in(x: Node, low: Node, least: int) -> bool:
+    """Whether a value is another one, or has it as its low bits, at least so many, as a size has what a narrower type
+    makes of it."""
+    if x is low:
+        return True
+    same = x.op == low.op == "bits" and x.attr[0] == low.attr[0] and x.args == low.args
+    return same and least <= int(low.attr[1]) <= int(x.attr[1])
+
+
+def _holds(kind: Type, x: Node) -> bool:
+    """Whether a type has all values that a number may be."""
+    return cut_to(x, kind) is x
 
 
 def _is_zero(x: Expr) -> bool:
@@ -351,8 +365,8 @@ def _is_zero(x: Expr) -> bool:
 
 
 def _bounds_size(x: Select, size: Var, bound: int) -> str | None:
-    """"min" or "max" where a choice is the lesser, or the greater, of a size in a narrower type, which holds it, and of
-    a number: `shift < 15 ? shift : 15`. None where it is neither."""
+    """"min" or "max" where a choice is the lesser, or the greater, of a size and of a number, in a narrower type:
+    `shift < 15 ? shift : 15`. None where it is neither."""
     assert isinstance(x.condition, Compare)
     sides = (x.then, x.otherwise)
     own = [isinstance(y, Cast) and y.operand == size for y in sides]
