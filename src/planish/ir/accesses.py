@@ -19,9 +19,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
-from planish.ir.expr import Expr, Load, type_of
-from planish.ir.nest import Assign, Block, Reduce, Stmt
-from planish.ir.traverse import expressions, loads, map_block, map_expr, map_exprs, walk, walk_expr
+from planish.ir.expr import Binary, Expr, Load, type_of
+from planish.ir.nest import Assign, Block, Kernel, Reduce, Stmt
+from planish.ir.traverse import expressions, loads, map_block, map_expr, map_exprs, variables, walk, walk_expr
+
+SHIFTED = 16
+"""What sizes by which something is shifted are less than in calls that check: integers of any type have so many bits
+left when they are promoted."""
 
 
 def values(stmt: Stmt) -> Iterator[Expr]:
@@ -45,6 +49,17 @@ def accesses(stmt: Stmt) -> Iterator[Load]:
             yield Load(x.array, x.index, type_of(x.value))
         for expr in expressions(x):
             yield from loads(expr)
+
+
+def shift_amounts(kernel: Kernel) -> frozenset[str]:
+    """The sizes by which something is shifted.
+
+    >>> from planish.ir.text.parser import parse_kernel
+    >>> sorted(shift_amounts(parse_kernel("kernel z(n, k; A: i32[n]) { for i in 0 .. n { A[i] = A[i] >> i32(k) } }")))
+    ['k']
+    """
+    shifts = (x.right for x in values(kernel.body) if isinstance(x, Binary) and x.op in ("shl", "shr"))
+    return frozenset(y for x in shifts for y in variables(x)) & frozenset(kernel.sizes)
 
 
 def map_values(function: Callable[[Expr], Expr], block: Block) -> Block:

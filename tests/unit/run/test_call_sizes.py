@@ -384,6 +384,16 @@ def test_conditions_go_both_ways_in_timed_calls() -> None:
     assert not case.choosing
 
 
+@pytest.mark.parametrize("k", ["int k", "unsigned char k"])
+def test_amounts_of_shifts_are_less_than_the_bits_and_as_they_were_given(k: str) -> None:
+    text = f"void f(int n, int *d, int *v, {k}) "
+    text += "{ for (int i = 0; i < n; i++) d[i] = k ? (v[i] + (1 << (k - 1))) >> k : v[i]; }"
+    function, known = known_of(text)
+    amounts = [x.values["k"] for x in check_cases(function, known, {})]
+    assert len({*amounts}) > 3 and max(amounts) < 16
+    assert {x.values["k"] for x in check_cases(function, known, {"k": 5})} == {5}
+
+
 REVERSED = """
 void reverse(double *re, long count, long bits) {
     for (long i = 0; i < count; i++) {

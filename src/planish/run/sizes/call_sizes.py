@@ -14,6 +14,7 @@ from math import prod
 import islpy as isl
 
 from planish.frontend.c.translation_unit import CFunction, CParameter, RecordParameter
+from planish.ir.accesses import SHIFTED, shift_amounts
 from planish.ir.expr import Binary, Call, Load
 from planish.ir.index.overflow import limits, may_overflow
 from planish.ir.nest import Block, Reduce
@@ -107,8 +108,10 @@ def check_cases(function: CFunction, known: tuple[KnownSizes, ...], given: Mappi
     out: list[CallCase] = []
     odd: list[CallCase] = []
     most = CHECK_INSTANCES if size_names(known) else FIXED_INSTANCES
+    # With other amounts the original may do what C leaves undefined.
+    told = {x: given[x] for x in sorted(_amounts(known)) if x in given}
     loose_only = not size_names(known) and _has_unknown_size(known)
-    for i, value, usual in () if loose_only else _check_sizes(known, most):
+    for i, value, usual in () if loose_only else _check_sizes(known, most, told):
         untouched = loose_names(function, known)
         usual |= dict.fromkeys(untouched, value if i == ODD_LOOSE else power_of_two(value))
         usual |= dict.fromkeys(powers_of(function, usual), POWERS[i % len(POWERS)])
@@ -122,7 +125,7 @@ def check_cases(function: CFunction, known: tuple[KnownSizes, ...], given: Mappi
         # Strides, channels and offsets as they are in real calls.
         wanted = {x: y for x, y in wanted_sizes(size_names(known), value).items() if x not in few}
         wanted |= {x: i if role == "offset" else 1 + i for x, role in few.items()}
-        sizes = sizes_near(known, wanted, {})
+        sizes = sizes_near(known, wanted, told)
         if sizes is not None and instances_of(known, sizes) <= CHECK_INSTANCES:
             sizes |= dict.fromkeys(loose_names(function, known), power_of_two(value))
             sizes |= dict.fromkeys(powers_of(function, sizes), POWERS[i])
@@ -130,12 +133,12 @@ def check_cases(function: CFunction, known: tuple[KnownSizes, ...], given: Mappi
     rows = short_rows(known)
     for i, columns in enumerate(SHORT_ROWS if rows else ()):
         wanted = wanted_sizes(size_names(known), OF_SHORT_ROWS) | dict.fromkeys(rows, columns)
-        sizes = sizes_near(known, wanted, {})
+        sizes = sizes_near(known, wanted, told)
         if sizes is not None and instances_of(known, sizes) <= CHECK_INSTANCES:
             out.append(make_case(function, known, sizes, seed=FEW_SEED + len(FEW_SIZES) + i))
     if _has_unknown_size(known):
         for i, value in enumerate(LOOSE_SIZES):
-            sizes = sizes_near(known, wanted_sizes(size_names(known), min(value, 34)), {})
+            sizes = sizes_near(known, wanted_sizes(size_names(known), min(value, 34)), told)
             if sizes is not None and instances_of(known, sizes) <= CHECK_INSTANCES:
                 loose = {p.name: value for p in leaves_of(function) if _is_loose_integer(p, sizes)}
                 loose |= dict.fromkeys(powers_of(function, loose), value.bit_length() - 1)
@@ -155,10 +158,12 @@ def check_cases(function: CFunction, known: tuple[KnownSizes, ...], given: Mappi
     return (*alike.values(), *strewn, *odd)
 
 
-def _check_sizes(known: tuple[KnownSizes, ...], most: int) -> list[tuple[int, int, dict[str, int]]]:
+def _check_sizes(
+    known: tuple[KnownSizes, ...], most: int, told: Mapping[str, int]
+) -> list[tuple[int, int, dict[str, int]]]:
     """The sizes of calls, each with its number and what was wanted, in which at most so many instances run; where none
     of these does anything, also the smallest calls that do: one product of large matrices is more."""
-    found = [(i, x, sizes_near(known, wanted_sizes(size_names(known), x), {})) for i, x in enumerate(CHECK_SIZES)]
+    found = [(i, x, sizes_near(known, wanted_sizes(size_names(known), x), told)) for i, x in enumerate(CHECK_SIZES)]
     counted = [(instances_of(known, sizes), (i, x, sizes)) for i, x, sizes in found if sizes is not None]
     kept = [call for count, call in counted if count <= most]
     if any(0 < count <= most for count, _ in counted):
@@ -243,6 +248,7 @@ def sizes_near(
     asked = {k: v for k, v in given.items() if k in wanted}
     factors = {k.sizes[s] for k in known for s in find_factors(k.scop) if s in k.sizes}
     chosen |= {x: max(0, min(chosen[x], LARGEST_FACTOR)) for x in factors if x not in given}
+    chosen |= {x: max(0, chosen[x]) % SHIFTED for x in _amounts(known) & chosen.keys() if x not in given}
     order = [*(n for n in chosen if n in given), *(n for n in chosen if n not in given)]
     for _ in range(3):
         before = dict(chosen)
@@ -259,6 +265,11 @@ def sizes_near(
         if chosen == before:
             break
     return {**chosen, **{k: v for k, v in given.items() if k not in chosen}}
+
+
+def _amounts(known: tuple[KnownSizes, ...]) -> frozenset[str]:
+    """The function's own sizes by which something is shifted."""
+    return frozenset(k.sizes[x] for k in known for x in shift_amounts(k.scop.kernel) if x in k.sizes)
 
 
 def _with_factors(known: KnownSizes, sizes: Mapping[str, int]) -> Scop:

@@ -20,12 +20,11 @@ from typing import Any
 import numpy as np
 
 from planish.core.diagnostic import PlanishError
-from planish.ir.expr import Binary
+from planish.ir.accesses import SHIFTED, shift_amounts
 from planish.ir.index.evaluate import evaluate
 from planish.ir.nest import Array, Kernel
 from planish.ir.semantics.arithmetic import limits
 from planish.ir.semantics.interpreter import run_kernel
-from planish.ir.traverse import expressions, variables, walk, walk_expr
 from planish.ir.types import Type
 from planish.poly.canonical.delinearise import delinearise
 from planish.poly.isl.affine import NotAffineError
@@ -59,7 +58,7 @@ def sizes_for(
 ) -> Iterator[dict[str, int]]:  # fmt: skip
     """Sizes with which a kernel may be called, each set once: near the wanted ones, unequal; where some are `large`,
     the others are as small as they may be. Of those by which is shifted few are the bits of a number."""
-    amounts = _amounts(kernel)
+    amounts = shift_amounts(kernel)
     try:
         valid = valid_sizes(extract_scop(delinearise(kernel)))
     except NotAffineError:
@@ -69,21 +68,11 @@ def sizes_for(
         asked = {
             x: (n if large is None or x in large else min(n, FEW)) + number for number, x in enumerate(kernel.sizes)
         }  # fmt: skip
-        asked |= {x: asked[x] % _SHIFTED for x in amounts}
+        asked |= {x: asked[x] % SHIFTED for x in amounts}
         found = pick_sizes(valid, asked) if valid is not None else asked
         if found is not None and found not in seen:
             seen.append(found)
             yield found
-
-
-_SHIFTED = 16
-
-
-def _amounts(kernel: Kernel) -> frozenset[str]:
-    """The sizes by which something is shifted."""
-    values = (y for stmt in walk(kernel.body) for x in expressions(stmt) for y in walk_expr(x))
-    shifts = (x.right for x in values if isinstance(x, Binary) and x.op in ("shl", "shr"))
-    return frozenset(y for x in shifts for y in variables(x)) & frozenset(kernel.sizes)
 
 
 def draw_values(kernel: Kernel, sizes: Mapping[str, int], seed: int = 0) -> dict[str, Any]:
