@@ -10,15 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from planish.ir.expr import Binary, Compare, Const, Expr, Var, index
+from planish.ir.expr import Binary, Call, Compare, Const, Expr, Var, index, type_of
 from planish.ir.index.polynomial import constant, sub
 from planish.ir.index.simplify import simplify
 from planish.ir.nest import PLAIN_MEMORIES, Alloc, Assign, Block, For, Kernel, Let, Reduce
-from planish.ir.traverse import blocks_of, loads, walk
+from planish.ir.traverse import blocks_of, expressions, loads, walk, walk_expr
 from planish.ir.types import INDEX
 
 FEW = 16
 """Fewer values are added one after the other: lanes have to be cleared, and added to each other in the end."""
+
+_DIVISIONS = ("div", "quo", "rem", "floordiv", "mod")
+_QUICK = ("fabs", "abs", "fmin", "fmax", "fma", "copysign", "floor", "ceil", "trunc", "rint")
+"""Functions that are one instruction, or two."""
 
 _UNROLLED = 8
 """So many iterations in one of a loop in lanes are written out by compilers, which make lanes of no loop in a loop."""
@@ -69,14 +73,29 @@ def long_enough(kernel: Kernel, least: int) -> Iterator[Expr]:
 
 
 def is_short(kernel: Kernel) -> bool:
-    """Whether no statement of a kernel is run more than a few times, whatever its sizes are.
+    """Whether no statement of a kernel is run more than a few times, whatever its sizes are, and in all of these
+    little is divided, and few functions are called.
 
     >>> from planish.ir.text.parser import parse_kernel
     >>> text = "kernel k(n; x: f32[n, 9]) {{ for i in n .. n + {} {{ for j in 0 .. {} {{ x[i, j] = 0.0:f32 }} }} }}"
     >>> [is_short(parse_kernel(text.format(*x))) for x in ((3, 3), (9, 9), (1, "n"))]
     [True, False, False]
+    >>> text = "kernel k(n; x: f32[n]) {{ for i in n .. n + {} {{ x[i] = {} }} }}"
+    >>> [is_short(parse_kernel(text.format(*x))) for x in ((4, "sqrt(x[i])"), (16, "sqrt(x[i])"), (16, "fabs(x[i])"))]
+    [True, False, True]
     """
-    return _iterations_inside(kernel.body) <= FEW
+    times = _iterations_inside(kernel.body)
+    return times <= FEW and times * _slow_operations(kernel.body) < FEW
+
+
+def _slow_operations(block: Block) -> int:
+    """The divisions, roots and calls of functions in a block."""
+    found = (x for stmt in walk(block) for e in expressions(stmt) for x in walk_expr(e))
+    return sum(
+        (isinstance(x, Binary) and x.op in _DIVISIONS and type_of(x) != INDEX and not isinstance(x.right, Const))
+        or (isinstance(x, Call) and x.function not in _QUICK)
+        for x in found
+    )
 
 
 def longest(loop: For, values: Values | None = None) -> int | None:
