@@ -1,4 +1,4 @@
-"""A choice between a number and the same one shifted with rounding is one shift only where that is exact."""
+"""Choices are read as rounded shifts, and as bounds of sizes, only where that is exact."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROUNDED = WIDE.format(less=f"{LOW} - 1:i32", by=LOW)
 
 
 def read(value: str) -> Node:
-    head = "kernel f(k: i32; d: i32[4], v: i32[4], w: i16[4], p: i32[4])"
+    head = "kernel f(n; k: i32; d: i32[4], v: i32[4], w: i16[4], p: i32[4])"
     kernel = parse_kernel(f"{head} {{ for l in 0 .. 4 {{ d[l] = {value} }} }}")
     nest = read_nest(kernel)
     return Reader({x.name: x for x in kernel.arrays}, nest).value(nest.value, {nest.lane: 1})
@@ -55,3 +55,9 @@ def test_a_shift_by_what_may_be_0_is_one_shift(value: str) -> None:
 )
 def test_what_is_cut_or_another_amount_stays_a_choice(value: str) -> None:
     assert chooses(value)
+
+
+def test_a_size_is_bounded_in_types_that_hold_it() -> None:
+    assert not chooses("v[l] >> select(n < 15, i32(n), 15:i32)")
+    assert chooses("i32(select(n > 200, u8(n), 200:u8))")
+    assert chooses("i32(w[l] >> select(n < 15, i16(n), 15:i16))")

@@ -364,10 +364,16 @@ def _is_zero(x: Expr) -> bool:
     return isinstance(x, Const) and x.value == 0
 
 
+_INT = 32
+"""The bits of C's int, which holds what is passed as one."""
+
+
 def _bounds_size(x: Select, size: Var, bound: int) -> str | None:
-    """"min" or "max" where a choice is the lesser, or the greater, of a size and of a number, in a narrower type:
-    `shift < 15 ? shift : 15`. None where it is neither."""
+    """"min" or "max" where a choice is the lesser, or the greater, of a size as an int and of a number:
+    `shift < 15 ? shift : 15`. None where it is neither, or in a type that need not hold the size."""
     assert isinstance(x.condition, Compare)
+    if type_of(x).kind != "int" or type_of(x).bits < _INT:
+        return None
     sides = (x.then, x.otherwise)
     own = [isinstance(y, Cast) and y.operand == size for y in sides]
     other = [isinstance(y, Const) and y.value == bound for y in sides]
