@@ -44,7 +44,7 @@ from planish.vliw.streams.moves import write_transfer
 from planish.vliw.streams.named_values import derive_sizes, without_names
 from planish.vliw.streams.patterns import LANE, OperationPattern, PatternSet, SumPattern, read_patterns
 from planish.vliw.streams.placement import LANES, place_arrays
-from planish.vliw.streams.programs.lane_cells import allocate_lanes
+from planish.vliw.streams.programs.lane_cells import allocate_lanes, row_cells
 from planish.vliw.streams.programs.selected import Alignment, write_selected
 from planish.vliw.streams.selection import operand_slot, varies
 from planish.vliw.streams.stream import RefusedError, Scope, Stream, StreamCell, used_registers
@@ -250,11 +250,18 @@ class _Writer:
         self.stream.cells[array.name] = StreamCell(self.stream.fresh(slot[0], array.name), slot, array.type)
 
     def assign(self, name: str, subscripts: tuple[Expr, ...], value: Expr, lanes: int) -> None:
-        cell = self.stream.cells.get(name)
+        cell, guard = self.stream.cells.get(name), self.stream.guard()
+        if cell is None and name in self.stream.lane_arrays:
+            cells = row_cells(self.stream, name) if guard is None and not varies(value) else ()
+            if not cells or subscripts != (LANE,):
+                raise RefusedError(f"lanes of `{name}` in several registers are not set to one value", self.stream.span)
+            for x in cells:
+                self.stream.value(value, x.slot, x.register)
+            self.changed(name)
+            return
         if cell is None:
             self.store(name, subscripts, value, lanes)
             return
-        guard = self.stream.guard()
         if guard is None:
             self.stream.value(value, cell.slot, cell.register)
         else:

@@ -35,6 +35,15 @@ def allocate_lanes(stream: Stream, array: Array) -> None:
         stream.cells[name_of(array.name, at, count)] = StreamCell(register, slot, array.type)
 
 
+def row_cells(stream: Stream, array: str) -> tuple[StreamCell, ...]:
+    """The registers of an array that is one row of several; none where it is in memory, or more than a row."""
+    found = stream.lane_arrays.get(array)
+    if found is None or len(_extents(found)) > 1:
+        return ()
+    count = _extents(found)[0] // _vector_lanes(stream, found)
+    return tuple(stream.cells[name_of(array, x, count)] for x in range(count))
+
+
 def _extents(array: Array) -> list[int]:
     return [int(constant(x) or 0) if x is not None else 0 for x in array.shape]
 
