@@ -206,12 +206,12 @@ def test_a_crash_of_the_compiler_is_told(tmp_path: Path) -> None:
 def test_a_command_has_its_own_time_to_end(tmp_path: Path) -> None:
     script = (
         "import os, signal, sys, time; from planish.cli.terminal.supervision import supervise\n"
-        "def end(*_): time.sleep(0.5); os._exit(0)\n"
-        "def work(): signal.signal(signal.SIGTERM, end); os.kill(os.getppid(), signal.SIGTERM); time.sleep(9)\n"
+        "def end(*_): time.sleep(float(sys.argv[2])); os._exit(0)\n"
+        "def work(): signal.signal(signal.SIGTERM, end); os.kill(os.getppid(), signal.SIGTERM); time.sleep(99)\n"
         "sys.exit(supervise(work, float(sys.argv[1])))"
     )
-    for grace, code in (("0.05", 143), ("60", 0)):
-        command = [sys.executable, "-c", script, grace]
+    for grace, needed, code in (("0.05", "90", 143), ("60", "0.5", 0)):
+        command = [sys.executable, "-c", script, grace, needed]
         assert subprocess.run(command, env=environment(tmp_path), capture_output=True, check=False).returncode == code
 
 
