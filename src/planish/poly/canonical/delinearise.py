@@ -89,16 +89,20 @@ def _delinearise(kernel: Kernel, settled: bool) -> Kernel:
         if len(needed) == len(layouts):
             raise
         made = None
-    if made is not None and (len(needed) == len(layouts) or holds_large(made)):
+    if made is not None and (len(needed) == len(layouts) or _rows_are_large(made)):
         return made
     # What is only read need not be in rows.
     fewer = _delinearised(kernel, {name: first[name] for name in needed}, needed) if needed else kernel
-    return fewer if made is None or holds_large(fewer) else made
+    return fewer if made is None or _rows_are_large(fewer) else made
 
 
-def holds_large(kernel: Kernel) -> bool:
+def _rows_are_large(kernel: Kernel) -> bool:
+    return not kernel.assumptions or holds_large(extract_scop(kernel))
+
+
+def holds_large(scop: Scop) -> bool:
     """Whether what a kernel assumes holds for some sizes that are all large."""
-    return not sizes_from(_LARGE, extract_scop(kernel)).is_empty() if kernel.assumptions else True
+    return not sizes_from(_LARGE, scop).is_empty()
 
 
 def sizes_from(least: int, scop: Scop) -> isl.Set:

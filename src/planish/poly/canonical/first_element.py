@@ -39,10 +39,11 @@ def begin_at_first(kernel: Kernel, pinned: frozenset[str] = frozenset()) -> tupl
     asked = {x.name for x in arrays if _may_reach_before(x.name, kernel)}
     if not asked:
         return kernel, {}
-    moved, columns, rows = _rows_from_first_columns(kernel, asked)
-    if rows is None:
+    found_rows = _rows_from_first_columns(kernel, asked)
+    if found_rows is None:
         return kernel, {}
-    scop = extract_scop(rows)
+    moved, columns, scop = found_rows
+    rows = scop.kernel
     before = {x.name: found for x in rows.arrays if x.name in asked and (found := _before(x, scop, 0)) is not None}
     shapes = {x.name: x.shape for x in rows.arrays}
     lengths = {name: _product(shapes[name][1:]) for name in before}
@@ -52,26 +53,25 @@ def begin_at_first(kernel: Kernel, pinned: frozenset[str] = frozenset()) -> tupl
     return begin_later(moved, by), columns | {x: add(y, columns.get(x, index(0))) for x, y in elements.items()}
 
 
-def _rows_from_first_columns(kernel: Kernel, asked: set[str]) -> tuple[Kernel, dict[str, Expr], Kernel | None]:
+def _rows_from_first_columns(kernel: Kernel, asked: set[str]) -> tuple[Kernel, dict[str, Expr], Scop] | None:
     """The kernel whose asked arrays begin with the first columns that they are reached in, how many these are, and it
-    with rows and columns. As it is where its subscripts are in rows for large sizes without that, or in no case."""
-    rows = _in_rows(kernel)
-    if rows is None or not holds_large(rows):
+    with rows and columns; as it is where its subscripts are in rows for large sizes without that, or not with it. None
+    where it has no rows either way."""
+    scop = _in_rows(kernel)
+    if scop is None or not holds_large(scop):
         columns = _columns_before(kernel, asked)
         moved = begin_later(kernel, columns)
         fresh = _in_rows(moved) if columns else None
         if fresh is not None and holds_large(fresh):
             return moved, columns, fresh
-    return kernel, {}, rows
+    return None if scop is None else (kernel, {}, scop)
 
 
-def _in_rows(kernel: Kernel) -> Kernel | None:
+def _in_rows(kernel: Kernel) -> Scop | None:
     try:
-        rows = delinearise(kernel)
-        extract_scop(rows)
+        return extract_scop(delinearise(kernel))
     except NotAffineError:
         return None
-    return rows
 
 
 def _columns_before(kernel: Kernel, asked: set[str]) -> dict[str, Expr]:

@@ -14,7 +14,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from planish.frontend.c.translation_unit import CFunction, Region
+from planish.frontend.c.translation_unit import CFunction
+from planish.ir.accesses import values
 from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Var, type_of
 from planish.ir.nest import For, If, Let, Reduce, Stmt, While
 from planish.ir.semantics.arithmetic import limits
@@ -53,7 +54,8 @@ def find_choices(function: CFunction, text: str = "") -> Choices:
         scalars = {x.name for x in region.kernel.scalars}
         for stmt in walk(region.kernel.body):
             found = found or _decides(stmt, lets)
-        for compared in _comparisons(region):
+        tests = (x for x in values(region.kernel.body) if isinstance(x, Compare) and type_of(x.left) != INDEX)
+        for compared in tests:
             for one, other in ((compared.left, compared.right), (compared.right, compared.left)):
                 read = next(iter(_read(one, lets)), None)
                 if read is None:
@@ -138,12 +140,6 @@ def _read(x: Expr, lets: Mapping[str, Expr], depth: int = 8) -> Iterator[Load]:
                 yield from _read(lets[name], lets, depth - 1)
             case _:
                 pass
-
-
-def _comparisons(region: Region) -> Iterator[Compare]:
-    for stmt in walk(region.kernel.body):
-        for x in expressions(stmt):
-            yield from (y for y in walk_expr(x) if isinstance(y, Compare) and type_of(y.left) != INDEX)
 
 
 def _plain(x: Expr) -> Expr:
