@@ -67,6 +67,7 @@ class Extraction:
     loads: Mapping[Units, int]
     depth: int
     bound: int
+    _scheduled: list[int] = field(default_factory=list, repr=False)
 
     @property
     def estimate(self) -> float:
@@ -84,13 +85,18 @@ class Extraction:
 
     def scheduled(self) -> int:
         """How many cycles a list schedule of it has, longest chains first."""
+        if not self._scheduled:
+            self._scheduled.append(self._list_schedule())
+        return self._scheduled[0]
+
+    def _list_schedule(self) -> int:
         heights: dict[int, int] = {}
         for number in reversed(list(self.picked)):
             _, work, children = self.picked[number]
             own = heights.setdefault(number, 0) + max(work.latency, 1)
             for x in children:
                 heights[x] = max(heights.get(x, 0), own)
-        taken: set[tuple[str, int]] = set()
+        free: dict[str, dict[int, int]] = {}
         done: dict[int, int] = {}
         end = 0
         waiting = {n: len(set(x[2])) for n, x in self.picked.items()}
@@ -105,7 +111,7 @@ class Extraction:
             _, work, children = self.picked[number]
             cycle = max((done[x] for x in children), default=0)
             for units, busy in work.busy:
-                cycle = _place(taken, units, busy, cycle)
+                cycle = _place(free, units, busy, cycle)
                 end = max(end, cycle + 1)
             done[number] = cycle + max(work.latency, 0)
             for x in users.get(number, ()):
@@ -115,14 +121,27 @@ class Extraction:
         return end
 
 
-def _place(taken: set[tuple[str, int]], units: Units, busy: int, cycle: int) -> int:
-    """Take the first cycle from some on in which one of some units is free for so long."""
+def _place(free: dict[str, dict[int, int]], units: Units, busy: int, cycle: int) -> int:
+    """Take the first cycle from some on in which one of some units is free for so long. `free`: for each unit a later
+    cycle to be looked at in place of one that is taken."""
+    at, unit = min((_first_free(free.setdefault(x, {}), busy, cycle), x) for x in units)
+    free[unit].update((at + n, at + busy) for n in range(busy))
+    return at
+
+
+def _first_free(later: dict[int, int], busy: int, cycle: int) -> int:
+    """The first cycle from some on that a unit has free, and as many behind it as it is busy."""
     while True:
-        for unit in sorted(units):
-            if all((unit, cycle + n) not in taken for n in range(busy)):
-                taken.update((unit, cycle + n) for n in range(busy))
-                return cycle
-        cycle += 1
+        passed = []
+        while cycle in later:
+            passed.append(cycle)
+            cycle = later[cycle]
+        for x in passed:
+            later[x] = cycle
+        taken = next((cycle + n for n in range(1, busy) if cycle + n in later), None)
+        if taken is None:
+            return cycle
+        cycle = taken
 
 
 def resource_cycles(loads: Mapping[Units, int]) -> int:
@@ -143,6 +162,9 @@ class Extractor:
     choices: dict[int, list[_Choice]] = field(init=False)
     operands: dict[int, tuple[int, ...]] = field(init=False)
     shares: dict[int, int] = field(init=False)
+    kinds: dict[tuple[tuple[Units, int], ...], int] = field(init=False)
+    """What nodes keep units busy with, numbered: of the choices of each class, with their latencies, in `priced`."""
+    priced: dict[int, list[tuple[int, int, _Choice]]] = field(init=False)
 
     def __post_init__(self) -> None:
         graph = self.graph
@@ -155,6 +177,12 @@ class Extractor:
             ]
         self.operands = {x: tuple({z: None for y in self.choices[x] for z in y[2]}) for x in self.order}
         self.shares = self._shares()
+        self.kinds = {}
+        self.priced = {n: [self._priced(x) for x in own] for n, own in self.choices.items()}
+
+    def _priced(self, choice: _Choice) -> tuple[int, int, _Choice]:
+        work = choice[1]
+        return self.kinds.setdefault(work.busy, len(self.kinds)), max(work.latency, 0), choice
 
     def _shares(self) -> dict[int, int]:
         """By how many terms that nothing else uses (stores) a class may be used."""
@@ -182,12 +210,12 @@ class Extractor:
         found: dict[Extraction, _Chosen] = {}
         for weight in weights:
             self._add(found, roots, rounds, weight)
-        every = self.choices
+        every = self.priced
         for avoided in self.avoided:
-            self.choices = {n: [x for x in own if not avoided(x[0])] for n, own in every.items()}
+            self.priced = {n: [x for x in own if not avoided(x[2][0])] for n, own in every.items()}
             for weight in weights[1:3]:
                 self._add(found, roots, rounds, weight)
-        self.choices = every
+        self.priced = every
         if not found:
             raise ValueError("the machine has no operations for some term")
         best = sorted(found, key=lambda x: x.scheduled())[:IMPROVED]
@@ -197,7 +225,7 @@ class Extractor:
 
     def _add(self, found: dict[Extraction, _Chosen], roots: Sequence[int], rounds: int, weight: float) -> None:
         """The extractions for a price of latency, and for prices of units that follow from each other's."""
-        groups = {units for x in self.choices.values() for _, work, _ in x for units, _ in work.busy}
+        groups = {units for busy in self.kinds for units, _ in busy}
         prices = {x: 1 / len(x) for x in groups}
         shares = self.shares
         for _ in range(rounds):
@@ -244,11 +272,7 @@ class Extractor:
 
     def chosen(self, prices: Mapping[Units, float], weight: float) -> _Chosen:
         """The cheapest node of each class for some prices."""
-        paid: dict[tuple[tuple[Units, int], ...], float] = {}
-        for choices in self.choices.values():
-            for _, work, _ in choices:
-                if work.busy not in paid:
-                    paid[work.busy] = sum([prices[units] * n for units, n in work.busy])
+        paid = [sum([prices[units] * n for units, n in busy]) for busy in self.kinds]
         cost = dict.fromkeys(self.order, INFINITE)
         depth = dict.fromkeys(self.order, 0)
         chosen: dict[int, _Choice] = {}
@@ -258,10 +282,9 @@ class Extractor:
                 if turn > 1 and all(changed[x] < turn - 1 for x in self.operands[number]):
                     continue
                 best, share = INFINITE, self.shares[number]
-                for choice in self.choices[number]:
-                    _, work, children = choice
-                    own = paid[work.busy] / share + 1e-6
-                    deep = max(work.latency, 0)
+                for kind, deep, choice in self.priced[number]:
+                    own = paid[kind] / share + 1e-6
+                    children = choice[2]
                     if children:
                         own += sum([cost[x] for x in children])
                         if own >= best:

@@ -34,6 +34,8 @@ from planish.vliw.saturation.terms import (
     head_of,
 )
 
+_LEAVES = (ElementTerm, NumberTerm)
+
 
 @dataclass(slots=True)
 class VectorTerms:
@@ -79,7 +81,7 @@ class VectorTerms:
 
     def leaf(self, number: int) -> ElementTerm | NumberTerm | None:
         """The element or number that a class is."""
-        return next((x.op for x in self.graph.nodes(number) if isinstance(x.op, ElementTerm | NumberTerm)), None)
+        return next((x.op for x in self.graph.view(number) if isinstance(x.op, _LEAVES)), None)
 
     def is_any(self, number: int) -> bool:
         """Whether nobody asks for a lane."""
@@ -118,7 +120,7 @@ class VectorTerms:
     def heads(self, number: int) -> dict[TermHead, tuple[int, ...]]:
         """The operations that make a scalar."""
         found: dict[TermHead, tuple[int, ...]] = {}
-        for x in self.graph.nodes(number):
+        for x in self.graph.view(number):
             if isinstance(x.op, ApplyTerm) and not x.op.lanes:
                 head = x.op.head
                 if len(head.operands) < 3 or not isinstance(head.value, Binary):  # what was fused is known otherwise
@@ -127,7 +129,7 @@ class VectorTerms:
 
     def terms(self, number: int) -> tuple[int, ...] | None:
         """The terms of a sum; None where a scalar is none."""
-        return next((x.children for x in self.graph.nodes(number) if isinstance(x.op, SumTerm)), None)
+        return next((x.children for x in self.graph.view(number) if isinstance(x.op, SumTerm)), None)
 
     def term(self, number: int) -> Addend:
         """A term of a sum: its sign, and the factors of a product."""
@@ -146,7 +148,7 @@ class VectorTerms:
 
     def is_product(self, number: int) -> bool:
         """Whether a value is a product, of scalars or in lanes."""
-        heads = [x.op.head.value for x in self.graph.nodes(number) if isinstance(x.op, ApplyTerm)]
+        heads = [x.op.head.value for x in self.graph.view(number) if isinstance(x.op, ApplyTerm)]
         return any(isinstance(x, Binary) and x.op == "mul" for x in heads)
 
     def products(self, number: int, lanes: bool) -> Iterator[tuple[int, ...]]:
