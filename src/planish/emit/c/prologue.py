@@ -239,6 +239,14 @@ typedef uint16_t __attribute__((__may_alias__)) planish_bf16;
 typedef uint16_t planish_bf16;
 #endif"""
 
+_ADDRESS = """\
+/* An address as an integer, in memory that holds addresses of any type. */
+#if defined(__GNUC__)
+typedef uint64_t __attribute__((__may_alias__)) planish_address;
+#else
+typedef uint64_t planish_address;
+#endif"""
+
 _FROM_BF16 = """\
 /* The value whose bf16 bits these are: the upper half of a float. */
 static inline float planish_from_bf16(uint16_t bits)
@@ -315,6 +323,7 @@ def _helpers() -> dict[str, str]:
         "planish_promise": _PROMISE,
         "planish_rounded": _ROUNDED,
         "planish_bf16": _BF16,
+        "planish_address": _ADDRESS,
         "planish_from_bf16": _FROM_BF16,
         "planish_to_bf16": _TO_BF16,
         "planish_fits": _FITS,

@@ -33,6 +33,7 @@ from planish.emit.idioms.conditional_stores import store_changes
 from planish.emit.idioms.running_best import branch_on_best
 from planish.frontend.c.text.lexer import tokenize
 from planish.frontend.c.translation_unit import Region, RowLoop, Update
+from planish.frontend.c.types.declarations import ADDRESS
 from planish.ir.expr import Binary, Compare, Const, Expr, Var, index
 from planish.ir.nest import Array, Block, If, Kernel, Stmt
 from planish.ir.passes.speculative_loads import speculate
@@ -290,7 +291,8 @@ def _arguments(region: Region, scop: Scop, names: Mapping[str, str]) -> list[str
     shapes = {a.name: a.shape for a in scop.kernel.arrays}
     before = {a.name: a.shape for a in region.kernel.arrays}
     # Of what C has no name for, there are but the bits.
-    nameless = {a.name for a in scop.kernel.arrays if a.type == BF16}
+    addresses = {x for x, type in region.declared if type == ADDRESS.spelling}
+    nameless = addresses | {a.name for a in scop.kernel.arrays if a.type == BF16}
     for name, text in names.items():
         shape = shapes.get(name, ())
         if name in _registers(region):

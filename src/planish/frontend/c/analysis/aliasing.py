@@ -6,6 +6,8 @@ addresses.
 (True, True)
 >>> changes(CScalar(I32, "int"), CPointer(CScalar(F32, "float")))
 False
+>>> changes(ADDRESS, CPointer(CScalar(F32, "float")))
+True
 >>> sorted(find_exposed("int a, b; int *f(void) { return b && a ? &(b) : 0; }"))
 ['b']
 """
@@ -15,7 +17,7 @@ from __future__ import annotations
 import re
 
 from planish.frontend.c.analysis.scope import Symbol
-from planish.frontend.c.types.declarations import CPointer, CScalar, CType
+from planish.frontend.c.types.declarations import ADDRESS, CPointer, CScalar, CType
 
 _ADDRESS = re.compile(r"(?<!&)&(?!&)[\s(]*([A-Za-z_]\w*)")
 
@@ -27,7 +29,9 @@ def find_exposed(text: str) -> frozenset[str]:
 
 def changes(stored: CScalar, held: CType) -> bool:
     """Whether storing an element of one type may change a variable of another: characters are a part of everything,
-    and a number may stand for itself with or without a sign."""
+    a number may stand for itself with or without a sign, and an address for any other."""
+    if isinstance(held, CPointer):
+        return stored.family in ("", ADDRESS.family)
     return not stored.family or (isinstance(held, CScalar) and stored.family == held.family)
 
 

@@ -18,6 +18,7 @@ from planish.frontend.c.idioms.branches import find_choice, is_static
 from planish.frontend.c.idioms.inner_assignments import run_inside
 from planish.frontend.c.idioms.recast_views import recast
 from planish.frontend.c.idioms.sole_call import is_unseen, sole_call
+from planish.frontend.c.translate.address_elements import address_place, address_value, is_address_place
 from planish.frontend.c.translate.addresses import moved
 from planish.frontend.c.translate.arithmetic import conjunction, convert
 from planish.frontend.c.translate.expressions import as_data, choose, expect_one_way, operate, type_name, value_of
@@ -73,6 +74,10 @@ def assign(node: c_ast.Assignment, cx: CTranslation) -> Expr | None:
             case CArray() | CVoid() | CUnknown():
                 raise Refused("scop-type", f"an assignment to {symbol.name}, whose type Planish does not handle", node)
     op = node.op.removesuffix("=")
+    if symbol is None and not op and is_address_place(node.lvalue, cx):
+        place = address_place(node.lvalue, cx)
+        write(StoreTarget(place.array, place.index, place.type, False), address_value(node.rvalue, cx), node, cx)
+        return None
     cx.whole = sole_call(node.rvalue, cx.bound)
     if op and not is_unseen(node.lvalue, cx.whole, cx.bound):
         cx.whole = None

@@ -18,6 +18,7 @@ from planish.frontend.c.assumed.granted_conditions import grant_address, is_nowh
 from planish.frontend.c.idioms.data_dependent_rows import search_value, searched
 from planish.frontend.c.idioms.inner_assignments import assign_inside, run_inside
 from planish.frontend.c.numbers.library_calls import is_library_function, library_value
+from planish.frontend.c.translate.address_elements import address_element
 from planish.frontend.c.translate.addresses import call_name, distance, is_address
 from planish.frontend.c.translate.arithmetic import (
     common,
@@ -42,13 +43,7 @@ from planish.frontend.c.translate.state import (
     NotIndex,
     Refused,
 )
-from planish.frontend.c.translate.subscripts import (
-    address_of,
-    element_of,
-    element_place,
-    fitted,
-    index_of,
-)
+from planish.frontend.c.translate.subscripts import address_of, element_of, element_place, fitted, index_of
 from planish.frontend.c.types.constants import is_null, walk_tree
 from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CUnknown, CVoid, resolve
 from planish.ir.conditional_accesses import opposite
@@ -387,6 +382,8 @@ def condition_of(node: c_ast.Node, cx: CTranslation) -> Expr:
             return opposite(condition_of(operand, cx))
         case c_ast.BinaryOp(op="==" | "!=" | "<" | "<=" | ">" | ">=" as op, left=left, right=right):
             return _comparison(node, op, left, right, cx)
+        case _ if (held := address_element(node, cx)) is not None:
+            return truth(held)
         case _ if is_nowhere(node, cx) or grant_address(node, cx, address_of):
             return Const(not is_nowhere(node, cx), BOOL)
         case _:
@@ -401,6 +398,8 @@ def condition_of(node: c_ast.Node, cx: CTranslation) -> Expr:
 
 def _comparison(node: c_ast.Node, op: str, left: c_ast.Node, right: c_ast.Node, cx: CTranslation) -> Expr:
     if op in ("==", "!="):
+        if is_null(right) and (held := address_element(left, cx)) is not None:
+            return Compare(_COMPARISON[op], held, Const(0, held.type))
         for one, other in ((left, right), (right, left)):
             if is_null(other) and (is_nowhere(one, cx) or grant_address(one, cx, address_of)):
                 return Const((op == "!=") != is_nowhere(one, cx), BOOL)

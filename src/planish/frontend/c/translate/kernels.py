@@ -19,6 +19,7 @@ from planish.frontend.c.analysis.scope import Symbol, is_integer, is_pointer, wr
 from planish.frontend.c.analysis.trip_counts import ComputedSize
 from planish.frontend.c.assumed.guarded_stores import left_unread, stored_conditionally
 from planish.frontend.c.assumed.guarded_sums import sum_apart
+from planish.frontend.c.idioms.recast_views import element_of_root
 from planish.frontend.c.idioms.row_pointers import is_row
 from planish.frontend.c.translate.asserted_facts import known_sizes, number_conditions
 from planish.frontend.c.translate.constant_tables import constant_values
@@ -30,7 +31,7 @@ from planish.frontend.c.translate.state import Address, Again, CTranslation, Kno
 from planish.frontend.c.translate.subscripts import index_of
 from planish.frontend.c.translation_unit import HeldValue, RecastArray, SpacedRows, Update
 from planish.frontend.c.types.constants import walk_tree
-from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, is_complex_type, scalar_of
+from planish.frontend.c.types.declarations import ADDRESS, CArray, CPointer, CScalar, CType, is_complex_type, scalar_of
 from planish.ir.accesses import map_values
 from planish.ir.conditional_accesses import read_in_any_case
 from planish.ir.expr import Cast, Expr, Load, Var, index
@@ -160,7 +161,8 @@ def _recast(arrays: list[Array], by_key: Mapping[str, Symbol]) -> tuple[RecastAr
     out: list[RecastArray] = []
     for symbol in (by_key[x.name] for x in arrays):
         if symbol.recast is not None and symbol.whole is not None:
-            declared = scalar_of(symbol.whole.ctype)
+            held = element_of_root(symbol.whole)
+            declared = ADDRESS if isinstance(held, CPointer) else scalar_of(symbol.whole.ctype)
             size = 1 if declared is None else declared.type.size  # of a `void *`, in bytes
             out.append(RecastArray(symbol.key, symbol.whole.name, size, symbol.recast))
     return tuple(out)
@@ -298,6 +300,8 @@ def _check_hidden_writes(
     own = {s for s in cx.used if isinstance(s.ctype, CScalar) and not s.lasting}
     anywhere = [s for x in arrays if x.name in stored and (s := by_key[x.name]) not in own and not is_alone(s)]
     through = [by_key[x.name] for x in arrays if x.name in stored and not x.distinct]
+    if any(scalar_of(x.ctype) == ADDRESS for x in anywhere) and any(x.apart is not None for x in cx.used):
+        raise Refused("scop-pointer", "rows through pointers where addresses are stored", nodes[0])
     parts = [x for node in nodes for x in walk_tree(node)]
     named = {cx.bound.symbol(x) for x in parts}
     called = {x.name.name for x in parts if isinstance(x, c_ast.FuncCall) and isinstance(x.name, c_ast.ID)}

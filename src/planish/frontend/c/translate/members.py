@@ -131,7 +131,9 @@ def pointed_at(place: Address, node: c_ast.Node) -> Address:
     """What a member that is an address or an array leads to."""
     if place.symbol.rows:
         if not isinstance(place.target, CArray):
-            raise Refused("scop-struct", f"a member of an element of {place.symbol.name} used as an address", node)
+            held = isinstance(place.target, CPointer)
+            how = ", an address that is itself read from memory" if held else " used as an address"
+            raise Refused("scop-struct", f"a member of an element of {place.symbol.name}{how}", node)
         return Address(place.symbol, place.index, place.target.element)
     match place.symbol.ctype:
         case CPointer(target=target):

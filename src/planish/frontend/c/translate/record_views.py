@@ -16,7 +16,7 @@ from pycparser import c_ast
 from planish.frontend.c.analysis.scope import Symbol
 from planish.frontend.c.idioms.row_pointers import held_address
 from planish.frontend.c.translate.state import Address, CTranslation, Refused
-from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, CUnknown
+from planish.frontend.c.types.declarations import ADDRESS, CArray, CPointer, CScalar, CType, CUnknown
 from planish.frontend.c.types.layouts import layout_of
 from planish.ir.expr import index
 from planish.ir.types import Type
@@ -46,7 +46,7 @@ def element_member(base: Address, path: tuple[str, ...], node: c_ast.Node, cx: C
         layout = None if record is None else layout_of(record, file.records, cx.bound.typedefs, file.constants)
     if isinstance(found, CPointer) and id(node) in cx.addresses:
         return Address(held_address(root, found, node, cx), (index(0),), found)
-    scalar = found.element if isinstance(found, CArray) else found
+    scalar = found.element if isinstance(found, CArray) else ADDRESS if isinstance(found, CPointer) else found
     if whole is None or not isinstance(scalar, CScalar):
         how = "an address that is itself read from memory" if isinstance(scalar, CPointer) else "no number"
         raise Refused("scop-struct", f"a member of an element of {root.name}, {how}", node)

@@ -83,6 +83,9 @@ NAMED_BY_HEADERS = frozenset(
 )
 """The type names of `stddef.h` and `stdint.h`: which types they are differs between systems."""
 
+ADDRESS = CScalar(U64, "address", "planish_address")
+"""An address as the integer that it is to the machine: no number of C shares its place."""
+
 OWN_TYPES: Mapping[str, Type] = {"__bf16": BF16}
 """Types that compilers have besides C's; the parser takes them for structures of that name."""
 
@@ -129,7 +132,7 @@ def resolve(node: c_ast.Node | None, typedefs: Mapping[str, CType]) -> CType:
                 return CUnknown("volatile")
             return resolve(node.type, typedefs)
         case c_ast.PtrDecl():
-            if "volatile" in (node.quals or ()):
+            if "volatile" in (node.quals or ()) or "_Atomic" in (node.quals or ()):
                 return CUnknown("volatile")
             return CPointer(resolve(node.type, typedefs), "restrict" in (node.quals or ()))
         case c_ast.ArrayDecl():
