@@ -48,6 +48,45 @@ def test_several_rows_are_one_array(function: str, tables: set[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("function", "passed"),
+    [
+        ("void f(int n, double **a) { for (int i = 1; i < n; i++) a[i - 1] = a[i]; }", "((void **)a)"),
+        ("void f(int n, const char *a[]) { while (n--) *a++ = 0; }", "((void **)a)"),
+        ("void f(image *p, int y) { for (; y < p->h; y++) p->rows[y] = p->rows[y + 1]; }", "((void **)p->rows)"),
+        ("int f(int n, image *p) { for (int i = 0; i < n; i++) if (!p[i].rows) return i; return n; }", "p"),
+        ("int f(image *p, image *e) { int s = 0; for (; p < e; p++) if (p->rows != 0) s += p->w; return s; }", "p"),
+        ("void f(int n, void (**a)(int), void (**b)(int)) { for (int i = 0; i < n; i++) if (b[i]) a[i] = b[i]; }",
+         "((void **)b)"),
+    ],
+)  # fmt: skip
+def test_addresses_are_integers_that_nothing_follows(function: str, passed: str) -> None:
+    (region,) = regions(function)
+    assert passed in {text for _, text in region.names} and not region.spaced
+    assert "planish_address" in dict(region.declared).values()
+
+
+def test_an_address_that_may_be_stored_to_is_asked_for() -> None:
+    (region,) = regions("void f(image *p, int n) { for (int i = 0; i < n; i++) p->rows[i] = p->rows[i + 1]; }")
+    assert [x.address for x in region.held] == ["&p->rows"]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        "void f(int n, double **a) { for (int i = 0; i < n; i++) { a[i] = a[i + 1]; a[i][0] = 1; } }",
+        "void f(int n, char **a, int *s) { for (int i = 0; i < n; i++) s[i] = a[i + 1] - a[i]; }",
+        "void f(int n, char **a) { for (int i = 0; i < n; i++) a[i] = a[i] + 1; }",
+        "void f(int n, char **a) { for (int i = 0; i < n; i++) a[i] += 1; }",
+        "void f(int n, image *p, int *s) { for (int i = 0; i < n; i++) s[i] = p[i].rows[0][0]; }",
+        "void f(int n, char *volatile *a) { for (int i = 0; i < n; i++) a[i] = 0; }",
+        "void f(int n, char *_Atomic *a) { for (int i = 0; i < n; i++) a[i] = 0; }",
+    ],
+)
+def test_addresses_that_are_followed_or_changed_are_no_integers(function: str) -> None:
+    assert not any("planish_address" in dict(x.declared).values() for x in regions(function))
+
+
+@pytest.mark.parametrize(
     "function",
     [
         "void f(int n, double **a) { for (int i = 0; i < n; i++) for (int j = 0; j < i; j++) a[i][j] = 0; }",

@@ -18,7 +18,7 @@ from planish.frontend.c.idioms.branches import find_choice, is_static
 from planish.frontend.c.idioms.inner_assignments import run_inside
 from planish.frontend.c.idioms.recast_views import recast
 from planish.frontend.c.idioms.sole_call import is_unseen, sole_call
-from planish.frontend.c.translate.address_elements import address_place, address_value, is_address_place
+from planish.frontend.c.structures.address_elements import address_place, address_value, is_address_place
 from planish.frontend.c.translate.addresses import moved
 from planish.frontend.c.translate.arithmetic import conjunction, convert
 from planish.frontend.c.translate.expressions import as_data, choose, expect_one_way, operate, type_name, value_of

@@ -18,7 +18,7 @@ from planish.frontend.c.assumed.granted_conditions import grant_address, is_nowh
 from planish.frontend.c.idioms.data_dependent_rows import search_value, searched
 from planish.frontend.c.idioms.inner_assignments import assign_inside, run_inside
 from planish.frontend.c.numbers.library_calls import is_library_function, library_value
-from planish.frontend.c.translate.address_elements import address_element
+from planish.frontend.c.structures.address_elements import address_element
 from planish.frontend.c.translate.addresses import call_name, distance, is_address
 from planish.frontend.c.translate.arithmetic import (
     common,

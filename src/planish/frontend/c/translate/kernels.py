@@ -309,7 +309,7 @@ def _check_hidden_writes(
     for symbol in dict.fromkeys(x for s in cx.used for x in (s, *ancestors(s))):
         number = isinstance(symbol.ctype, CScalar) and not symbol.const and not cx.is_cell(symbol)
         pointer = is_pointer(symbol) and (symbol in named or inlined or symbol.through) and symbol.apart is None
-        pointer = pointer and symbol.recast is None
+        pointer = pointer and symbol.recast is None and not symbol.rows
         if not (number or pointer) or not is_reached(symbol, cx.bound.file.exposed):
             continue
         for array in anywhere if symbol.through else (x for x in through if is_pointer(x) and not is_alone(x)):

@@ -15,6 +15,7 @@ int done(int planish_p0)
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from copy import copy, deepcopy
 from dataclasses import replace
@@ -23,10 +24,20 @@ from pycparser import c_ast
 
 from planish.frontend.c.translation_unit import Callback, Form, MemberCell, RecordParameter
 from planish.frontend.c.types.constants import fold, walk_tree
-from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, is_complex_type, leaf_of, resolve
+from planish.frontend.c.types.declarations import (
+    ADDRESS,
+    CArray,
+    CPointer,
+    CScalar,
+    CType,
+    is_complex_type,
+    leaf_of,
+    resolve,
+)
 from planish.frontend.c.types.layouts import layout_of
 from planish.frontend.c.types.records import Records
 from planish.frontend.c.types.type_names import TypeNames, rename, spell, spell_declaration
+from planish.frontend.c.types.unfollowed_addresses import unfollowed_addresses
 from planish.ir.types import F64, Type
 
 _MOST_CELLS = 64
@@ -54,6 +65,10 @@ def _conversions(body: c_ast.Node) -> Iterator[tuple[c_ast.Node, c_ast.Node]]:
                 pass
 
 
+def _address_type() -> c_ast.TypeDecl:
+    return c_ast.TypeDecl(None, [], None, c_ast.IdentifierType(["unsigned", "long"]))
+
+
 class Forms:
     """The types of one file, by their names."""
 
@@ -65,6 +80,7 @@ class Forms:
         self._names = TypeNames(self._records, typedefs)
         self._used: frozenset[str] = frozenset()
         self._seen: Mapping[str, c_ast.Node] = {}
+        self._unfollowed: frozenset[str] = frozenset()
 
     def naming(self, body: c_ast.Node, name: str | None) -> Forms:
         """The forms for a parameter of a function: of a union, the first member of it that the body names is the one
@@ -72,6 +88,7 @@ class Forms:
         members = [x for x in walk_tree(body) if isinstance(x, c_ast.StructRef)]
         behind = [x for x in members if any(isinstance(y, c_ast.ID) and y.name == name for y in walk_tree(x.name))]
         own = copy(self)
+        own._unfollowed = unfollowed_addresses(body)
         own._used = frozenset(str(x.field.name) for x in behind or members)
         converted = ((x, found) for x, found in _conversions(body) if isinstance(x, c_ast.StructRef))
         own._seen = {
@@ -105,6 +122,8 @@ class Forms:
                 return MemberCell(path, type_, count)
             case CPointer(target=CScalar(type=type_)) if count == 1:
                 return MemberCell(path, type_, 1, True)
+            case CPointer(target=CPointer()) if count == 1 and re.split(r"\.|->", path)[-1] in self._unfollowed:
+                return MemberCell(path, ADDRESS.type, 1, True)
             case _:
                 return None
 
@@ -184,9 +203,11 @@ class Forms:
 
     def seen_as(self, node: c_ast.Decl, body: c_ast.Node) -> c_ast.Decl:
         """The declaration of a parameter, with the type that the function's body takes a `void *` for, or the address
-        of a structure that begins another one."""
+        of a structure that begins another one; addresses that it does not follow are integers."""
         own = self._records.plain(node.type)
-        target = self._records.plain(own.type) if isinstance(own, c_ast.PtrDecl) else own
+        target = self._records.plain(own.type) if isinstance(own, c_ast.PtrDecl | c_ast.ArrayDecl) else own
+        if isinstance(target, c_ast.PtrDecl) and node.name in unfollowed_addresses(body):
+            return c_ast.Decl(node.name, node.quals, [], [], [], c_ast.PtrDecl([], _address_type()), None, None)
         if not isinstance(own, c_ast.PtrDecl) or not (self._is_void(target) or isinstance(target, c_ast.Struct)):
             return node
         for part, found in _conversions(body):
