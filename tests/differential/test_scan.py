@@ -60,6 +60,16 @@ int behind(int n, int m, const signed char *restrict a, int H[restrict n])
     }
     return sum;
 }
+int starts(int n, int m, const signed char *restrict a, unsigned H[restrict n])
+{
+    unsigned at = m;
+    for (int j = 0; j < n; j++) {
+        unsigned here = H[j];
+        H[j] = at;
+        at += here * 3 + a[j];
+    }
+    return at;
+}
 int peaks(int n, int m, int c, const signed char *restrict a, int H[restrict n + 1][m + 1])
 {
     int low = 50;
@@ -123,7 +133,7 @@ def test_chains_in_lanes(name: str, built: tuple[DropIn, DropIn]) -> None:
     assert built[1].fallbacks == 0
 
 
-@pytest.mark.parametrize("name", ["running", "behind"])
+@pytest.mark.parametrize("name", ["running", "behind", "starts"])
 def test_running_sums(name: str, built: tuple[DropIn, DropIn], shared: DropIn) -> None:
     assert f"planish_{name}" in built[1].text and f"planish_{name}" in shared.text
     assert "omp parallel for" in shared.text

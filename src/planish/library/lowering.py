@@ -39,9 +39,8 @@ from planish.library.kernels.flatten import with_one_name
 from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.kernels.renaming import renamed, with_name
 from planish.library.kernels.tensor_transpose import Transposition, share_transposition
-from planish.library.kernels.vectors import choose_vectors
 from planish.library.parallel.work_sharing import are_apart, is_at_most, on_threads, with_own, without_own
-from planish.library.work import Work, begun, describe, find_work, loops_for, make_kernel, numbers_of
+from planish.library.work import Work, begun, describe, find_work, loops_for, make_kernel, vectors_for
 from planish.poly.isl.affine import NotAffineError
 from planish.poly.match.matcher import MismatchError
 from planish.poly.scop.extents import most_instances
@@ -416,7 +415,7 @@ class _Lowering:
     def call(self, work: Work, place: _Place) -> For:
         """The loops of a product, given to the library's kernel; what has to hold for it is proven, or asked."""
         try:
-            vectors = choose_vectors(self.target, numbers_of(work))
+            vectors = vectors_for(work, self.target)
         except PlanishError as error:
             raise NoMatricesError(error.diagnostic.message) from error
         target, *others = work.names

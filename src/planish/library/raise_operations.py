@@ -40,6 +40,8 @@ from planish.target.machine import Target
 
 NAME = "operations"
 """What the version is called."""
+_MOVED = (32, 64)
+"""The bits of elements that are transposed in registers."""
 _DEPTH = 3
 """The loops of a product of matrices."""
 CONVOLUTION_LOOPS = 6
@@ -111,13 +113,14 @@ def raise_version(
 
 
 def is_promising(kernel: Kernel, prepared: Prepared) -> tuple[Statement, ...]:
-    """The statements of a kernel of which operations may be made: enough loops for a product, or a transposition, of
-    floats or of what can be widened, or the search for least values."""
+    """The statements of a kernel of which operations may be made: enough loops for a product of floats or of
+    what can be widened, a transposition, or the search for least values."""
     scop = prepared.scop
     types = {x.name: x.type for x in (*scop.kernel.arrays, *scop.locals)}
     promising = tuple(x for x in scop.statements if len(x.iterators) >= _DEPTH or _is_turned(x))
     floats = any(types[x.write.array] in (F32, F64) for x in promising)
-    if floats or any(map(_is_least, promising)) or (promising and widen(kernel)[1]):
+    moved = any(types[x.write.array].bits in _MOVED and _is_turned(x) for x in promising)
+    if floats or moved or any(map(_is_least, promising)) or (promising and widen(kernel)[1]):
         return promising
     return ()
 

@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from typing import assert_never
 
 from planish.ir.nest import Array, For, Stmt
-from planish.ir.types import F32, F64, Type
+from planish.ir.types import F32, F64
 from planish.isa.instruction import Instruction
 from planish.library.kernels.batched_gemm import BatchedProduct, NoMatricesError, begin, find_matrices, loops_of
 from planish.library.kernels.conv_windows import Windows, find_windows
@@ -30,13 +30,14 @@ from planish.library.kernels.gemm.grouped import make_compact_groups
 from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.kernels.tensor_transpose import Transposition, find_transposition
 from planish.library.kernels.transpose import make_transposition
-from planish.library.kernels.vectors import ProductTypes, Vectors
+from planish.library.kernels.vectors import ProductTypes, Vectors, choose_movable, choose_vectors
 from planish.raising.raised import Apply
 from planish.target.machine import Target
 
 Work = BatchedProduct | Transposition | Windows
 
 _PREFIXES = {F32: "s", F64: "d"}
+"""Those of the BLAS; kernels for other types have these in their names."""
 
 
 def find_work(step: Apply, arrays: Mapping[str, Array], taken: set[str]) -> Work:
@@ -51,7 +52,7 @@ def find_work(step: Apply, arrays: Mapping[str, Array], taken: set[str]) -> Work
 
 def describe(work: Work) -> str:
     """What it is."""
-    numbers = numbers_of(work)
+    numbers = None if isinstance(work, Transposition) else work.numbers
     flushed = (
         ", which takes denormal numbers for zeros" if isinstance(numbers, ProductTypes) and numbers.flushes else ""
     )
@@ -84,9 +85,14 @@ def begun(work: Work) -> list[Stmt]:
             assert_never(work)
 
 
-def numbers_of(work: Work) -> ProductTypes | Type:
-    """What vectors have to be for."""
-    return work.type if isinstance(work, Transposition) else work.numbers
+def vectors_for(work: Work, target: Target) -> Vectors:
+    """The vectors that a target has for it; PlanishError E0640, or NoMatricesError, where there are none."""
+    if not isinstance(work, Transposition):
+        return choose_vectors(target, work.numbers)
+    vectors = choose_movable(target, work.type)
+    if not vectors.has("transpose"):
+        raise NoMatricesError(f"there is no transposition of {work.type} in registers")
+    return vectors
 
 
 def make_kernel(
@@ -105,7 +111,7 @@ def make_kernel(
         case Windows():
             return make_convolution(choose_shape(vectors, work.window, target, work.product.overwrites), maker, threads)
         case Transposition():
-            name = f"{name}transpose"
+            name = f"{name}transpose" if work.type in _PREFIXES else f"planish_{work.type}_transpose"
             made = maker.make(name, make_transposition, name, vectors, target.cache(2).share)
             return made, [made]
         case _:

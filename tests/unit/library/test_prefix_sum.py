@@ -17,7 +17,7 @@ from planish.library.loops.scan.parallel_prefix_sum import PrefixSumShares, may_
 from planish.library.loops.scan.prefix_sum import find_sum
 from planish.library.loops.scan.prefix_sum_lanes import Sums
 from planish.library.loops.scan.strip_statements import STRIP, ValueRegisters
-from planish.library.loops.scan.vector_scan import scan_versions
+from planish.library.loops.scan.vector_scan import find_scans, own_arrays, scan_versions
 from planish.schedule.auto.plan import prepare
 from planish.target.load import load_target
 
@@ -45,6 +45,18 @@ NEAR_MISSES = {
     "what was stored before comes in": "s[] += x[j - 1] x[j] = s[]",
     "one place": "s[] += y[j] x[3] = s[]",
 }
+TEMPORARIES = {
+    "exclusive": "t[j] = x[j] x[j] = s[] s[] += t[j]",
+    "the next one is kept": "t[j] = s[] + x[j] x[j] = s[] s[] = t[j]",
+    "something is made of it": "t[j] = x[j] * y[j] x[j] = s[] * T(2.0) s[] = s[] * T(0.5) + t[j]",
+    "of those ahead": "t[j] = x[j + 1] x[j] = s[] + y[j] s[] += t[j]",
+    "a cell that two updates change": "s[] += y[j] s[] += T(2.0) * x[j] x[j] = s[]",
+}
+NO_TEMPORARIES = {
+    "it is read before it is set": "s[] += t[j - 1] t[j] = x[j] x[j] = s[]",
+    "it has what was stored": "t[j] = x[j - 1] x[j] = s[] s[] += t[j]",
+    "it is changed": "t[j] = x[j] t[j] += y[j] x[j + 1] = s[] s[] += t[j]",
+}
 CELLS = {
     "with its own": "s[] += y[j] x[j] = s[]",
     "without its own": "x[j] = s[] s[] += y[j]",
@@ -61,14 +73,19 @@ INTEGERS = {
     "with its own": "c[] += k[j] i[j] = c[]",
     "without its own": "i[j] = c[] c[] += k[j]",
     "bytes": "c[] += i32(b[j]) i[j] = c[] * 3:i32",
+    "what is read is stored over": "v[j] = i[j] i[j] = c[] c[] += v[j]",
+    "two updates": "c[] += k[j] c[] += -i[j] i[j] = c[]",
+    "without signs": "w[j] = u[j] u[j] = d[] * 3:u32 d[] += w[j]",
+    "along a row, without signs": "u[j] = u[j - 1] + u32(k[j])",
 }
 
 
 def kernel_of(body: str, type: str = "f32") -> Kernel:
     arrays = f"x: {type}[n + 2], y: {type}[n + 2], i: i32[n + 2], k: i32[n + 2], b: u8[n + 2], s: {type}[], c: i32[]"
-    head = f"kernel k(n; a: {type}; {arrays})"
+    head = f"kernel k(n; a: {type}; {arrays}, u: u32[n + 2], d: u32[])"
     body = re.sub(r"T\((.*?)\)", rf"\1:{type}", body)
-    return parse_kernel(f"{head} assume n >= 0 {{ for j in 1 .. n {{ {body} }} }}")
+    own = [f"alloc {x}: {y}[n + 2]" for x, y in (("t", type), ("v", "i32"), ("w", "u32")) if f"{x}[" in body]
+    return parse_kernel(f"{head} assume n >= 0 {{ {' '.join(own)} for j in 1 .. n {{ {body} }} }}")
 
 
 def run(kernel: Kernel, n: int, *special: float) -> np.ndarray:
@@ -80,13 +97,17 @@ def run(kernel: Kernel, n: int, *special: float) -> np.ndarray:
         y[min(7 + 20 * place, n)] = value
     i, k = (random.integers(-(2**31), 2**31, n + 2).astype(np.int32) for _ in "ik")
     b, s, c = random.integers(0, 256, n + 2).astype(np.uint8), np.array(0.5, kind), np.array(-9, np.int32)
+    u, d = random.integers(0, 2**32, n + 2).astype(np.uint32), np.array(7, np.uint32)
     with np.errstate(all="ignore"):
-        run_kernel(kernel, {"n": n, "a": 0.75, "x": x, "y": y, "i": i, "k": k, "b": b, "s": s, "c": c})
-    return np.concatenate([x, s[None]]) if kernel.array("i").name not in arrays_in(kernel.body) else np.append(i, c)
+        run_kernel(kernel, {"n": n, "a": 0.75, "x": x, "y": y, "i": i, "k": k, "b": b, "s": s, "c": c, "u": u, "d": d})
+    for name, row, cell in (("u", u, d), ("i", i, c)):
+        if name in arrays_in(kernel.body):
+            return np.append(row, cell)
+    return np.concatenate([x, s[None]])
 
 
 @pytest.mark.each_value
-@pytest.mark.parametrize("body", [*SUMS.values(), *CELLS.values()])
+@pytest.mark.parametrize("body", [*SUMS.values(), *CELLS.values(), *TEMPORARIES.values()])
 @pytest.mark.parametrize("type", ["f32", "f64"])
 def test_sums_in_lanes_are_what_they_are_one_by_one(body: str, type: str) -> None:
     kernel = kernel_of(body, type)
@@ -116,10 +137,10 @@ def test_what_is_no_number_stays_so_from_where_it_comes_in(body: str) -> None:
         np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5 * largest)
 
 
-@pytest.mark.parametrize("name", NEAR_MISSES)
+@pytest.mark.parametrize("name", [*NEAR_MISSES, *NO_TEMPORARIES])
 def test_what_is_no_such_sum(name: str) -> None:
-    kernel = kernel_of(NEAR_MISSES[name])
-    assert find_sum(kernel.body.body[0], {"a"}) is None
+    kernel = kernel_of({**NEAR_MISSES, **NO_TEMPORARIES}[name])
+    assert not find_scans(kernel)
     assert not scan_versions(prepare(kernel), TARGETS[-1], reassociate=True)
 
 
@@ -133,8 +154,8 @@ SHARED = {f"{x}, of floats": y for x, y in SHARED.items()} | {x: y for x, y in I
 
 def shared(kernel: Kernel, threads: int, long: int = 32) -> Kernel:
     """The kernel with its sum in parts, in loops over lanes as they are before they become instructions."""
-    (loop,) = kernel.body.body
-    found = find_sum(loop, {"a"})
+    loop = kernel.body.body[-1]
+    found = find_sum(loop, {"a"}, own_arrays(kernel))
     assert found is not None
     assert may_share(found)
     sums = Sums(found, ValueRegisters("avx512", "zmm", 16), {*used_names(kernel)})

@@ -29,7 +29,7 @@ from planish.core.names import take_name
 from planish.ir.expr import Expr, Load, index
 from planish.ir.index.polynomial import constant
 from planish.ir.nest import Array, Assign, Block, For
-from planish.ir.types import F32, F64, Type
+from planish.ir.types import Type
 from planish.library.kernels.batched_gemm import NoMatricesError, element, stride
 from planish.library.parallel.work_sharing import GRAIN, Range, share_out
 from planish.raising.algebra.product import ProductOperand
@@ -65,9 +65,8 @@ def find_transposition(step: Apply, arrays: Mapping[str, Array], taken: set[str]
     if kind_of(product) not in ("copy", "transpose") or product.alpha is not None:
         raise NoMatricesError("it does not only copy what is in another order")
     (source,) = product.factors
-    types = {output.type, arrays[source.view.array].type}
-    if types not in ({F32}, {F64}):
-        raise NoMatricesError("its elements are not f32 or f64")
+    if output.type != arrays[source.view.array].type:
+        raise NoMatricesError("its elements are not copied as they are")
     near = [[y for y in x.letters if constant(stride(x, y, arrays)) == 1] for x in (source, product.output)]
     # In a window, there may be several.
     if not all(near) or set(near[0]) & set(near[1]):

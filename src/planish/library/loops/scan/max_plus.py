@@ -15,7 +15,8 @@ The cost is never below zero, so that a value counts less and less for those aft
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from math import inf
@@ -27,7 +28,7 @@ from planish.ir.index.polynomial import coefficient_of, constant, sub
 from planish.ir.nest import Assign, For, Let, Reduce, Stmt
 from planish.ir.passes.update_idioms import updated
 from planish.ir.semantics.arithmetic import limits
-from planish.ir.traverse import chained, loads, substitute, variables, walk_expr
+from planish.ir.traverse import arrays_in, chained, loads, map_expr, substitute, variables, walk_expr
 from planish.ir.types import F32, F64, INDEX, Type
 from planish.schedule.auto.recurrence import is_ready
 from planish.schedule.auto.rewrites.rematerialise import are_same, before
@@ -132,6 +133,9 @@ def written_out(loop: For) -> list[Assign] | None:
             continue
         if any(variables(y) & {*values} for y in x.index):
             return None
+        if out and not x.index and not out[-1].index and out[-1].array == x.array:
+            # Of two updates of a cell in a row, the second one takes what the first one makes.
+            value = _with_cell(value, out.pop())
         out.append(Assign(x.array, x.index, value, x.span))
         target = Load(x.array, x.index, type_of(value))
         late = {n for n, y in values.items() if any(z.array == x.array and not is_beside(z, target, loop.var)
@@ -139,6 +143,47 @@ def written_out(loop: For) -> list[Assign] | None:
         gone |= late
         values = {n: y for n, y in values.items() if n not in late}
     return out
+
+
+def _with_cell(value: Expr, update: Assign) -> Expr:
+    """A value in which a cell has what an update makes of it."""
+    return map_expr(lambda x: update.value if isinstance(x, Load) and x.array == update.array else x, value)
+
+
+def simultaneous(loop: For, own: Mapping[str, int]) -> list[Assign] | None:
+    """The assignments of a loop's iteration as if all were made at once, of values that are there when it begins: what
+    is kept in temporaries, which are cells or elements of arrays that nothing but the loop mentions, stands in their
+    place. `own`: how often the kernel mentions its own arrays. None where that cannot be told.
+
+    Before: t[i] = a[i];  a[i] = s;  s = s + t[i]
+    After:  a[i] = s  and  s = s + a[i]
+    """
+    temporaries = {x for x, count in Counter(arrays_in(loop)).items() if own.get(x) == count}
+    values: dict[Load, Expr] = {}
+
+    def current(value: Expr) -> Expr | None:
+        """A value in terms of what is there when the iteration begins; None where a store may have changed it."""
+        stored = {x.array: x for x in values}
+        for x in loads(value):
+            later = x.array in stored and x != stored[x.array] and is_ready(x, stored[x.array], loop.var)
+            if x.array in stored and not (later or (x in values and x.array in temporaries)):
+                return None
+        return map_expr(lambda x: values.get(x, x) if isinstance(x, Load) else x, value)
+
+    for x in loop.body.body:
+        if not isinstance(x, Assign | Reduce) or any(map(loads, x.index)):
+            return None
+        type = type_of(x.value)
+        value = current(updated(x) if isinstance(x, Reduce) else x.value)
+        target = Load(x.array, x.index, type)
+        if value is None or any(y.array == x.array and y != target for y in values):
+            return None
+        if sum(1 for _ in walk_expr(value)) > LARGEST:
+            return None
+        values[target] = value
+    if any(x.array in temporaries for y in values.values() for x in loads(y)):
+        return None
+    return [Assign(x.array, x.index, y) for x, y in values.items() if x.array not in temporaries]
 
 
 def is_beside(load: Load, target: Load, var: str) -> bool:

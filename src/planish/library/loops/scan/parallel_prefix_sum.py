@@ -35,7 +35,7 @@ from planish.ir.expr import Compare, Expr, Load, index
 from planish.ir.index.polynomial import add, extremum, mod, mul, sub
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, LoopFacts, Reduce, Stmt
 from planish.ir.traverse import loads
-from planish.library.loops.scan.prefix_sum import RunningSum, zero
+from planish.library.loops.scan.prefix_sum import RunningSum, in_type, zero
 from planish.library.loops.scan.prefix_sum_lanes import Sums
 from planish.poly.isl.expression import conjunction
 from planish.schedule.auto.lower import place_expr
@@ -65,11 +65,11 @@ class PrefixSumShares:
     def stmt(self) -> Stmt:
         """All of it: by one thread where that is little."""
         loop, sums = self.sums.found.loop, self.sums
-        begin = place_expr(sums.found.start, {loop.var: loop.lower})
         body = Block((self.ahead(), self.starts_of_parts(), self.parts()))
+        begin = self.put(self.starts, index(0), sums.found.begin())
         spans = For(self.first, loop.lower, loop.upper, self.span, body)
         last = sums.kept(self.at(self.starts, index(0)))
-        whole = *map(Alloc, (self.starts, self.totals)), self.put(self.starts, index(0), begin), spans, *last
+        whole = *map(Alloc, (self.starts, self.totals)), begin, spans, *last
         much = Compare("ge", sub(loop.upper, loop.lower), index(SPANS * self.span))
         return If(much, Block(whole), Block((sums.stmt(),)))
 
@@ -80,7 +80,7 @@ class PrefixSumShares:
         make = sums.along(index(self.first), self.middle, self.at(self.starts, index(0)), last)
         place = sums.fresh("place")
         total = Array(sums.fresh("total"), sums.type, (), True, "register")
-        value = place_expr(sums.found.rest, {sums.around.var: index(place)})
+        value = in_type(sums.type, place_expr(sums.found.rest, {sums.around.var: index(place)}))
         sums.facts[place] = LoopFacts(simd=True, reductions=(("add", total.name),))
         low, high = self.ends(sub(part, index(1)))
         count = For(place, low, high, 1, Block((Reduce(total.name, (), "add", value),)))

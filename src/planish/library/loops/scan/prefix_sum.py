@@ -13,17 +13,20 @@ Before: for j { x[j] = a * x[j - 1] + f(j) }        or   for j { s += f(j);  y[j
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from planish.ir.expr import Const, Expr, Load
+from planish.ir.expr import Cast, Const, Expr, Load, type_of
 from planish.ir.index.polynomial import coefficient_of
 from planish.ir.nest import Assign, For, Stmt
 from planish.ir.traverse import loads, variables
-from planish.ir.types import F32, F64, INDEX, Type
-from planish.library.loops.scan.max_plus import goes_along, target_of, written_out
+from planish.ir.types import F32, F64, I32, INDEX, U32, Type
+from planish.library.loops.scan.max_plus import goes_along, simultaneous, target_of, written_out
+from planish.schedule.auto.lower import place_expr
 from planish.schedule.auto.recurrence import find_recurrence, is_ready, linear
 from planish.schedule.auto.rewrites.rematerialise import are_same, before
+
+_NONE: Mapping[str, int] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +51,23 @@ class RunningSum:
         return Load(self.put.array, self.put.index, self.cell.type)
 
     @property
+    def type(self) -> Type:
+        """The type in which sums are made: those of words without a sign wrap around as those with one do."""
+        return I32 if self.cell.type == U32 else self.cell.type
+
+    def begin(self) -> Expr:
+        """The value before the first one, in that type."""
+        return in_type(self.type, place_expr(self.start, {self.loop.var: self.loop.lower}))
+
+    @property
     def is_plain(self) -> bool:
         """Whether nothing is lost from one value to the next one."""
         return self.factor == one(self.cell.type)
+
+
+def in_type(type: Type, value: Expr) -> Expr:
+    """A value in a type."""
+    return value if type_of(value) == type else Cast(value, type)
 
 
 def one(type: Type) -> Const:
@@ -63,9 +80,9 @@ def zero(type: Type) -> Const:
     return Const(0.0 if type.is_float else 0, type)
 
 
-def find_sum(stmt: Stmt, scalars: Collection[str]) -> RunningSum | None:
+def find_sum(stmt: Stmt, scalars: Collection[str], own: Mapping[str, int] = _NONE) -> RunningSum | None:
     """The sum that a loop is, whose factor is made of numbers and some `scalars`; of integers, it is 1. None where it
-    is none, or where anything else in it waits."""
+    is none, or where anything else in it waits. `own`: how often the kernel mentions arrays of its own."""
     if not isinstance(stmt, For) or stmt.step != 1 or stmt.facts.simd or loads(stmt.lower) or loads(stmt.upper):
         return None
     found = _of_floats(stmt)
@@ -78,6 +95,8 @@ def find_sum(stmt: Stmt, scalars: Collection[str]) -> RunningSum | None:
             found = _through_cell(stmt, second, first, is_late=True)
         case _:
             pass
+    if found is None:
+        found = _at_once(stmt, own)
     if found is None or loads(found.factor) or not variables(found.factor) <= {*scalars}:
         return None
     type = found.cell.type
@@ -109,8 +128,19 @@ def _along(loop: For, update: Assign) -> RunningSum | None:
     return RunningSum(loop, target, parts[0], rest, Assign(target.array, target.index, target), start)
 
 
-def _through_cell(loop: For, update: Assign, put: Assign, *, is_late: bool) -> RunningSum | None:
-    """The sum in a cell, of which each iteration stores something."""
+def _at_once(loop: For, own: Mapping[str, int]) -> RunningSum | None:
+    """The sum in a cell that grows by elements which are stored over: by what these were before the loop."""
+    made = simultaneous(loop, own)
+    if made is None or len(made) != 2:
+        return None
+    update, put = sorted(made, key=lambda x: len(x.index) > 0)
+    return None if update.index else _through_cell(loop, update, put, is_late=True, before_stores=True)
+
+
+def _through_cell(
+    loop: For, update: Assign, put: Assign, *, is_late: bool, before_stores: bool = False
+) -> RunningSum | None:
+    """The sum in a cell, of which each iteration stores something; `before_stores`: what it adds is read before."""
     cell, target = target_of(update), target_of(put)
     parts = linear(update.value, cell)
     if parts is None or parts[0] is None or put.array == cell.array or cell not in loads(put.value):
@@ -121,7 +151,8 @@ def _through_cell(loop: For, update: Assign, put: Assign, *, is_late: bool) -> R
         return None
     # What comes behind the store would read what it has stored.
     others = [x for x in loads(rest) if x.array in (put.array, cell.array)]
-    if any(x.array == cell.array or is_late or not is_ready(x, target, loop.var) for x in others):
+    behind = is_late and not before_stores
+    if any(x.array == cell.array or behind or not is_ready(x, target, loop.var) for x in others):
         return None
     # What is stored is read in the iteration that stores it, or not at all.
     own = [x for x in loads(put.value) if x.array == put.array]

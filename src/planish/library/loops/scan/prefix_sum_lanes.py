@@ -28,9 +28,8 @@ from planish.ir.expr import Binary, Compare, Expr, Load, Select, Var, index
 from planish.ir.index.polynomial import add, extremum, sub
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Let, Reduce, Stmt
 from planish.ir.traverse import map_expr
-from planish.library.loops.scan.prefix_sum import RunningSum, zero
+from planish.library.loops.scan.prefix_sum import RunningSum, in_type, zero
 from planish.library.loops.scan.strip_statements import LoopLanes, ValueRegisters
-from planish.schedule.auto.lower import place_expr
 from planish.schedule.auto.rewrites.rematerialise import are_same
 
 
@@ -38,7 +37,7 @@ class Sums(LoopLanes):
     """The statements of a sum in registers."""
 
     def __init__(self, found: RunningSum, registers: ValueRegisters, taken: set[str]) -> None:
-        super().__init__(found.loop, found.cell.type, registers, taken)
+        super().__init__(found.loop, found.type, registers, taken)
         self.found = found
         self.sums = Array(self.fresh("sums"), self.type, (index(registers.strip + found.is_late),), True, "stack")
         self.own, self.made = (
@@ -54,13 +53,17 @@ class Sums(LoopLanes):
     def stmt(self) -> Stmt:
         """All of it: what is before the first value is only there where there is one."""
         loop = self.found.loop
-        begin = place_expr(self.found.start, {loop.var: loop.lower})
-        whole = self.along(loop.lower, loop.upper, begin, *self.kept(self.load(self.carry)))
+        whole = self.along(loop.lower, loop.upper, self.found.begin(), *self.kept(self.load(self.carry)))
         return If(Compare("lt", loop.lower, loop.upper), Block(tuple(whole)))
 
     def kept(self, last: Expr) -> list[Stmt]:
         """The final value of a running sum's cell."""
-        return [Assign(self.found.cell.array, self.found.cell.index, last)] if self.found.keeps else []
+        cell = self.found.cell
+        return [Assign(cell.array, cell.index, in_type(cell.type, last))] if self.found.keeps else []
+
+    def rest_at(self, place: Expr) -> Expr:
+        """What a value adds to the one before it, at a place of a strip."""
+        return in_type(self.type, self.at(self.found.rest, place))
 
     def along(self, lower: Expr, upper: Expr, begin: Expr, *end: Stmt) -> list[Stmt]:
         """All values from one place to another one, and then what is done with the last one of them, `carry`."""
@@ -87,7 +90,7 @@ class Sums(LoopLanes):
     def strip(self) -> list[Stmt]:
         """One strip: whole registers, the rest, and what is stored of all of it."""
         place, put, late = self.fresh("place"), self.found.put, self.found.is_late
-        known = self.load(self.sums, index(place))
+        known = in_type(self.found.cell.type, self.load(self.sums, index(place)))
 
         def in_place(x: Expr) -> Expr:
             is_cell = isinstance(x, Load) and x.array == self.found.cell.array and are_same(x, self.found.cell)
@@ -106,7 +109,7 @@ class Sums(LoopLanes):
         """The loop over whole registers of a strip."""
         block, carried, next, place = (self.fresh(x) for x in ("block", "carried", "next", "place"))
         before, here = Var(carried, self.type), add(index(block), index(place))
-        make = Assign(self.own.name, (index(place),), self.at(self.found.rest, here))
+        make = Assign(self.own.name, (index(place),), self.rest_at(here))
         body: list[Stmt] = [*map(Alloc, (self.own, self.made)), self.over(place, index(self.lanes), make)]
         body.append(self.copy(self.v.name, (), self.own.name, (index(0),)))
         for k in self.registers.moves:
@@ -160,7 +163,7 @@ class Sums(LoopLanes):
 
     def one(self, place: Expr) -> tuple[Stmt, Stmt]:
         """A value from the one before it."""
-        carry, own = self.load(self.carry), self.at(self.found.rest, place)
+        carry, own = self.load(self.carry), self.rest_at(place)
         left = carry if self.found.is_plain else Binary("mul", self.found.factor, carry)
         made = Assign(self.carry.name, (), Binary("add", own, left))
         return made, Assign(self.sums.name, (self.kept_at(place),), carry)

@@ -11,13 +11,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
 from planish.core.diagnostic import PlanishError, Remark
 from planish.ir.index.simplify import simplify_block
-from planish.ir.nest import Block, For, Kernel, LoopFacts, Stmt
-from planish.ir.traverse import map_block, used_names, walk
+from planish.ir.nest import Alloc, Block, For, Kernel, LoopFacts, Stmt
+from planish.ir.traverse import arrays_in, map_block, used_names, walk
 from planish.ir.types import F32
 from planish.ir.wrapping import with_wrapping
 from planish.isa.instruction import Catalogue
@@ -52,13 +53,13 @@ def scan_versions(
     kernel = prepared.kernel
     long = target.cache(2).share // PARTS
     taken = {*used_names(kernel)}
-    scalars = {x.name for x in kernel.scalars}
+    scalars, own = {x.name for x in kernel.scalars}, own_arrays(kernel)
     remarks: list[Remark] = []
     given: list[tuple[str, str]] = []
     facts: dict[str, LoopFacts] = {}
 
     def visit(stmt: Stmt) -> Stmt:
-        found = _find(stmt, scalars)
+        found = _find(stmt, scalars, own)
         if isinstance(found, RunningSum) and found.cell.type.is_float and not reassociate:
             return stmt
         registers = _registers(target, found) if found is not None else None
@@ -87,7 +88,7 @@ def scan_versions(
     body = map_block(visit, kernel.body)
     if not remarks:
         return ()
-    body = simplify_block(body, assumptions=kernel.assumptions)
+    body = _without_unused(simplify_block(body, assumptions=kernel.assumptions), own)
     try:
         program = Program.of(label_kernel(replace(kernel, body=body)), "reassociate" if reassociate else "strict")
         program = _with_instructions(program, given)
@@ -101,18 +102,30 @@ def scan_versions(
 
 def find_scans(kernel: Kernel) -> tuple[Stmt, ...]:
     """The loops that are chains or growing sums."""
-    scalars = {x.name for x in kernel.scalars}
-    return tuple(x for x in walk(kernel.body) if _find(x, scalars) is not None)
+    scalars, own = {x.name for x in kernel.scalars}, own_arrays(kernel)
+    return tuple(x for x in walk(kernel.body) if _find(x, scalars, own) is not None)
 
 
-def _find(stmt: Stmt, scalars: set[str]) -> MaxPlusChain | RunningSum | None:
-    return find_chain(stmt, scalars) or find_gaps(stmt, scalars) or find_sum(stmt, scalars)
+def own_arrays(kernel: Kernel) -> Counter[str]:
+    """How often a kernel mentions the arrays that it declares itself."""
+    local = {x.array.name for x in walk(kernel.body) if isinstance(x, Alloc)}
+    return Counter(x for x in arrays_in(kernel.body) if x in local)
+
+
+def _find(stmt: Stmt, scalars: set[str], own: Counter[str]) -> MaxPlusChain | RunningSum | None:
+    return find_chain(stmt, scalars) or find_gaps(stmt, scalars) or find_sum(stmt, scalars, own)
+
+
+def _without_unused(block: Block, own: Counter[str]) -> Block:
+    """Statements without the declarations of arrays that were mentioned, and no longer are."""
+    gone = {*own} - {*arrays_in(block)}
+    return map_block(lambda x: () if isinstance(x, Alloc) and x.array.name in gone else x, block)
 
 
 def _registers(target: Target, scan: MaxPlusChain | RunningSum) -> ValueRegisters | None:
     """The registers of a machine for the values of a scan; None where it has none, or does not move their lanes, or has
     no extremum of floats that leaves the same NaNs."""
-    type = scan.target.type
+    type = scan.type
     try:
         vectors = choose_vectors(target, F32)
     except PlanishError:
