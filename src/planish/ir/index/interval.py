@@ -11,12 +11,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import assert_never
 
-from planish.ir.expr import Binary, BinaryOp, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var, type_of
+from planish.ir.expr import (
+    Binary,
+    BinaryOp,
+    Call,
+    Cast,
+    Compare,
+    CompareOp,
+    Const,
+    Expr,
+    Load,
+    Select,
+    Unary,
+    Var,
+    type_of,
+)
 from planish.ir.semantics.arithmetic import limits, quotient
 from planish.ir.types import INDEX, Type
 
 Interval = tuple[int, int]
 """The least and the greatest value, both inclusive."""
+_NONE: Mapping[Expr, Interval] = {}
+_TURNED: Mapping[CompareOp, CompareOp] = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+_OPPOSITE: Mapping[CompareOp, CompareOp] = {"lt": "ge", "ge": "lt", "le": "gt", "gt": "le", "eq": "ne", "ne": "eq"}
 
 
 def combine(op: BinaryOp, a: Interval, b: Interval, type: Type) -> Interval:
@@ -69,8 +86,52 @@ def narrow(raw: Interval, type: Type, mathematical: bool = False) -> Interval:
     return low, high
 
 
-def range_of(expr: Expr, known: Mapping[str, Interval], mathematical: bool = False) -> Interval:
-    """The range of an integer or bool expression, where `known` holds the ranges of some names."""
+def bounds_where(
+    condition: Expr, known: Mapping[str, Interval], bounds: Mapping[Expr, Interval], holds: bool = True
+) -> dict[Expr, Interval]:
+    """The `bounds` of expressions, and those of integers that a condition compares with numbers, where it holds, or
+    does not.
+
+    >>> from planish.ir.text.parser import parse_expr
+    >>> test = parse_expr("i32(x[i]:i8) >= 97:i32 && 123:i32 > i32(x[i]:i8)")
+    >>> range_of(parse_expr("i32(x[i]:i8) - 97:i32"), {}, bounds=bounds_where(test, {}, {}))
+    (0, 25)
+    """
+    match condition:
+        case Unary(op="not", operand=x):
+            return bounds_where(x, known, bounds, not holds)
+        case Binary(op="and" | "or" as op, left=left, right=right) if (op == "and") == holds:
+            return bounds_where(right, known, bounds_where(left, known, bounds, holds), holds)
+        case Compare(op=op, left=x, right=Const(value=number)) if type_of(x).is_int:
+            pass
+        case Compare(op=turned, left=Const(value=number), right=x) if type_of(x).is_int:
+            op = _TURNED.get(turned, turned)
+        case _:
+            return {**bounds}
+    op, value = op if holds else _OPPOSITE[op], int(number)
+    low, high = range_of(x, known, bounds=bounds)
+    low = max(low, {"ge": value, "gt": value + 1, "eq": value}.get(op, low))
+    high = min(high, {"le": value, "lt": value - 1, "eq": value}.get(op, high))
+    if low > high:
+        return {**bounds}
+    found = {**bounds, x: (low, high)}
+    # A wider type holds the same number.
+    while isinstance(x, Cast) and type_of(x.operand).is_int:
+        least = limits(type_of(x.operand))
+        if narrow(least, x.type) != least:
+            break
+        x = x.operand
+        found[x] = low, high
+    return found
+
+
+def range_of(
+    expr: Expr, known: Mapping[str, Interval], mathematical: bool = False, bounds: Mapping[Expr, Interval] = _NONE
+) -> Interval:
+    """The range of an integer or bool expression, where `known` holds the ranges of some names, and `bounds` those of
+    some expressions."""
+    if bounds and expr in bounds:
+        return bounds[expr]
     match expr:
         case Const(value=value):
             return int(value), int(value)
@@ -80,16 +141,17 @@ def range_of(expr: Expr, known: Mapping[str, Interval], mathematical: bool = Fal
             type = type_of(left)
             if not type.is_int:
                 return limits(type)
-            a, b = range_of(left, known, mathematical), range_of(right, known, mathematical)
+            a, b = range_of(left, known, mathematical, bounds), range_of(right, known, mathematical, bounds)
             return narrow(combine(op, a, b, type), type, mathematical)
         case Unary(op="neg", operand=x):
-            low, high = range_of(x, known, mathematical)
+            low, high = range_of(x, known, mathematical, bounds)
             return narrow((-high, -low), type_of(x), mathematical)
-        case Select(then=x, otherwise=y):
-            a, b = range_of(x, known, mathematical), range_of(y, known, mathematical)
+        case Select(condition=test, then=x, otherwise=y):
+            sides = (bounds_where(test, known, bounds, holds) for holds in (True, False))
+            a, b = (range_of(z, known, mathematical, side) for z, side in zip((x, y), sides, strict=True))
             return min(a[0], b[0]), max(a[1], b[1])
         case Cast(operand=x, type=type):
-            return limits(type) if type_of(x).is_float else narrow(range_of(x, known, mathematical), type)
+            return limits(type) if type_of(x).is_float else narrow(range_of(x, known, mathematical, bounds), type)
         case Load() | Unary() | Compare() | Call():
             return limits(type_of(expr))
         case _:

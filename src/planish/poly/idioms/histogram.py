@@ -30,7 +30,8 @@ from functools import partial, reduce
 
 from planish.core.names import take_name
 from planish.ir.expr import Binary, Cast, Compare, Const, Expr, Load, Select, Var, index, type_of
-from planish.ir.index.interval import range_of
+from planish.ir.index.cell_ranges import range_behind
+from planish.ir.index.interval import Interval
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Reduce, Stmt
 from planish.ir.traverse import arrays_in, blocks_of, loads, used_names, variables, walk, with_blocks
 from planish.ir.types import INDEX, Type
@@ -115,8 +116,7 @@ def _search(stmt: Reduce, place: Expr, around: Block, taken: set[str]) -> tuple[
     """An addition to the element that data choose as a search; as it is where it is not known which these may be."""
     value = place.operand if isinstance(place, Cast) else place
     cell = value if isinstance(value, Load) and not value.index else None
-    source = value if cell is None else _given(cell.array, stmt, around)
-    low, high = (-1, -1) if source is None else range_of(source, {})
+    low, high = _range(value, stmt, around)
     if low < 0 or high >= FARTHEST:
         return (stmt,)
     before: tuple[Stmt, ...] = ()
@@ -181,10 +181,9 @@ def _read_search(stmt: Stmt, around: Block) -> tuple[Bin, Stmt] | None:
                 case Compare(op="eq", left=Load(index=()) as cell, right=Cast(operand=Var(name=chosen))) if (
                     chosen == row and array != cell.array and not any(row in variables(x) for x in around_it)
                 ):
-                    value = _given(cell.array, stmt, around)
+                    low, high = _range(cell, stmt, around)
                 case _:
                     return None
-            low, high = range_of(value, {}) if value is not None else (-1, -1)
             if low < 0 or high >= rows:
                 return None
             direct: Stmt = Reduce(array, (Cast(cell, INDEX),), "add", term, span)
@@ -204,17 +203,9 @@ def _parts(condition: Expr) -> list[Expr]:
             return [condition]
 
 
-def _given(cell: str, stmt: Stmt, around: Block) -> Expr | None:
-    """What a cell has at a statement of a block, where it was given that in the same block."""
-    value: Expr | None = None
-    for other in around.body:
-        if other is stmt:
-            break
-        if isinstance(other, Assign) and other.array == cell:
-            value = other.value
-        elif any(isinstance(x, Assign | Reduce) and x.array == cell for x in walk(other)):
-            value = None
-    return value
+def _range(value: Expr, stmt: Stmt, around: Block) -> Interval:
+    """Between which numbers a value is at a statement of a block."""
+    return range_behind(value, around.body[: next(n for n, x in enumerate(around.body) if x is stmt)])
 
 
 def _reads_others(stmt: Stmt, added: set[str]) -> bool:

@@ -35,11 +35,10 @@ from planish.frontend.c.translate.state import CTranslation, Enclosing, NotIndex
 from planish.frontend.c.translate.subscripts import index_of, subscript_of
 from planish.frontend.c.types.constants import walk_tree
 from planish.frontend.c.types.declarations import CArray
-from planish.ir.expr import Cast, Compare, Const, Expr, Load, Var, index, type_of
-from planish.ir.index.interval import range_of
+from planish.ir.expr import Cast, Compare, Const, Load, Var, index, type_of
+from planish.ir.index.cell_ranges import range_behind
 from planish.ir.index.polynomial import constant
-from planish.ir.nest import Assign, Block, For, Reduce
-from planish.ir.traverse import loads, walk
+from planish.ir.nest import Block, For
 from planish.ir.types import INDEX
 
 MOST = 1 << 16
@@ -92,17 +91,17 @@ def _is_same(node: c_ast.Node, own: c_ast.ArrayRef) -> bool:
 
 def count_statement(node: c_ast.Node, element: c_ast.ArrayRef, cx: CTranslation, execute: Execute) -> None:
     """Translate a statement that adds to an element, for the one that data choose among all. Raises Refused, Again."""
-    value = _given(value_of(element.subscript, cx), cx)
+    value = value_of(element.subscript, cx)
     kind = type_of(value)
-    low, high = range_of(value, {}) if kind.is_int else (-1, -1)
+    if cx.guards:
+        # What is read under conditions may not be there where these do not hold, and lies where these say.
+        value = choose(conjunction(cx.guards), value, Const(0, kind))
+    low, high = range_behind(value, cx.out) if kind.is_int else (-1, -1)
     if low < 0 or high >= MOST:
         raise Refused("scop-data", "a subscript holds a value that is read from memory, which may be anything", node)
     if high >= _extent(element, cx):
         message = "a subscript holds a value that is read from memory, which may lie behind the end of the array"
         raise Refused("scop-data", message, node)
-    if cx.guards:
-        # What is read under conditions may not be there where these do not hold.
-        value = choose(conjunction(cx.guards), value, Const(0, kind))
     found = cx.temporary("found", kind, value, node)
     row, bounds = cx.fresh("row"), (index(0), index(high + 1))
     name = c_ast.ID(row, node.coord)
@@ -117,19 +116,6 @@ def count_statement(node: c_ast.Node, element: c_ast.ArrayRef, cx: CTranslation,
     cx.iterators.pop()
     cx.inlined = outer
     cx.emit(For(row, *bounds, 1, Block(tuple(body)), span=cx.span_of(node)))
-
-
-def _given(value: Expr, cx: CTranslation) -> Expr:
-    """What a cell was given before in the same block, where that is still the same; else the value itself."""
-    if not isinstance(value, Load) or value.index:
-        return value
-    stored: set[str] = set()
-    for stmt in reversed(cx.out):
-        if isinstance(stmt, Assign) and stmt.array == value.array:
-            same = not stored & {value.array, *(x.array for x in loads(stmt.value))}
-            return stmt.value if same and type_of(stmt.value) == value.type else value
-        stored |= {x.array for x in walk(stmt) if isinstance(x, Assign | Reduce)}
-    return value
 
 
 def _extent(element: c_ast.ArrayRef, cx: CTranslation) -> int:
