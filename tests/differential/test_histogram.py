@@ -63,6 +63,35 @@ void skipped(int n, const byte *restrict x, const int *restrict w, int *restrict
         h[b] += w[i] & 255;
     }
 }
+void letters(int n, const byte *restrict x, const int *restrict w, int *restrict h)
+{
+    for (int i = 0; i < n; i++) {
+        char c = x[i];
+        if (c >= 'a' && c <= 'z') h[c - 'a'] += w[i];
+        else if (!(c < 'A') && 'Z' >= c) { h[c - 'A']++; h[c - 'A' + 26] -= w[i]; }
+    }
+}
+void clamped(int n, const byte *restrict x, const int *restrict w, int *restrict h)
+{
+    for (int i = 0; i < n; i++) {
+        int k = w[i] / 1000003, g = w[i];
+        if (k < 0) k = 0;
+        if (k > 99) k = 99;
+        h[k]++;
+        if (g < 100 || g > 355) continue;
+        h[g - 100] += 5;
+    }
+}
+void again(int n, const byte *restrict x, const int *restrict w, int *restrict h)
+{
+    for (int i = 0; i < n; i++) {
+        int k = x[i] & 63;
+        k = (k * 3 + 1) & 63;
+        h[k] += w[i];
+        unsigned d = x[i] - '0';
+        if (d < 10) h[200 + d]--;
+    }
+}
 """
 SIZES = (0, 1, 2, 3, 5, 8, 130, 2049, 8191, 8192, 300_001)
 
@@ -82,13 +111,14 @@ def make(threads: int, folder: Path) -> DropIn:
 def test_counts_in_tables(threads: int, tmp_path: Path) -> None:
     plain, built = compile_text(TEXT, (), tmp_path / "plain", tmp_path), make(threads, tmp_path)
     assert "_tables" in built.text
-    for name in ("bytes", "weights", "pairs", "called", "masked", "sides", "skipped"):
+    for name in ("bytes", "weights", "pairs", "called", "masked", "sides", "skipped", "letters", "clamped", "again"):
         for n in SIZES:
             results = []
             for made in (plain, built):
                 random = np.random.default_rng(n)
                 x = random.integers(0, 256, max(n, 1)).astype(np.uint8)
                 w = random.integers(-(2**31), 2**31, max(n, 1)).astype(np.int32)
+                w[::3] &= 511
                 h = np.full(256 + 2 * MARGIN, 7, np.int32)
                 places = (x.ctypes.data, w.ctypes.data, h.ctypes.data + 4 * MARGIN)
                 getattr(made.library, name)(n, *map(ctypes.c_void_p, places))

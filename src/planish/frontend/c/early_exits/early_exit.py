@@ -86,7 +86,7 @@ def split_condition(
     counted: c_ast.Node | None = None
     tests: list[c_ast.Node] = []
     effects = False
-    for part in _conjuncts(cond):
+    for part in conjuncts(cond):
         if _reads_memory(part, changed, bound):
             tests.append(part)
             effects = effects or has_effects(part)
@@ -97,10 +97,11 @@ def split_condition(
     return None if counted is None else (counted, tests)
 
 
-def _conjuncts(cond: c_ast.Node) -> Iterator[c_ast.Node]:
+def conjuncts(cond: c_ast.Node) -> Iterator[c_ast.Node]:
+    """The conditions that all have to hold, in order."""
     if isinstance(cond, c_ast.BinaryOp) and cond.op == "&&":
-        yield from _conjuncts(cond.left)
-        yield from _conjuncts(cond.right)
+        yield from conjuncts(cond.left)
+        yield from conjuncts(cond.right)
     else:
         yield cond
 
@@ -162,6 +163,10 @@ class _Rewriting:
                     out.append(self.leave_unless(condition))
                 case c_ast.If(cond=cond, iftrue=then, iffalse=otherwise) if self._exits(item):
                     sides = [self._side(x) for x in (then, otherwise)]
+                    if otherwise is not None and _leaves(items_of(then)):
+                        # What the other branch does, iterations that stay always do.
+                        out += [c_ast.If(cond, sides[0], None, item.coord), *items_of(sides[1])]
+                        continue
                     out.append(c_ast.If(cond, sides[0], sides[1], item.coord))
                 case c_ast.Compound(block_items=inner) if self._exits(item):
                     out.append(c_ast.Compound(self.without_exits(inner or []), item.coord))

@@ -26,6 +26,7 @@ from pycparser import c_ast
 from planish.frontend.c.analysis.assertions import ASSUMES
 from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_integer, is_pointer, written
 from planish.frontend.c.early_exits.early_exit import changed_in, with_flag
+from planish.frontend.c.early_exits.flags import without_flags
 from planish.frontend.c.early_exits.uncounted_loops import (
     MOST,
     as_endless,
@@ -45,7 +46,7 @@ from planish.frontend.c.types.declarations import CScalar
 from planish.ir.nest import Alloc, Assign, For, Kernel, Reduce
 from planish.ir.passes.declaration_sinking import exposed
 from planish.ir.traverse import walk
-from planish.ir.types import I32
+from planish.ir.types import BOOL, I32
 from planish.poly.early_exit.exit_condition import NoExitTest
 from planish.poly.early_exit.exit_test import find_exit_test
 
@@ -75,7 +76,8 @@ def find_early_exit(
     plain = as_endless(loop, bound) if isinstance(loop, c_ast.DoWhile) else loop
     if plain is None:
         return None
-    plain, start = without_start(plain, bound)
+    numbers = {x: value for x, value, _ in constants_set(before, bound)}
+    plain, start = without_start(without_flags(plain, numbers, bound), bound)
     made = None if is_endless(plain, bound) else with_flag(plain, bound, mention, unknown)
     facts = [*constant_facts(before, bound), *start]
     endless = None
@@ -195,16 +197,21 @@ def _has_effects(kernel: Kernel) -> bool:
 
 
 def constant_facts(before: Sequence[c_ast.Node], bound: BoundNames) -> list[c_ast.Node]:
-    """Statements right in front of a loop that set integers to numbers.
+    """Statements right in front of a loop that set integers to numbers."""
+    return [node for x, _, node in constants_set(before, bound) if is_integer(x)]
+
+
+def constants_set(before: Sequence[c_ast.Node], bound: BoundNames) -> list[tuple[Symbol, int, c_ast.Node]]:
+    """The integers, and flags, that statements right in front of a loop set to numbers, and these statements.
 
     >>> from pycparser.c_parser import CParser
     >>> from planish.frontend.c.analysis.scope import bind_file, bind_function
-    >>> tree = CParser().parse("void f(int n) { int i = 0, j = n; }")
+    >>> tree = CParser().parse("void f(int n) { int i = 0, j = n; _Bool on = 1; }")
     >>> bound = bind_function(tree.ext[0], bind_file(tree))
-    >>> [x.name for x in constant_facts(bound.function.body.block_items, bound)]
-    ['i']
+    >>> [(x.name, value) for x, value, _ in constants_set(bound.function.body.block_items, bound)]
+    [('i', 0), ('on', 1)]
     """
-    facts: list[c_ast.Node] = []
+    found: list[tuple[Symbol, int, c_ast.Node]] = []
     later: set[Symbol] = set()
     for node in reversed(before):
         match node:
@@ -214,13 +221,18 @@ def constant_facts(before: Sequence[c_ast.Node], bound: BoundNames) -> list[c_as
                 symbol = bound.symbol(target)
             case _:
                 break
-        plain = symbol is not None and is_integer(symbol) and not symbol.lasting and symbol not in later
-        if plain and value is not None and bound.value(value) is not None:
-            facts.append(node)
+        number = None if value is None else bound.value(value)
+        plain = symbol is not None and _is_number(symbol) and not symbol.lasting and symbol not in later
+        if symbol is not None and plain and number is not None:
+            found.append((symbol, number, node))
         later |= written(node, bound)
         if symbol is not None:
             later.add(symbol)
-    return facts[::-1]
+    return found[::-1]
+
+
+def _is_number(symbol: Symbol) -> bool:
+    return is_integer(symbol) or (isinstance(symbol.ctype, CScalar) and symbol.ctype.type == BOOL)
 
 
 def _cut_loop(loop: Loop, tokens: Tokens, item: Item) -> tuple[str, str, int]:
