@@ -122,6 +122,31 @@ ptrdiff_t shorts(const int16_t *s, const int16_t *t, ptrdiff_t n)
     }
     return -7;
 }
+
+ptrdiff_t flagged(const uint8_t *s, const uint8_t *t, ptrdiff_t n)
+{
+    ptrdiff_t at = -3, i;
+    int found = 0;
+    for (i = 0; i < n && !found; i++)
+        if (s[i] == 200) {
+            found = 2;
+            at = i;
+        }
+    return at * 4 + found + i * 16;
+}
+
+ptrdiff_t checked(const int32_t *s, const int32_t *t, ptrdiff_t n)
+{
+    _Bool good = 1;
+    ptrdiff_t i = 0;
+    while (good != 0 && i < n) {
+        if (s[i] > 5 + t[i])
+            good = 0;
+        else
+            i++;
+    }
+    return i * 2 + good;
+}
 """.replace("            goto_end: return", "            return")
 EFFECTS = """
 #include <stddef.h>
@@ -196,6 +221,8 @@ KINDS: dict[str, tuple[str, str, float, float, tuple[float, float]]] = {
     "of_two": ("int32", "int16", 1, 9, (-1, 9)),
     "find_event": ("int64", "int32", 5, 9, (9, 9)),
     "third": ("uint8", "int16", 5, 9, (77, 9)),
+    "flagged": ("uint8", "uint8", 1, 1, (200, 0)),
+    "checked": ("int32", "int32", 5, 5, (11, 5)),
     "shorts": ("int16", "int16", 1, 3, (-70, 3)),
 }
 """Types of both arrays, what they hold, and what they hold where an iteration leaves."""
