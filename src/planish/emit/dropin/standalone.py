@@ -33,7 +33,7 @@ from planish.frontend.c.types.prototypes import find_interface
 from planish.ir.expr import PURE_FUNCTIONS, Expr, Var
 from planish.ir.nest import Assign, For, If, Kernel, Reduce, Stmt
 from planish.ir.traverse import expressions, is_counted, loads, stored_arrays, substitute, walk
-from planish.ir.types import I32, INDEX
+from planish.ir.types import I32, INDEX, Floats
 from planish.poly.idioms.histogram import search_bins
 
 _TAKEN = frozenset(
@@ -59,7 +59,7 @@ def c_name_of(kernel: Kernel) -> str:
     return f"kernel_{kernel.name.lstrip('_')}" if bad else kernel.name
 
 
-def emit_standalone(*kernels: Kernel, origin: Source | None = None, fp: str = "reassociate") -> CFile:
+def emit_standalone(*kernels: Kernel, origin: Source | None = None, fp: Floats = "reassociate") -> CFile:
     """Each kernel as a function of a C file, all of whose body is one region; of one with loops without a count, or in
     which data choose what is stored to, or what runs, its nests are found as they are in other C. `origin` is the text
     they were read from, `fp` as of `read_c`.
@@ -96,7 +96,7 @@ def emit_standalone(*kernels: Kernel, origin: Source | None = None, fp: str = "r
     return CFile(source, tuple(functions), remarks, whole, origin, _interface([x.prototype for x in functions]))
 
 
-def _nest_of(kernel: Kernel, fp: str) -> Kernel | None:
+def _nest_of(kernel: Kernel, fp: Floats) -> Kernel | None:
     """The nest that all of a kernel is: one that counts as searches for what data choose, another one as it stands;
     None where it is no nest, since trip counts are not known or data choose elements of what is stored to.
 

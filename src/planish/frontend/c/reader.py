@@ -63,7 +63,7 @@ from planish.frontend.c.types.parameter_forms import Forms
 from planish.frontend.c.types.prototypes import find_interface
 from planish.ir.expr import Expr
 from planish.ir.traverse import depth_of
-from planish.ir.types import U8
+from planish.ir.types import U8, Floats
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _OWN_NAME = re.compile(r"\bplanish_\w+")
@@ -71,7 +71,7 @@ _UNSIGNED = re.compile(r"__CHAR_UNSIGNED__(=|$)")
 
 
 def read_c(
-    source: Source, *, defines: Sequence[str] = (), include_dirs: Sequence[Path] = (), fp: str = "reassociate",
+    source: Source, *, defines: Sequence[str] = (), include_dirs: Sequence[Path] = (), fp: Floats = "reassociate",
     compiler: Sequence[str] = (),
 ) -> CFile:  # fmt: skip
     """Read a C file, as the preprocessor of a `compiler` with flags makes it, or as that of this machine does. `fp` is
@@ -207,7 +207,7 @@ def _without_spaces(file: CFile) -> str:
 
 
 def _read(
-    source: Source, defines: Sequence[str], include_dirs: Sequence[Path], fp: str, compiler: Sequence[str]
+    source: Source, defines: Sequence[str], include_dirs: Sequence[Path], fp: Floats, compiler: Sequence[str]
 ) -> CFile:
     ready = preprocess(source, defines, include_dirs, compiler)
     places = (Path(source.name).resolve().parent, *include_dirs)
@@ -277,7 +277,7 @@ class _Reading:
     tokens: Tokens
     places: ColumnMap
     kept: Sequence[CToken]
-    fp: str
+    fp: Floats
     remarks: list[Remark]
     forms: Forms
     variables: Variables
@@ -442,7 +442,7 @@ def _uncallable(node: c_ast.FuncDef, bound: BoundNames) -> str:
     return ""
 
 
-def _parameter(node: c_ast.Decl, bound: BoundNames, fp: str, forms: Forms) -> CParameter:
+def _parameter(node: c_ast.Decl, bound: BoundNames, fp: Floats, forms: Forms) -> CParameter:
     symbol, seen = bound.symbol(node), forms.seen_as(node, bound.function.body)
     if symbol is None:
         return CParameter(node.name, None, False, (), text_of(node), forms.of_parameter(seen))
@@ -452,7 +452,7 @@ def _parameter(node: c_ast.Decl, bound: BoundNames, fp: str, forms: Forms) -> CP
     return CParameter(node.name, leaf_of(ctype), isinstance(ctype, CPointer), extents, text_of(node), form)
 
 
-def _extents(symbol: Symbol, bound: BoundNames, fp: str) -> tuple[Expr | None, ...]:
+def _extents(symbol: Symbol, bound: BoundNames, fp: Floats) -> tuple[Expr | None, ...]:
     cx = CTranslation(bound, fp, frozenset(), lambda _: None)
     out: list[Expr | None] = []
     ctype = symbol.declared

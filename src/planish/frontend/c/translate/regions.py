@@ -47,11 +47,8 @@ from planish.frontend.c.types.constants import walk_tree
 from planish.ir.expr import Expr
 from planish.ir.index.polynomial import chain, show
 from planish.ir.index.ranges import Range
-from planish.poly.canonical.delinearise import delinearise
-from planish.poly.idioms.histogram import find_counting
-from planish.poly.idioms.householder import find_reflecting
-from planish.poly.idioms.lu_partial_pivoting import find_pivoting
-from planish.poly.isl.affine import NotAffineError
+from planish.ir.types import Floats
+from planish.poly.idioms.data_dependent import is_known
 from planish.poly.isl.op_budget import PASS, OverBudgetError, within
 
 _MOST_RESTARTS = 200
@@ -67,7 +64,7 @@ class Search:
     columns: ColumnMap
     items: dict[int, Item]
     live: dict[int, Live]
-    fp: str
+    fp: Floats
     computed: tuple[tuple[str, Expr], ...]
     found: list[Region] = field(default_factory=list)
     remarks: list[Remark] = field(default_factory=list)
@@ -308,17 +305,7 @@ def _searched(node: c_ast.For | c_ast.While, s: Search) -> Region | None:
     known how to do better than to search for the rows and to choose for each element: sums of floats are then made in
     another order."""
     found = _finish([node], [], s, searches={})
-    if not isinstance(found, Region):
-        return None
-    try:
-        kernel = delinearise(found.kernel)
-        counting = find_counting(kernel)
-        if s.fp != "reassociate":
-            return found if counting is not None and all(x.type.is_int for x in counting.counts) else None
-        known = counting or find_pivoting(kernel) or find_reflecting(kernel, found.scratch)
-        return found if known is not None else None
-    except NotAffineError:
-        return None
+    return found if isinstance(found, Region) and is_known(found.kernel, found.scratch, s.fp) else None
 
 
 def _readable(nodes: list[c_ast.Node], s: Search) -> tuple[int, Refused | None]:
