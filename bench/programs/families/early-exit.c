@@ -56,3 +56,12 @@ int unsorted(const double *x, int n)
 
     return i;
 }
+
+int any_above(int n, const float *level, float limit)
+{
+    int found = 0;
+    for (int i = 0; i < n && !found; i++)
+        if (level[i] > limit)
+            found = 1;
+    return found;
+}

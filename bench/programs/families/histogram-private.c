@@ -33,3 +33,14 @@ void charge(int n, const unsigned char *slot, const double *q, double *grid)
         grid[slot[k]] += q[k];
     }
 }
+
+void letters(int n, const char *s, int count[26])
+{
+    for (int i = 0; i < n; i++)
+    {
+        if (s[i] >= 'a' && s[i] <= 'z')
+            count[s[i] - 'a']++;
+        else if (s[i] >= 'A' && s[i] <= 'Z')
+            count[s[i] - 'A']++;
+    }
+}

@@ -145,3 +145,10 @@ void lu_left(int n, double a[n][n])
         }
     }
 }
+
+void turned(int rows, int cols, const int *table, int *by_column)
+{
+    for (int r = 0; r < rows; r++)
+        for (int c = 0; c < cols; c++)
+        by_column[(c * rows) + r] = table[(r * cols) + c];
+}

@@ -51,3 +51,14 @@ void offsets(int rows, const int *len, int *start)
         at += len[r];
     }
 }
+
+void row_starts(long rows, unsigned *nnz)
+{
+    unsigned at = 0;
+    for (long r = 0; r < rows; ++r)
+    {
+        unsigned here = nnz[r];
+        nnz[r] = at;
+        at = at + here;
+    }
+}
