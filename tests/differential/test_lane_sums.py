@@ -182,16 +182,17 @@ def test_what_is_stored_is_summed_in_the_same_pass(built: FileResult) -> None:
     assert all("kept[" in x for x in body.split("for (")[1:] if "other[" in x)
 
 
+@pytest.mark.each_value
+@pytest.mark.parametrize("flags", ["-O2", "-O3 -march=native"])
+@pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("floats", ["reassociate", "strict"])
-def test_sums_are_those_of_the_original(floats: Floats, tmp_path: Path) -> None:
+def test_sums_are_those_of_the_original(floats: Floats, compiler: str, flags: str, tmp_path: Path) -> None:
     text = HEAD + "".join(map(write, SUMS)) + SHORT
     main = write_main()
     made = build_file(Source("s.c", text), Options(measure=False, fp=floats)).text
     expected = run(text + main, "gcc -O1 -ffp-contract=off", tmp_path)
-    for compiler in COMPILERS:
-        for flags in ("-O2", "-O3 -march=native"):
-            printed = run(made + main, f"{compiler} {flags}", tmp_path)
-            assert printed == expected if floats == "strict" else agree(printed, expected, 1e-4), (compiler, flags)
+    printed = run(made + main, f"{compiler} {flags}", tmp_path)
+    assert printed == expected if floats == "strict" else agree(printed, expected, 1e-4)
 
 
 def run(text: str, command: str, place: Path) -> str:
