@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from pathlib import Path
 
 import numpy as np
@@ -92,6 +93,21 @@ void again(int n, const byte *restrict x, const int *restrict w, int *restrict h
         if (d < 10) h[200 + d]--;
     }
 }
+void ranged(int n, const byte *restrict x, const int *restrict w, int *restrict h)
+{
+    for (int i = 0; i < n; i++) {
+        int b = (int)(w[i] * 0.0000001f) + 60;
+        if (b >= 0 && b < 200) h[b] += x[i];
+    }
+}
+void within(int n, const byte *restrict x, const int *restrict w, int *restrict h)
+{
+    for (int i = 0; i < n; i++) if (x[i] && (unsigned)(w[i] >> 20) < 99u) h[(w[i] >> 20) + 150] -= 2;
+}
+void apart(int n, const byte *restrict x, const int *restrict w, int *restrict h)
+{
+    for (int i = 0; i < n; i++) { long b = w[i] - (long)x[i]; if (b < 1 || 250 <= b) continue; h[b + 5]++; }
+}
 """
 SIZES = (0, 1, 2, 3, 5, 8, 130, 2049, 8191, 8192, 300_001)
 
@@ -111,7 +127,7 @@ def make(threads: int, folder: Path) -> DropIn:
 def test_counts_in_tables(threads: int, tmp_path: Path) -> None:
     plain, built = compile_text(TEXT, (), tmp_path / "plain", tmp_path), make(threads, tmp_path)
     assert "_tables" in built.text
-    for name in ("bytes", "weights", "pairs", "called", "masked", "sides", "skipped", "letters", "clamped", "again"):
+    for name in re.findall(r"^void (\w+)", TEXT, re.MULTILINE):
         for n in SIZES:
             results = []
             for made in (plain, built):

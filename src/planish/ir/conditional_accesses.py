@@ -26,12 +26,11 @@ from dataclasses import dataclass, field
 from functools import partial, reduce
 from typing import Literal
 
-from planish.ir.expr import Binary, BinaryOp, Compare, CompareOp, Const, Expr, Load, Select, Unary, Var, type_of
+from planish.ir.expr import OPPOSITE, Binary, BinaryOp, Compare, Const, Expr, Load, Select, Unary, Var, type_of
 from planish.ir.nest import Assign, Block, For, If, Reduce, Stmt
 from planish.ir.traverse import children, expressions, loads, map_expr, walk_expr, with_children
 from planish.ir.types import BOOL, INDEX
 
-_OPPOSITE: dict[CompareOp, CompareOp] = {"lt": "ge", "ge": "lt", "le": "gt", "gt": "le", "eq": "ne", "ne": "eq"}
 _MOST_STEPS = 4_000
 TRUE = Const(True, BOOL)
 
@@ -54,7 +53,7 @@ def opposite(condition: Expr) -> Expr:
         case Unary(op="not", operand=inner):
             return inner
         case Compare(op=op, left=left, right=right) if not type_of(left).is_float:
-            return Compare(_OPPOSITE[op], left, right)
+            return Compare(OPPOSITE[op], left, right)
         case Const(value=value):
             return Const(not value, BOOL)
         case _:

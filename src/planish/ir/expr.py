@@ -8,6 +8,7 @@ True
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
@@ -25,6 +26,10 @@ width. `and`/`or` on bool are logical and do not evaluate the right side when th
 signed integers. `min`/`max` are for integers, or floats where the user allowed reordering (no NaN is promised)."""
 
 CompareOp = Literal["eq", "ne", "lt", "le", "gt", "ge"]
+OPPOSITE: Mapping[CompareOp, CompareOp] = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "le": "gt", "gt": "le"}
+"""The comparison that holds where another one does not; not so for floats, which may be NaN."""
+MIRRORED: Mapping[CompareOp, CompareOp] = {"eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
+"""The comparison of the same two, exchanged."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,8 @@ COUNTS = {
     "a name": "for (int i = 0; i < n; i++) { int b = x[i] & 63; h[b] += w[i]; }",
     "two": "for (int i = 0; i < n; i++) { h[x[i]]++; g[x[i] & 15] += w[i]; }",
     "rows": "for (int j = 0; j < m; j++) for (int i = 0; i < n; i++) h[p[j][i]]++;",
+    "a range of integers": "for (int i = 0; i < n; i++) if (w[i] >= -4 && !(w[i] > 8)) h[w[i] + 4]++;",
+    "a cell's range": "for (int i = 0; i < n; i++) { int b = w[i] * 9; if (b < 0) b = 0; if (b > 60) b = 60; h[b]++; }",
     "cleared before": "for (int i = 0; i < 256; i++) h[i] = 0; for (int i = 0; i < n; i++) h[x[i]]++;",
 }
 OTHERS = {
@@ -46,6 +48,9 @@ OTHERS = {
     "another element as well": "for (int i = 0; i < n; i++) { if (x[i] & 1) h[x[i] >> 1]++; else h[255]--; }",
     "all elements in turn as well": "for (int i = 0; i < n; i++) { h[x[i] >> 4]++; h[i] += 2; }",
     "an array that is too short": "for (int i = 0; i < n; i++) g[x[i]]++;",
+    "a range that is too wide": "for (int i = 0; i < n; i++) if (w[i] >= -1 && w[i] < 16) g[w[i]]++;",
+    "a range of something else": "for (int i = 0; i < n; i++) if (w[i] >= 0 && w[i] < 16) g[w[i] + x[i + 1]]++;",
+    "a range before": "for (int i = 0; i < n; i++) { int b = w[i]; if (b < 0) b = 9; b = b - 1; if (b < 16) g[b]++; }",
     "a search for some": (
         "for (int i = 0; i < n; i++) { int c = w[i]; for (int r = 0; r < 16; r++) g[r] += c == r ? 1 : 0; }"
     ),

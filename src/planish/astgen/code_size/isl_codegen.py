@@ -15,7 +15,20 @@ from planish.astgen.checking.verify import record
 from planish.astgen.formats import CodegenInput
 from planish.astgen.state import Instantiate
 from planish.core.diagnostic import Diagnostic, PlanishError
-from planish.ir.expr import Binary, BinaryOp, Compare, CompareOp, Const, Expr, Select, Unary, Var, index, type_of
+from planish.ir.expr import (
+    MIRRORED,
+    Binary,
+    BinaryOp,
+    Compare,
+    CompareOp,
+    Const,
+    Expr,
+    Select,
+    Unary,
+    Var,
+    index,
+    type_of,
+)
 from planish.ir.nest import Block, For, If, Let, Stmt
 from planish.ir.traverse import variables
 from planish.ir.types import BOOL, INDEX
@@ -34,7 +47,6 @@ _CHAINS: dict[str, BinaryOp] = {
 """`pdiv` and `zdiv` are printed as C's own operators: what they give for a negative dividend is what C gives."""
 
 _COMPARISONS: dict[str, CompareOp] = {"eq": "eq", "le": "le", "lt": "lt", "ge": "ge", "gt": "gt"}
-_SWAPPED: dict[str, CompareOp] = {"le": "ge", "lt": "gt", "ge": "le", "gt": "lt"}
 
 
 def rival_nest(found: CodegenInput, instantiate: Instantiate = record) -> Block:
@@ -112,7 +124,7 @@ def _limit(condition: Expr, var: str, lower: Expr) -> Expr:
         case Compare(op=op, left=Var(name=name), right=bound) if name == var and not _mentions(bound, var):
             return _exclusive(op, bound)
         case Compare(op=op, left=bound, right=Var(name=name)) if name == var and not _mentions(bound, var):
-            return _exclusive(_SWAPPED.get(op, op), bound)
+            return _exclusive(MIRRORED[op], bound)
         case Compare(op=op, left=Binary(op="mul", left=Const(value=factor), right=Var(name=name)), right=bound) if (
             name == var and int(factor) > 0 and not _mentions(bound, var)
         ):

@@ -12,12 +12,13 @@ from collections.abc import Mapping
 from typing import assert_never
 
 from planish.ir.expr import (
+    MIRRORED,
+    OPPOSITE,
     Binary,
     BinaryOp,
     Call,
     Cast,
     Compare,
-    CompareOp,
     Const,
     Expr,
     Load,
@@ -32,8 +33,6 @@ from planish.ir.types import INDEX, Type
 Interval = tuple[int, int]
 """The least and the greatest value, both inclusive."""
 _NONE: Mapping[Expr, Interval] = {}
-_TURNED: Mapping[CompareOp, CompareOp] = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
-_OPPOSITE: Mapping[CompareOp, CompareOp] = {"lt": "ge", "ge": "lt", "le": "gt", "gt": "le", "eq": "ne", "ne": "eq"}
 
 
 def combine(op: BinaryOp, a: Interval, b: Interval, type: Type) -> Interval:
@@ -96,6 +95,8 @@ def bounds_where(
     >>> test = parse_expr("i32(x[i]:i8) >= 97:i32 && 123:i32 > i32(x[i]:i8)")
     >>> range_of(parse_expr("i32(x[i]:i8) - 97:i32"), {}, bounds=bounds_where(test, {}, {}))
     (0, 25)
+    >>> range_of(parse_expr("k:i32"), {}, bounds=bounds_where(parse_expr("u32(k:i32) < 64:u32"), {}, {}))
+    (0, 63)
     """
     match condition:
         case Unary(op="not", operand=x):
@@ -105,24 +106,27 @@ def bounds_where(
         case Compare(op=op, left=x, right=Const(value=number)) if type_of(x).is_int:
             pass
         case Compare(op=turned, left=Const(value=number), right=x) if type_of(x).is_int:
-            op = _TURNED.get(turned, turned)
+            op = MIRRORED[turned]
         case _:
             return {**bounds}
-    op, value = op if holds else _OPPOSITE[op], int(number)
+    op, value = op if holds else OPPOSITE[op], int(number)
     low, high = range_of(x, known, bounds=bounds)
     low = max(low, {"ge": value, "gt": value + 1, "eq": value}.get(op, low))
     high = min(high, {"le": value, "lt": value - 1, "eq": value}.get(op, high))
     if low > high:
         return {**bounds}
     found = {**bounds, x: (low, high)}
-    # A wider type holds the same number.
-    while isinstance(x, Cast) and type_of(x.operand).is_int:
-        least = limits(type_of(x.operand))
-        if narrow(least, x.type) != least:
-            break
+    while isinstance(x, Cast) and type_of(x.operand).is_int and _keeps(type_of(x.operand), x.type, low, high):
         x = x.operand
         found[x] = low, high
     return found
+
+
+def _keeps(own: Type, type: Type, low: int, high: int) -> bool:
+    """Whether a number of a type is the one that it is converted to where that lies in a range: so it is where the
+    other type holds all of the own one's, or is as wide, and the number has no sign in either."""
+    wider = narrow(limits(own), type) == limits(own)
+    return wider or (type.bits >= own.bits and 0 <= low <= high <= limits(own)[1])
 
 
 def range_of(

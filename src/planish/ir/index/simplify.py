@@ -18,6 +18,8 @@ from math import gcd
 from typing import assert_never
 
 from planish.ir.expr import (
+    MIRRORED,
+    OPPOSITE,
     Binary,
     BinaryOp,
     Cast,
@@ -58,9 +60,6 @@ from planish.ir.traverse import (
     with_children,
 )
 from planish.ir.types import BOOL, INDEX
-
-_INVERSE: dict[CompareOp, CompareOp] = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "le": "gt", "gt": "le"}
-_SWAPPED: dict[CompareOp, CompareOp] = {"eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 
 _LEAVES = (Const, Var)
 _PASSES = 8
@@ -314,7 +313,7 @@ def _negated(condition: Expr, plain: Expr) -> Expr:
         case Unary(op="not", operand=inner):
             return inner
         case Compare(op=op, left=left, right=right) if not type_of(left).is_float:
-            return Compare(_INVERSE[op], left, right)
+            return Compare(OPPOSITE[op], left, right)
         case _:
             return plain
 
@@ -328,18 +327,18 @@ def _compared(op: CompareOp, left: Expr, right: Expr, known: Known) -> Expr:
     first = (op, left, right) if not common else (op, a.expr(known.ranges), b.expr(known.ranges))
     if size(first[1]) == size(first[2]) == 1:
         op, left, right = first
-        return Compare(_SWAPPED[op], right, left) if isinstance(left, Const) else Compare(op, left, right)
+        return Compare(MIRRORED[op], right, left) if isinstance(left, Const) else Compare(op, left, right)
     over, under, x, y = a.plus(b, -1).spelt(), b.plus(a, -1).spelt(), a.spelt(), b.spelt()
     others = [
         (op, x.shifted(-y.constant), y.shifted(-y.constant)),
         (op, x.shifted(-x.constant), y.shifted(-x.constant)),
         (op, Sum(over.terms), Sum({}, -over.constant)),
-        (_SWAPPED[op], Sum(under.terms), Sum({}, -under.constant)),
+        (MIRRORED[op], Sum(under.terms), Sum({}, -under.constant)),
     ]
     spellings = [first, *((sign, x.expr(known.ranges), y.expr(known.ranges)) for sign, x, y in others)]
     op, left, right = min(spellings, key=lambda x: (size(x[1]) + size(x[2]), _subtractions(x[1]) + _subtractions(x[2])))
     if isinstance(left, Const):
-        return Compare(_SWAPPED[op], right, left)
+        return Compare(MIRRORED[op], right, left)
     return Compare(op, left, right)
 
 

@@ -21,14 +21,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from planish.ir.accesses import map_values
-from planish.ir.expr import Cast, Compare, CompareOp, Const, Expr, Var
+from planish.ir.expr import MIRRORED, Cast, Compare, Const, Expr, Var
 from planish.ir.index.interval import Interval
 from planish.ir.nest import Block
 from planish.ir.semantics.arithmetic import limits
 from planish.ir.types import I8, I16, U8, U16, Type
 
 _NARROW: tuple[Type, ...] = (U8, I8, U16, I16)
-_MIRRORED: Mapping[CompareOp, CompareOp] = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 
 def narrowest(range: Interval) -> Type | None:
@@ -50,7 +49,7 @@ def number_ranges(facts: Iterable[Expr], types: Mapping[str, Type]) -> dict[str,
             case Compare(op=asked, left=Var(name=name), right=Const(value=value)) if name in whole:
                 op = asked
             case Compare(op=asked, left=Const(value=value), right=Var(name=name)) if name in whole:
-                op = _MIRRORED.get(asked, asked)
+                op = MIRRORED[asked]
             case _:
                 continue
         low, high = out.get(name, limits(types[name]))

@@ -14,12 +14,10 @@
 
 from __future__ import annotations
 
-from planish.ir.expr import Binary, Cast, Compare, CompareOp, Const, Expr, Load, Var, type_of
+from planish.ir.expr import MIRRORED, Binary, Cast, Compare, CompareOp, Const, Expr, Load, Var, type_of
 from planish.ir.semantics.arithmetic import limits
 from planish.ir.traverse import map_expr, walk_expr
 from planish.ir.types import BOOL, Type
-
-_SWAPPED: dict[CompareOp, CompareOp] = {"eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 
 
 def narrowed(condition: Expr) -> Expr:
@@ -29,7 +27,7 @@ def narrowed(condition: Expr) -> Expr:
 
 def _narrowed(test: Compare) -> Expr:
     if isinstance(test.left, Const) and not isinstance(test.right, Const):
-        test = Compare(_SWAPPED[test.op], test.right, test.left)
+        test = Compare(MIRRORED[test.op], test.right, test.left)
     wide = type_of(test.left)
     if not wide.is_int:
         return test

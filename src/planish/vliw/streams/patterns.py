@@ -15,7 +15,20 @@ from typing import assert_never
 
 import numpy as np
 
-from planish.ir.expr import Binary, Call, Cast, Compare, CompareOp, Const, Expr, Load, Select, Unary, Var, type_of
+from planish.ir.expr import (
+    MIRRORED,
+    Binary,
+    Call,
+    Cast,
+    Compare,
+    Const,
+    Expr,
+    Load,
+    Select,
+    Unary,
+    Var,
+    type_of,
+)
 from planish.ir.index.evaluate import evaluate
 from planish.ir.nest import Array, Assign, Block, For, Kernel, Reduce, ReduceOp, Stmt
 from planish.ir.passes.update_idioms import updated
@@ -29,7 +42,6 @@ LANE = Var("lane", INDEX)
 """The number of the lane, in patterns."""
 
 COMMUTATIVE = frozenset({"add", "mul", "min", "max", "and", "or", "xor"})
-SWAPPED: Mapping[str, CompareOp] = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,7 +349,7 @@ class Matcher:
             case Compare(op=compared, left=a, right=b):
                 if isinstance(e, Compare) and e.op == compared:
                     yield from self._match_all((a, b), (e.left, e.right), bound)
-                if isinstance(e, Compare) and SWAPPED[e.op] == compared:
+                if isinstance(e, Compare) and MIRRORED[e.op] == compared:
                     yield from self._match_all((a, b), (e.right, e.left), bound)
             case Select(condition=c, then=a, otherwise=b):
                 if isinstance(e, Select):

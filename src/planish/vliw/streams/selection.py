@@ -24,7 +24,20 @@ from functools import lru_cache
 
 import numpy as np
 
-from planish.ir.expr import Binary, Call, Cast, Compare, CompareOp, Const, Expr, Load, Select, Unary, Var, type_of
+from planish.ir.expr import (
+    OPPOSITE,
+    Binary,
+    Call,
+    Cast,
+    Compare,
+    Const,
+    Expr,
+    Load,
+    Select,
+    Unary,
+    Var,
+    type_of,
+)
 from planish.ir.traverse import loads, walk_expr
 from planish.ir.types import BOOL, F32, F64, I8, I16, I32, I64, INDEX, U8, U16, U32, U64, Type
 from planish.vliw.machine import VliwMachine
@@ -33,7 +46,6 @@ from planish.vliw.streams.patterns import LANE, Bindings, Matcher, OperationPatt
 Slot = tuple[str, int]
 """A register file, and how many values are wanted in a register of it: 0 for one value, or the lanes."""
 
-NEGATED: Mapping[CompareOp, CompareOp] = {"lt": "ge", "ge": "lt", "le": "gt", "gt": "le", "eq": "ne", "ne": "eq"}
 _LATENCY = 0.01
 _WHOLE = (I8, I16, I32, I64, U8, U16, U32, U64)
 _FLOATS: Mapping[Type, tuple[str, str]] = {F32: ("float32", "int32"), F64: ("float64", "int64")}
@@ -370,7 +382,7 @@ def alternatives(x: Expr, contract: bool = True) -> Iterator[Expr]:
         case Cast(operand=inner, type=narrow) if narrow.is_int and narrow.bits < type_of(inner).bits:
             yield from _narrowed(inner, narrow)
         case Unary(op="not", operand=Compare(op=op, left=a, right=b)) if not type_of(a).is_float:
-            yield Compare(NEGATED[op], a, b)
+            yield Compare(OPPOSITE[op], a, b)
         case Unary(op="not", operand=a):
             yield Compare("eq", Cast(a, INDEX), Const(0, INDEX))
         case Unary(op="bitnot", operand=a):

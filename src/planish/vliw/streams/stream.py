@@ -15,7 +15,7 @@ from typing import Protocol
 
 from planish.core.diagnostic import Remark
 from planish.core.span import Span
-from planish.ir.expr import Binary, Compare, Const, Expr, Load, Unary, Var, type_of
+from planish.ir.expr import OPPOSITE, Binary, Compare, Const, Expr, Load, Unary, Var, type_of
 from planish.ir.index.polynomial import Polynomial
 from planish.ir.nest import Array
 from planish.ir.text.printer import print_expr
@@ -33,7 +33,7 @@ from planish.vliw.program import (
     StreamRegister,
 )
 from planish.vliw.streams.patterns import LANE, OperationPattern, PatternSet
-from planish.vliw.streams.selection import NEGATED, OperationChoice, OperationSelector, Slot, operand_slot, varies
+from planish.vliw.streams.selection import OperationChoice, OperationSelector, Slot, operand_slot, varies
 
 
 class RefusedError(Exception):
@@ -443,7 +443,7 @@ class Stream:
 
 def negation(x: Compare) -> Compare:
     """The opposite comparison, of whole numbers."""
-    return replace(x, op=NEGATED[x.op])
+    return replace(x, op=OPPOSITE[x.op])
 
 
 def _operand(pattern: OperationPattern) -> str:

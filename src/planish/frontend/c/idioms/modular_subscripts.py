@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from planish.frontend.c.translate.state import CTranslation, Enclosing
-from planish.ir.expr import Binary, Compare, CompareOp, Expr, Select, Unary, Var, index, type_of
+from planish.ir.expr import MIRRORED, OPPOSITE, Binary, Compare, Expr, Select, Unary, Var, index, type_of
 from planish.ir.index.polynomial import (
     add,
     affine_over,
@@ -37,8 +37,6 @@ from planish.ir.index.polynomial import (
 from planish.ir.traverse import conditions, decide, map_expr, walk_expr
 from planish.ir.types import INDEX
 
-_OPPOSITE: dict[CompareOp, CompareOp] = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
-_MIRRORED: dict[CompareOp, CompareOp] = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 _MOST_PARTS, _MOST_TESTS = 3, 8
 _HIGHEST = 8
 """Remainders of more than so many times the divisor are not looked at."""
@@ -186,9 +184,9 @@ def _narrowed(test: Compare, holds: bool, loops: list[Enclosing]) -> list[Enclos
         return loops
     it, rest = loops[depth], parts[1]
     value = neg(rest) if parts[0] == 1 else rest
-    op = test.op if holds else _OPPOSITE[test.op]
+    op = test.op if holds else OPPOSITE[test.op]
     if parts[0] == -1:
-        op = _MIRRORED.get(op, op)
+        op = MIRRORED[op]
     low, high = it.lower, it.upper
     match op:
         case "eq":

@@ -22,6 +22,7 @@ from pycparser import c_ast
 from planish.frontend.c.analysis.scope import LEAST_BITS, BoundNames, Symbol, bits_of, is_plain, step_of, written
 from planish.frontend.c.translate.loops import Test
 from planish.frontend.c.types.constants import walk_tree
+from planish.ir.expr import MIRRORED
 from planish.ir.index.polynomial import coefficient_of, names, polynomial
 
 MOST = 16
@@ -297,8 +298,5 @@ def goes_one_way(test: Test, step: GeometricStep) -> bool:
         return False
     wanted = ("lt", "le") if step.up else ("gt", "ge")
     ends = not step.up and not step.counts and test.op == "ne" and not polynomial(found[1])
-    return ends or (found[0] > 0 and test.op in wanted) or (found[0] < 0 and _turned(test.op) in wanted)
+    return ends or (found[0] > 0 and test.op in wanted) or (found[0] < 0 and MIRRORED[test.op] in wanted)
 
-
-def _turned(op: str) -> str:
-    return {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}.get(op, op)
