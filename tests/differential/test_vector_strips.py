@@ -202,6 +202,35 @@ def test_strips_of_several_rows_are_the_same(name: str, target: str, tmp_path: P
         assert all(x == results[0] for x in results), (h, w)
 
 
+PAIRS = """kernel k(h, w; a: u8[2 * h, 2 * w] distinct, b: u8[{}, 2 * w] distinct, c: u8[h, w] distinct) {{
+    for y in 0 .. h {{ for x in 0 .. 2 * w - 1 step 2 {{
+        b[2 * y, x] = a[2 * y, x + 1] b[2 * y, x + 1] = a[2 * y, x]
+        b[{}, x] = max(a[2 * y, x], a[2 * y + 1, x]) b[{}, x + 1] = a[2 * y + 1, x + 1]
+        c[y, x // 2] = u8(i32(a[2 * y, x]) + i32(a[2 * y + 1, x + 1]) + 1:i32 >> 1:i32)
+    }} }}
+}}"""
+
+
+@pytest.mark.parametrize("second", [1, 2])
+def test_pairs_of_rows_and_columns_are_the_same(second: int, tmp_path: Path, guarded: Any) -> None:
+    """Loops by two: an iteration stores to two rows, which are those of no other one; or of the next one as well."""
+    if missing("x86-avx512"):
+        pytest.skip("this machine has no x86-avx512")
+    functions = compiled(PAIRS.format(f"2 * h + {second}", *[f"2 * y + {second}"] * 2), "x86-avx512", tmp_path)
+    for h, w in ((0, 5), (1, 0), (1, 1), (2, 63), (2, 64), (3, 100), (5, 130)):
+        source = np.random.default_rng(h * w).integers(0, 256, 4 * h * w).astype(np.uint8)
+        results = []
+        for function in functions:
+            given = [
+                guarded(x, 0)
+                for x in (source, np.full((2 * h + second) * 2 * w, 7, np.uint8), np.full(h * w, 7, np.uint8))
+            ]
+            kinds = [ctypes.c_ssize_t] * 2 + [ctypes.c_void_p] * 3
+            ctypes.CFUNCTYPE(None, *kinds)(function)(h, w, *(x.ctypes.data for x in given))
+            results.append([x.tobytes() for x in given])
+        assert all(x == results[0] for x in results), (h, w)
+
+
 @pytest.mark.parametrize("target", FLAGS)
 def test_loops_that_end_before_they_begin_do_nothing(target: str, tmp_path: Path, guarded: Any) -> None:
     if missing(target):
@@ -250,4 +279,3 @@ def test_nests_that_store_under_conditions_stay_as_they_are_without_masked_store
     prepared, neon = prepare(parse_kernel(text)), load_target("aarch64-neon")
     assert [*strip_versions(prepared, neon)]
     assert all(isinstance(x, Remark) for x in strip_versions(prepared, neon, conditional={"b"}))
-

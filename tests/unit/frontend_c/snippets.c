@@ -822,6 +822,9 @@ void f(int n, int lda, int *restrict a, const int *b) { int w = (lda + 1) >> 1; 
 /// rows_of_half_a_half regions=1
 void f(int n, int lda, int *restrict a, const int *b) { int w = lda / 2; for (int i = 0; i < n; i++) for (int j = 0; j < w / 2; j++) a[i * (w / 2) + j] = b[w * i + 2 * j]; }
 
+/// loops_up_to_a_product regions=1
+void f(int n, int lda, int *restrict a, const int *b) { for (int i = 0; i < n; i++) { for (int j = n; j < n * lda - 1; j++) a[i + j] = b[i + j - n] + b[j]; } }
+
 /// infinities regions=1
 #include <math.h>
 void f(int n, int lda, double *restrict a, const double *b) { double m = -INFINITY, l = HUGE_VAL; for (int i = 0; i < n; i++) { if (b[i] > m) m = b[i]; l = b[i] < l ? b[i] : l; } a[0] = m; a[1] = l; }

@@ -66,6 +66,7 @@ class FinishedKernel:
     spaced: tuple[SpacedRows, ...] = ()
     recast: tuple[RecastArray, ...] = ()
     in_rows: bool = False
+    products: Mapping[str, Expr] = field(default_factory=dict)
 
     def of(self, kernel: Kernel) -> FinishedKernel:
         """The same for a kernel that needs fewer of the arrays."""

@@ -39,6 +39,7 @@ from planish.frontend.c.translate.asserted_facts import Assertion, lasting_asser
 from planish.frontend.c.translate.calls import inline_call
 from planish.frontend.c.translate.data_subscripts import data_subscript
 from planish.frontend.c.translate.kernels import FinishedKernel, finish
+from planish.frontend.c.translate.product_sizes import computed_sizes, with_product_sizes
 from planish.frontend.c.translate.region_types import declared_types, distances_of, size_types
 from planish.frontend.c.translate.state import Address, Again, CTranslation, Refused
 from planish.frontend.c.translate.statements import execute, refused_at_once
@@ -378,6 +379,7 @@ def _finish(
     if not isinstance(finished, FinishedKernel):
         return finished[1] if finished is not None else Refused("scop-loop", "it is not a kernel", nodes[0])
     finished = finished.of(with_cells_inside(finished.kernel, nodes, s.bound))
+    finished = with_product_sizes(finished, {x.key for x in s.bound.symbols})
     kernel, bases = find_bases(finished, nodes[0], s.bound)
     if (reason := why_not_affine(kernel, calls_functions(nodes, s.bound))) is not None:
         return Refused("scop-affine", reason, nodes[0])
@@ -388,7 +390,7 @@ def _finish(
     kernel = replace(kernel, span=span)
     by_key = s.bound.by_key()
     scratch = tuple(a.name for a in kernel.arrays if a.shape and is_scratch(by_key[a.name], nodes, live, s.bound))
-    computed = tuple((key, value) for key, value in s.computed if key in kernel.sizes)
+    computed = computed_sizes(finished, s.computed, {x.key for x in s.bound.parameters})
     return Region(
         name, 0, kernel, first.start, last.end, finished.names, finished.updates, finished.registers, scratch,
         computed, span, alone=first.start in s.alone, conditional_stores=finished.conditional_stores,

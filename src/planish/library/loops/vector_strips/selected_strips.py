@@ -27,6 +27,7 @@ from planish.ir.index.polynomial import sub
 from planish.ir.index.simplify import simplify
 from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, Stmt
 from planish.ir.passes.speculative_loads import speculate
+from planish.ir.passes.unit_steps import count_by_one
 from planish.ir.passes.vector_loops import long_enough, longest
 from planish.ir.text.printer import print_kernel, print_stmt
 from planish.ir.traverse import arrays_in, loads, map_block, stored_arrays, used_names, variables, walk, with_stmts
@@ -97,7 +98,7 @@ _PLACES = ("planish.ir.", "planish.isa.", "planish.core.", "planish.select.", "p
 def in_strip_form(prepared: Prepared, target: Target, conditional: Container[str] = ()) -> Kernel:
     """The kernel with its rows of few columns, and its pixels of few channels, in loops that strips are made of; what
     is kept of an element for an inner loop is read there, so that its range is known."""
-    kernel = speculate(prepared.kernel, always_readable(prepared.scop))
+    kernel = count_by_one(speculate(prepared.kernel, always_readable(prepared.scop)))
     kernel = with_constant_cells(forward(kernel, widened=True))
     registers = extension_of(target)
     flat = coalesce(kernel, registers.widths[0])

@@ -171,12 +171,18 @@ def is_independent(body: Sequence[Let | Assign], names: Sequence[str], columns: 
 
 
 def _are_apart(a: tuple[Expr, ...], b: tuple[Expr, ...], names: Sequence[str]) -> bool:
-    """Whether two cells are different ones in whatever iterations: both lie in the same dimensions, and in the last one
-    by no multiple of a step apart."""
-    if any(constant(sub(x, y)) != 0 for x, y in zip(a[:-1], b[:-1], strict=True)):
-        return False
-    apart, step = constant(sub(a[-1], b[-1])), polynomial(a[-1]).get((Var(names[-1], INDEX),), 0)
-    return apart is not None and step != 0 and apart % step != 0
+    """Whether two cells are different ones in whatever iterations: in one dimension they lie apart, by no multiple of
+    what an iteration moves on there."""
+    for x, y in zip(a, b, strict=True):
+        apart, terms = constant(sub(x, y)), polynomial(x)
+        moving = [name for name in names if any(name in variables(z) for m in terms for z in m)]
+        if apart is None or len(moving) > 1:
+            continue
+        step = terms.get((Var(moving[0], INDEX),), 0) if moving else 0
+        alone = not moving or sum(moving[0] in variables(z) for m in terms for z in m) == 1
+        if alone and (apart % step if step else apart and not moving):
+            return True
+    return False
 
 
 def _counts(place: tuple[Expr, ...], names: Sequence[str], columns: Expr | None) -> bool:
