@@ -48,7 +48,8 @@ from planish.poly.isl.affine import NotAffineError
 @dataclass(frozen=True, slots=True)
 class FinishedKernel:
     """A kernel with the C arguments of its parameters, what it leaves to be updated, and its sizes that C computes
-    from variables. `advances`: what each iteration of its last loop adds to C variables."""
+    from variables. `advances`: what each iteration of its last loop adds to C variables; `products`:
+    sizes that are products of others."""
 
     kernel: Kernel
     names: tuple[tuple[str, str], ...]

@@ -24,6 +24,7 @@ from planish.frontend.c.analysis.scope import BoundNames, Symbol, written
 from planish.frontend.c.analysis.statement_runs import LOOPS, behind_last, first_inside, has_loop, is_loop, segments
 from planish.frontend.c.analysis.steady_reads import computed_from_data, steady_reads
 from planish.frontend.c.assumed.address_choices import choose_address
+from planish.frontend.c.assumed.product_sizes import computed_sizes, with_product_sizes
 from planish.frontend.c.compaction.packed_stores import spreads
 from planish.frontend.c.compaction.regions import find_packing
 from planish.frontend.c.early_exits.exit_regions import Attempt, Loop, find_early_exit
@@ -39,7 +40,6 @@ from planish.frontend.c.translate.asserted_facts import Assertion, lasting_asser
 from planish.frontend.c.translate.calls import inline_call
 from planish.frontend.c.translate.data_subscripts import data_subscript
 from planish.frontend.c.translate.kernels import FinishedKernel, finish
-from planish.frontend.c.translate.product_sizes import computed_sizes, with_product_sizes
 from planish.frontend.c.translate.region_types import declared_types, distances_of, size_types
 from planish.frontend.c.translate.state import Address, Again, CTranslation, Refused
 from planish.frontend.c.translate.statements import execute, refused_at_once
