@@ -104,6 +104,11 @@ class FileScope:
             symbol.members.clear()
 
 
+ElementRead = tuple[int, int, frozenset[Symbol]]
+"""The id of a node that reads an element, what keeps it from being steady, and the variables in it."""
+StatementReads = tuple[frozenset[Symbol | None], frozenset[Symbol | None], tuple[ElementRead, ...]]
+
+
 @dataclass(slots=True)
 class BoundNames:
     """The names of one function: symbols, and values of enumerators, by the id of the ID and Decl nodes that mean them
@@ -111,7 +116,7 @@ class BoundNames:
 
     `hidden`: variables of the file whose names mean something else where a statement begins, by the id of its node;
     `inlined`: the function is a part of another one, which may use variables of the file that have its names; `set_in`:
-    what statements set, by the ids of their nodes, as far as it was asked for.
+    what statements set, by the ids of their nodes, as far as it was asked for; `reads_in`: what they read, likewise.
     """
 
     function: c_ast.FuncDef
@@ -126,6 +131,7 @@ class BoundNames:
     jumps: bool = False
     kept: list[c_ast.Node] = field(default_factory=list)
     set_in: dict[int, tuple[c_ast.Node, tuple[tuple[Symbol, c_ast.Node], ...]]] = field(default_factory=dict)
+    reads_in: dict[int, tuple[c_ast.Node, StatementReads]] = field(default_factory=dict)
 
     def symbol(self, node: c_ast.Node) -> Symbol | None:
         """The symbol that an ID or Decl node means."""

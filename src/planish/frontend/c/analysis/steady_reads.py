@@ -18,34 +18,63 @@ from dataclasses import dataclass
 
 from pycparser import c_ast
 
-from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_integer, settings, written
+from planish.frontend.c.analysis.scope import (
+    BoundNames,
+    ElementRead,
+    StatementReads,
+    Symbol,
+    is_integer,
+    settings,
+    written,
+)
 from planish.frontend.c.types.constants import STEPS, walk_tree
 from planish.frontend.c.types.declarations import CArray, CPointer
 
 _PLAIN, _STORED, _CHANGED = 1, 2, 4
 """What an expression holds: a structure, or something that is not known; what a store may change; what is set."""
+_NONE: frozenset[Symbol] = frozenset()
 
 
 def steady_reads(nodes: Iterable[c_ast.Node], bound: BoundNames) -> tuple[frozenset[int], frozenset[int]]:
     """The ids of the nodes that read such an element, which a store through another address may still change; and of
     those whose elements no name in them changes if they are addresses, which no nest stores."""
     changed, unsteady = set[Symbol | None](), set[Symbol | None]()
+    reads: list[ElementRead] = []
     for node in nodes:
-        changed |= written(node, bound)
-        for x in walk_tree(node):
-            match x:
-                case c_ast.ID() | c_ast.Constant():
-                    continue
-                case c_ast.Decl():
-                    changed.add(bound.symbol(x))
-                case c_ast.Assignment(lvalue=target) | c_ast.UnaryOp(op="++" | "--" | "p++" | "p--", expr=target):
-                    unsteady |= _stored_through(target, bound)
-                case _:
-                    pass
-    reading = _Reading(bound, changed, unsteady | changed, set(), set())
-    for node in nodes:
-        reading.visit(node)
-    return frozenset(reading.steady), frozenset(reading.addresses)
+        declared, stored, own = _reads_of(node, bound)
+        changed |= written(node, bound) | declared
+        unsteady |= stored
+        reads += own
+    unsteady |= changed
+    steady, addresses = set[int](), set[int]()
+    for read, fault, symbols in reads:
+        if not fault & _CHANGED and changed.isdisjoint(symbols):
+            addresses.add(read)
+        if not fault & ~_CHANGED and unsteady.isdisjoint(symbols):
+            steady.add(read)
+    return frozenset(steady), frozenset(addresses)
+
+
+def _reads_of(node: c_ast.Node, bound: BoundNames) -> StatementReads:
+    """What a statement declares, through which arrays and addresses it stores, and what elements it reads."""
+    if (known := bound.reads_in.get(id(node))) is not None:
+        return known[1]
+    declared, stored = set[Symbol | None](), set[Symbol | None]()
+    for x in walk_tree(node):
+        match x:
+            case c_ast.ID() | c_ast.Constant():
+                continue
+            case c_ast.Decl():
+                declared.add(bound.symbol(x))
+            case c_ast.Assignment(lvalue=target) | c_ast.UnaryOp(op="++" | "--" | "p++" | "p--", expr=target):
+                stored |= _stored_through(target, bound)
+            case _:
+                pass
+    reading = _Reading(bound, [])
+    reading.visit(node)
+    found = frozenset(declared), frozenset(stored), tuple(reading.found)
+    bound.reads_in[id(node)] = node, found
+    return found
 
 
 def _stored_through(target: c_ast.Node, bound: BoundNames) -> set[Symbol | None]:
@@ -68,44 +97,45 @@ def _is_member(node: c_ast.Node) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """Expressions gone through once, the innermost first: which of them hold nothing that changes, or is `unsteady`."""
+    """Expressions gone through once, the innermost first: what each read depends on."""
 
     bound: BoundNames
-    changed: set[Symbol | None]
-    unsteady: set[Symbol | None]
-    steady: set[int]
-    addresses: set[int]
+    found: list[ElementRead]
 
-    def visit(self, node: c_ast.Node) -> int:
-        """Why an expression is not steady, as a sum of `_PLAIN`, `_STORED` and `_CHANGED`."""
-        faults = self._own(node)
-        for part in node:
-            faults |= self.visit(part)
-        read = _reads(node)
-        if read or _is_member(node):
-            if not faults & (_PLAIN | _STORED if read else _STORED):
-                self.steady.add(id(node))
-            if not faults & _CHANGED:
-                self.addresses.add(id(node))
-        return faults
-
-    def _own(self, node: c_ast.Node) -> int:
+    def visit(self, node: c_ast.Node) -> tuple[int, frozenset[Symbol]]:
+        """What keeps an expression from being steady in any case, as a sum of `_PLAIN`, `_STORED` and `_CHANGED`, and
+        the variables that it holds."""
         match node:
+            case c_ast.Constant():
+                return 0, _NONE
             case c_ast.ID():
-                symbol = self.bound.symbol(node)
-                if id(node) in self.bound.constants:
-                    return 0
-                if symbol is None:
-                    return 0 if self.bound.enumerator(node) is not None else _PLAIN  # the name of a member
-                return (_STORED if symbol in self.unsteady else 0) | (_CHANGED if symbol in self.changed else 0)
+                return self._of_name(node)
             case c_ast.StructRef():
-                return _PLAIN
+                faults = _PLAIN
             case c_ast.FuncCall() | c_ast.Assignment() | c_ast.Cast():
-                return _PLAIN | _STORED | _CHANGED
+                faults = _PLAIN | _STORED | _CHANGED
             case c_ast.UnaryOp(op=op) if op in STEPS:
-                return _PLAIN | _STORED | _CHANGED
+                faults = _PLAIN | _STORED | _CHANGED
             case _:
-                return 0
+                faults = 0
+        symbols = _NONE
+        for part in node:
+            more, names = self.visit(part)
+            faults |= more
+            symbols |= names
+        if (read := _reads(node)) or _is_member(node):
+            # Only a structure as a whole, and what is not known, is no reason against a member.
+            own = faults if read else faults & ~_PLAIN
+            self.found.append((id(node), own, symbols))
+        return faults, symbols
+
+    def _of_name(self, node: c_ast.ID) -> tuple[int, frozenset[Symbol]]:
+        if id(node) in self.bound.constants:
+            return 0, _NONE
+        symbol = self.bound.symbol(node)
+        if symbol is None:
+            return (0 if self.bound.enumerator(node) is not None else _PLAIN), _NONE  # the name of a member
+        return 0, frozenset((symbol,))
 
 
 def computed_from_data(

@@ -81,6 +81,7 @@ class Forms:
         self._used: frozenset[str] = frozenset()
         self._seen: Mapping[str, c_ast.Node] = {}
         self._unfollowed: frozenset[str] = frozenset()
+        self._last: tuple[c_ast.Node | None, frozenset[str]] = None, frozenset()
 
     def naming(self, body: c_ast.Node, name: str | None) -> Forms:
         """The forms for a parameter of a function: of a union, the first member of it that the body names is the one
@@ -88,13 +89,18 @@ class Forms:
         members = [x for x in walk_tree(body) if isinstance(x, c_ast.StructRef)]
         behind = [x for x in members if any(isinstance(y, c_ast.ID) and y.name == name for y in walk_tree(x.name))]
         own = copy(self)
-        own._unfollowed = unfollowed_addresses(body)
+        own._unfollowed = self._unfollowed_in(body)
         own._used = frozenset(str(x.field.name) for x in behind or members)
         converted = ((x, found) for x, found in _conversions(body) if isinstance(x, c_ast.StructRef))
         own._seen = {
             x.field.name: found for x, found in converted if isinstance(self._records.plain(found), c_ast.PtrDecl)
         }
         return own
+
+    def _unfollowed_in(self, body: c_ast.Node) -> frozenset[str]:
+        if self._last[0] is not body:
+            self._last = body, unfollowed_addresses(body)
+        return self._last[1]
 
     def of_parameter(self, node: c_ast.Decl) -> Form | None:
         """The form of a parameter; None for a number or the address of numbers."""
@@ -206,7 +212,7 @@ class Forms:
         of a structure that begins another one; addresses that it does not follow are integers."""
         own = self._records.plain(node.type)
         target = self._records.plain(own.type) if isinstance(own, c_ast.PtrDecl | c_ast.ArrayDecl) else own
-        if isinstance(target, c_ast.PtrDecl) and node.name in unfollowed_addresses(body):
+        if isinstance(target, c_ast.PtrDecl) and node.name in self._unfollowed_in(body):
             return c_ast.Decl(node.name, node.quals, [], [], [], c_ast.PtrDecl([], _address_type()), None, None)
         if not isinstance(own, c_ast.PtrDecl) or not (self._is_void(target) or isinstance(target, c_ast.Struct)):
             return node
