@@ -57,29 +57,54 @@ def plan_strips(kernel: Kernel, machine: VliwMachine, contract: bool = True) -> 
     """The best strips of a kernel."""
     if machine.library is None or not machine.target:
         return StripPlan(None, {}, kernel)
+    remarks: list[Remark] = []
+    best, chosen, rows = StripPlan(None, {}, kernel), None, _Rows()
     try:
         prepared = prepare(kernel).kernel
-        found = list(packet_strips(prepared, load_target(machine.target)))
+        for strips in packet_strips(prepared, load_target(machine.target), is_wanted=rows.are_wanted):
+            if isinstance(strips, Remark):
+                remarks.append(strips)
+                continue
+            needed = replace(prepared, assumptions=(*prepared.assumptions, *strips.needs))
+            sizes = next(affordable_sizes(needed, (TYPICAL,)), {})
+            form = _StripForm(strips, machine, contract, sizes)
+            limit = best.planned.estimate if best.planned is not None else inf
+            made = form.quickest(remarks, limit)
+            if made is not None and made.estimate >= limit:
+                made = None
+            rows.note(made)
+            if made is not None:
+                best, chosen = StripPlan(made, sizes, needed), form
     except (NotAffineError, NoCover):
         return StripPlan(None, {}, kernel)
-    remarks = [x for x in found if isinstance(x, Remark)]
-    best, chosen = StripPlan(None, {}, kernel), None
-    for strips in (x for x in found if isinstance(x, StripProgram)):
-        needed = replace(prepared, assumptions=(*prepared.assumptions, *strips.needs))
-        sizes = next(affordable_sizes(needed, (TYPICAL,)), {})
-        form = _StripForm(strips, machine, contract, sizes)
-        limit = best.planned.estimate if best.planned is not None else inf
-        made = form.quickest(remarks, limit)
-        if made is None or (best.planned is not None and made.estimate >= best.planned.estimate):
-            continue
-        best, chosen = StripPlan(made, sizes, needed), form
-        if all(x.interval <= _TIGHT * x.least for x in made.packed.loops):
-            break  # with fewer rows at a time less is shared
     if chosen is not None and best.planned is not None:
         aligned = chosen.quickest(remarks, best.planned.estimate, aligned=True)
         if aligned is not None and aligned.estimate < best.planned.estimate:
             best = replace(best, planned=replace(best.planned, aligned=aligned))
     return replace(best, remarks=tuple(dict.fromkeys(remarks)))
+
+
+@dataclass(slots=True)
+class _Rows:
+    """Which numbers of rows at a time are still of use: `asked` last, the most whose packets are the best and leave
+    nothing to fewer (`tight`; -1: none yet), the fewest with others, or with none (`loose`)."""
+
+    asked: int = 0
+    tight: int = -1
+    loose: float = inf
+
+    def are_wanted(self, rows: int) -> bool:
+        """Where some rows leave nothing to be won, only more are, as these share more; else only fewer, as more take
+        more registers."""
+        self.asked = rows
+        return rows > self.tight if self.tight >= 0 else rows < self.loose
+
+    def note(self, made: Planned | None) -> None:
+        """What came of the rows that were asked for."""
+        if made is not None and all(x.interval <= _TIGHT * x.least for x in made.packed.loops):
+            self.tight = max(self.tight, self.asked)
+        else:
+            self.loose = min(self.loose, self.asked)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ NEG V.0, V.0
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from planish.vliw.machine import VliwMachine
@@ -96,8 +96,31 @@ class _Landing:
     certain: bool
 
 
-def find_conflicts(code: PacketCode, machine: VliwMachine) -> dict[StreamRegister, set[StreamRegister]]:
-    """For each register of the packets those that cannot be the same one of the machine's."""
+@dataclass(frozen=True, slots=True)
+class _Liveness:
+    """For each packet what lands, and the registers that are wanted behind that, as bits by their `numbers`."""
+
+    effects: Sequence[Sequence[Effects]]
+    landed: Sequence[Sequence[_Landing]]
+    live: Sequence[int]
+    numbers: Mapping[StreamRegister, int]
+
+
+def most_taken(code: PacketCode, machine: VliwMachine, file: str, packets: Iterable[int]) -> int:
+    """How many registers of a file the fullest of some packets has taken."""
+    found = _liveness(code, machine)
+    own = sum(1 << number for register, number in found.numbers.items() if register.file == file)
+    return max((_taken_in(found, i, own) for i in packets), default=0)
+
+
+def _taken_in(found: _Liveness, packet: int, own: int) -> int:
+    here = found.live[packet]
+    for x in found.landed[packet]:
+        here |= 1 << found.numbers[x.register]
+    return (here & own).bit_count()
+
+
+def _liveness(code: PacketCode, machine: VliwMachine) -> _Liveness:
     described = Described(machine)
     effects = [[described.effects(x.instr) for x in packet] for packet in code.packets]
     after = successors(code, machine)
@@ -111,15 +134,21 @@ def find_conflicts(code: PacketCode, machine: VliwMachine) -> dict[StreamRegiste
     landed = _landings(effects, after, code)
     before = _before(after)
     killed = [_killed(landed, i, before, numbers) for i in range(len(after) + 1)]
-    live = _live(effects, after, killed, numbers)
+    return _Liveness(effects, landed, _live(effects, after, killed, numbers), numbers)
+
+
+def find_conflicts(code: PacketCode, machine: VliwMachine) -> dict[StreamRegister, set[StreamRegister]]:
+    """For each register of the packets those that cannot be the same one of the machine's."""
+    found = _liveness(code, machine)
+    effects, numbers = found.effects, found.numbers
     registers = list(numbers)
     conflicts: dict[StreamRegister, set[StreamRegister]] = {x: set() for x in registers}
     masks = dict.fromkeys(registers, 0)
     of_file: dict[str, int] = {}
     for register, number in numbers.items():
         of_file[register.file] = of_file.get(register.file, 0) | 1 << number
-    for i, landings in enumerate(landed):
-        here = live[i]
+    for i, landings in enumerate(found.landed):
+        here = found.live[i]
         for x in landings:
             here |= 1 << numbers[x.register]
         for x in landings:

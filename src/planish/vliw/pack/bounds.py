@@ -85,22 +85,61 @@ def _side_bounds(nodes: Sequence[Effects], choices: Sequence[Sequence[tuple[str,
 def recurrence_bound(count: int, edges: Sequence[Edge]) -> IntervalBound:
     """RecMII: the delays around each cycle of dependences fit into the iterations that it spans."""
     best = IntervalBound(1, "no recurrence")
-    low, high = 1, max([1, *(sum(max(x.delay, 0) for x in edges if x.first == i) for i in range(count))])
-    high = max(high, sum(max(0, x.delay) for x in edges))
+    around = _cyclic(count, edges)
+    low, high = 1, max(1, sum(max(x.delay, 0) for x in around))
     while low < high:
         middle = (low + high) // 2
-        if positive_cycle(count, edges, middle):
+        if positive_cycle(count, around, middle):
             low = middle + 1
         else:
             high = middle
     if low > 1:
-        cycle = positive_cycle(count, edges, low - 1)
+        cycle = positive_cycle(count, around, low - 1)
         delays, distances = sum(x.delay for x in cycle), sum(x.distance for x in cycle)
         path = " -> ".join(str(x.first) for x in (*cycle, cycle[0]))
         iterations = f"{distances} iterations" if distances > 1 else "an iteration"
         reason = f"{delays} cycles in {iterations}: {path}"
         best = IntervalBound(low, reason, tuple(x.first for x in cycle))
     return best
+
+
+def _cyclic(count: int, edges: Sequence[Edge]) -> list[Edge]:
+    """The edges that cycles of dependences may have: those between operations that are reached from each other."""
+    after: list[list[int]] = [[] for _ in range(count)]
+    before: list[list[int]] = [[] for _ in range(count)]
+    for x in edges:
+        after[x.first].append(x.second)
+        before[x.second].append(x.first)
+    finished: list[int] = []
+    for _ in _reached(range(count), after, finished):
+        pass
+    component = [0] * count
+    for number, found in enumerate(_reached(reversed(finished), before, [])):
+        for x in found:
+            component[x] = number
+    return [x for x in edges if component[x.first] == component[x.second]]
+
+
+def _reached(starts: Iterable[int], after: Sequence[Sequence[int]], finished: list[int]) -> Iterator[list[int]]:
+    """For each start what is reached from it and was not before; in `finished` they are in the order in which all that
+    follows them is done (Kosaraju: what is reached backwards, last finished first, are the strong components)."""
+    seen = [False] * len(after)
+    for start in starts:
+        if seen[start]:
+            continue
+        seen[start] = True
+        found, waiting = [start], [(start, iter(after[start]))]
+        while waiting:
+            at, nexts = waiting[-1]
+            other = next((x for x in nexts if not seen[x]), None)
+            if other is None:
+                finished.append(at)
+                waiting.pop()
+                continue
+            seen[other] = True
+            found.append(other)
+            waiting.append((other, iter(after[other])))
+        yield found
 
 
 def positive_cycle(count: int, edges: Sequence[Edge], interval: int) -> list[Edge]:

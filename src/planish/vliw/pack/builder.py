@@ -61,7 +61,8 @@ class _Rounds:
 
 @dataclass(slots=True)
 class PacketBuilder:
-    """Makes packets of items; what was made is in `out`, `labels`, `reports`, `blocks` and `passes`."""
+    """Makes packets of items; what was made is in `out`, `labels`, `reports`, `blocks` and `passes`; `inner`: those of
+    innermost loops."""
 
     machine: VliwMachine
     described: Described
@@ -74,6 +75,7 @@ class PacketBuilder:
     reports: list[LoopReport] = field(default_factory=list)
     blocks: list[BlockReport] = field(default_factory=list)
     passes: list[PacketPasses] = field(default_factory=list)
+    inner: list[range] = field(default_factory=list)
     made: int = 0
 
     @staticmethod
@@ -344,6 +346,7 @@ class PacketBuilder:
         schedule = Schedule(cycles, units, len(rows))
         first = len(self.out.packets) + gap_before(self.machine, nodes, schedule, self.out.flying, -ahead)
         self.out.merge(rows, first)
+        self.inner.append(range(first, first + len(rows)))
         if head is not None:
             self.labels[head] = first + len(parts.prologue)
             self.out.close(self.labels[head] + len(kernel))
@@ -402,7 +405,7 @@ class PacketBuilder:
             pointers=pointers,
             filled=room,
             lands=lands,
-            ordered=self.plan.ordered,
+            ordered=self.plan.ordered or self.plan.steady,
             width=self.options.beam,
         )
         self.blocks.append(BlockReport(len(self.out.packets) - room, len(nodes), schedule.length, schedule.least))
@@ -432,6 +435,7 @@ class PacketBuilder:
         if hardware is not None:
             self.end_pass(self.hardware.issues(hardware, head, self.described))
         self.passes.append(replace(passes, first=self.labels[head], end=len(self.out.packets)))
+        self.inner.append(range(self.labels[head], len(self.out.packets)))
         if report:
             recurrences = recurrence_bound(len(nodes), graph(nodes, True, (), pointers))
             bounds = (resource_bound(self.machine, nodes), recurrences)

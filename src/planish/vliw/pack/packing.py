@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from planish.vliw.machine import VliwMachine
-from planish.vliw.pack.allocate import TooFewRegisters, allocate
+from planish.vliw.pack.allocate import TooFewRegisters, allocate, most_taken
 from planish.vliw.pack.builder import PacketBuilder
 from planish.vliw.pack.control import Control
 from planish.vliw.pack.effects import Described
@@ -89,7 +89,11 @@ class _Packer:
                     held = self.held(few.file)
                     if held > self.machine.file(few.file).count:
                         return PackAttempt(None, TooFewRegisters(few.file, held, few.blocked), hopeless=True)
-                    return PackAttempt(None, few, builder.reports)
+                    loops = (x for own in builder.inner for x in own)
+                    most = most_taken(code, self.machine, few.file, loops)
+                    return PackAttempt(
+                        None, few, builder.reports, outside=most <= self.machine.file(few.file).count
+                    )  # fmt: skip
                 self.given = elsewhere
                 self.bodies.clear()
             else:

@@ -2,7 +2,7 @@
 
 >>> plan = PackPlan(96, rolls=True, overlaps=False)
 >>> plan.calmer("V", ())
-PackPlan(unroll=0, longer={}, ordered=False, hoists=False, rolls=True, lean=frozenset(), overlaps=False)
+PackPlan(unroll=0, longer={}, ordered=False, hoists=False, rolls=True, lean=frozenset(), overlaps=False, steady=False)
 >>> plan.calmer("V", ()).calmer("V", ()).ordered
 True
 """
@@ -22,10 +22,10 @@ from planish.vliw.program import StreamProgram
 @dataclass(frozen=True, slots=True)
 class PackPlan:
     """How much is done at once: with fewer registers, blocks are not put into the prologues and epilogues of loops
-    (`overlaps`), then loops get kernels that take few of them (`lean`: these), then longer intervals (`longer` than
-    these), then they are modulo scheduled where that is no gain but for values that live
-    less long (`rolls`), then none is unrolled and nothing moved out of them, then operations are issued in the order in
-    which they stand."""
+    (`overlaps`), and their operations are issued in the order in which they stand where no loop wants more than there
+    are (`steady`), then loops get kernels that take few of them (`lean`: these), then longer intervals (`longer` than
+    these), then they are modulo scheduled where that is no gain but for values that live less long (`rolls`), then none
+    is unrolled and nothing moved out of them, then their operations are issued in the order in which they stand."""
 
     unroll: int
     longer: Mapping[str, int] = field(default_factory=dict)
@@ -34,11 +34,15 @@ class PackPlan:
     rolls: bool = False
     lean: frozenset[str] = frozenset()
     overlaps: bool = True
+    steady: bool = False
 
-    def calmer(self, file: str, reports: Sequence[LoopReport]) -> PackPlan | None:
-        """A plan that takes fewer registers of a file; None where there is none."""
+    def calmer(self, file: str, reports: Sequence[LoopReport], outside: bool = False) -> PackPlan | None:
+        """A plan that takes fewer registers of a file; None where there is none. `outside`: no loop wants more of them
+        than there are."""
         if self.overlaps:
             return replace(self, overlaps=False)
+        if outside and not self.steady:
+            return replace(self, steady=True)
         # Iterations that begin later overlap less: each loop that wants registers of that file is made slower.
         pressed = self.pressed(file, reports)
         names = {x.name for x in pressed}
@@ -71,13 +75,14 @@ class NotWorthwhile(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PackAttempt:
-    """What came of a plan: packets, or which registers are too few for its loops. `hopeless`: they are too few for any
-    plan."""
+    """What came of a plan: packets, or which registers are too few. `outside`: only between its loops; `hopeless`: they
+    are too few for any plan."""
 
     packed: Packed | None
     few: TooFewRegisters | None = None
     reports: Sequence[LoopReport] = ()
     hopeless: bool = False
+    outside: bool = False
 
 
 def follow(plan: PackPlan, attempt: Callable[[PackPlan], PackAttempt]) -> PackAttempt:
@@ -90,7 +95,7 @@ def follow(plan: PackPlan, attempt: Callable[[PackPlan], PackAttempt]) -> PackAt
             return made
         if made.few is None:
             return made if slowed is None else slowed.shortest(made, attempt)
-        calmer = plan.calmer(made.few.file, made.reports)
+        calmer = plan.calmer(made.few.file, made.reports, made.outside)
         if calmer is None:
             return made
         slowed = _Slowed(plan, plan.pressed(made.few.file, made.reports)) if calmer.longer != plan.longer else None

@@ -12,7 +12,7 @@ loops without conditions, whose strips are programs over registers, and accumula
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from planish.core.cache import Cache
@@ -28,6 +28,7 @@ from planish.library.loops.vector_strips.reduction_strips import counted_reducti
 from planish.library.loops.vector_strips.reduction_strips import rows_of as reduction_rows
 from planish.library.loops.vector_strips.selected_accumulators import find_narrow_accumulated, lanes_of_terms
 from planish.library.loops.vector_strips.selected_strips import (
+    MOST_ROWS,
     StripSelection,
     accumulated,
     fitting_reductions,
@@ -38,12 +39,15 @@ from planish.library.loops.vector_strips.selected_strips import (
 )
 from planish.library.loops.vector_strips.strip_nest import StripNest, counted_strips, enough
 from planish.select.c_text import Store
-from planish.select.instruction import SelectedProgram, VectorExtension, extension_of
+from planish.select.instruction import VectorExtension, extension_of
 from planish.target.machine import Target
 from planish.vliw.streams.placement import LANES
 
 MOST_SUMMED = 2
 """The most rows of sums that are made together: a pipelined loop keeps values of several iterations beside these."""
+
+_FIRST = 8
+"""Rows of the first form: where these take all registers, more of them do, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,21 +70,25 @@ class _PacketNest:
     rows: int
 
 
-def packet_strips(kernel: Kernel, target: Target, cache: Cache | None = None) -> Iterator[StripProgram | Remark]:
-    """A kernel in strips, with fewer and fewer rows at a time, last with no loop unrolled, which takes
-    fewer registers; a remark where no instructions are found."""
+def packet_strips(
+    kernel: Kernel, target: Target, cache: Cache | None = None, is_wanted: Callable[[int], bool] = lambda _: True
+) -> Iterator[StripProgram | Remark]:  # fmt: skip
+    """A kernel in strips: with some rows at a time, with more and with fewer of them, last (0) with no loop unrolled,
+    which takes fewer registers; a remark where no instructions are found. `is_wanted`: asked about so many rows before
+    instructions are selected for them."""
     registers = extension_of(target)
     nests = _nests(kernel, registers, target.vector_registers)
-    known: dict[str, SelectedProgram] = {}
+    # What is selected for a form is there for the next ones.
+    strips = StripSelection(kernel, registers, {}, cache)
     refused: dict[str, None] = {}
     most = max((x.rows for x in nests), default=0)
-    limits = dict.fromkeys(min(most, x) for x in (16, 8, 4, 1))
+    limits = dict.fromkeys(min(most, x) for x in (_FIRST, MOST_ROWS, 4, 1))
     forms: list[tuple[int, int | None]] = [(x, None) for x in limits]
     forms += [(1, 1)] if any(isinstance(x.nest, ReductionNest) for x in nests) else []
     for limit, unroll in forms:
         try:
-            if nests:
-                yield _strips(kernel, nests, StripSelection(kernel, registers, known, cache), limit, unroll)
+            if nests and is_wanted(limit if unroll is None else 0):
+                yield _strips(kernel, nests, strips, limit, unroll)
         except NoCover as error:
             refused[str(error)] = None
     for reason in refused:

@@ -69,6 +69,7 @@ from planish.poly.scop.certain_accesses import always_readable
 from planish.schedule.auto.plan import Prepared, Version
 from planish.schedule.auto.rewrites.register_promotion import forward
 from planish.schedule.match_instruction import match_instruction
+from planish.select.c_text import Store
 from planish.select.instruction import SelectedProgram, VectorExtension, as_instruction, cover_strip, extension_of
 from planish.select.jam import jam
 from planish.select.plain_lanes import plain_cost
@@ -91,6 +92,8 @@ _LONG = 8
 """So many strips has a row at least whose last lanes are no strip."""
 _REFUSED = b"refused: "
 _Found = TypeVar("_Found")
+_Group = tuple[Strip, tuple[Store, ...], float]
+"""A group of rows, its stores, and what they cost."""
 _PLACES = ("planish.ir.", "planish.isa.", "planish.core.", "planish.select.", "planish.library.loops.vector_strips.")
 """Where the classes are that a program and its instruction consist of."""
 
@@ -358,6 +361,7 @@ class StripSelection:
     conditional: Container[str] = ()
     computed: frozenset[str] = frozenset()
     shape: StripShape = MODELLED
+    groups: dict[tuple[object, ...], _Group] = field(default_factory=dict)
 
     def accumulation(self, loop: AccumulatedLoop) -> SelectedAccumulation:
         """The instructions for a loop that accumulates; NoCover where there are none."""
@@ -435,12 +439,14 @@ class StripSelection:
             return read_strip(part(first, last), arrays, self.conditional)
 
         strip = read(0, rows)
+        parts = self.parts_of(strip, rival)
+        return self.kept(parts, SelectedProgram, lambda: self.jammed(strip, read, rows, rival))
+
+    def parts_of(self, strip: Strip, rival: bool) -> tuple[object, ...]:
+        """All that is selected for a strip depends on."""
         guarded = tuple(x.row for x in strip.body.outputs if x.guard is not None)
         cells = tuple(sorted(strip.body.cells)) if self.registers.pairs else ()
-        return self.kept(
-            (print_kernel(strip.kernel), rival, guarded, cells), SelectedProgram,
-            lambda: self.jammed(strip, read, rows, rival),
-        )  # fmt: skip
+        return print_kernel(strip.kernel), rival, guarded, cells
 
     def kept(self, parts: tuple[object, ...], kind: type[_Found], make: Callable[[], _Found]) -> _Found:
         """What is made, or refused, of some parts: from the cache if it is there."""
@@ -470,15 +476,23 @@ class StripSelection:
                 continue
             parts = [read(at, at + group) for at in range(0, rows, group)]
             try:
-                stores, cost = cover_strip(parts[0], self.registers)
-                plain = plain_cost(parts[0].body, self.registers.widths[0])
-                if rival and cost > _PLAINLY * plain:
-                    raise NoCover(f"instructions of {cost:.3g} cycles, while lanes of 32 bits take {plain:.3g}")
+                parts[0], stores, cost = self.group(parts[0], rival)
                 made = jam(strip, parts, stores) if len(parts) > 1 else stores
                 return SelectedProgram(as_instruction(strip, made, self.registers), made, cost * len(parts))
             except NoCover as error:
                 reasons.append(str(error))
         raise NoCover(reasons[0])
+
+    def group(self, strip: Strip, rival: bool) -> _Group:
+        """What is selected for a group of rows, whatever strip has it; NoCover where there is nothing."""
+        address = self.parts_of(strip, rival)
+        if address not in self.groups:
+            stores, cost = cover_strip(strip, self.registers)
+            plain = plain_cost(strip.body, self.registers.widths[0])
+            if rival and cost > _PLAINLY * plain:
+                raise NoCover(f"instructions of {cost:.3g} cycles, while lanes of 32 bits take {plain:.3g}")
+            self.groups[address] = strip, stores, cost
+        return self.groups[address]
 
 
 def _shares(strip: Strip) -> bool:

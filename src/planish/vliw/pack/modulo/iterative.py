@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from random import Random
 
 from planish.vliw.machine import VliwMachine
@@ -29,8 +30,8 @@ from planish.vliw.pack.modulo.lifetimes import LiveValue
 from planish.vliw.pack.modulo.slack import place_by_slack
 from planish.vliw.pack.reservation import ReservationTable
 
-_TRIES = 8
-"""How often an operation is placed on average before an order is given up."""
+_TRIES, _LARGE, _FEW_TRIES = 8, 300, 3
+"""How often an operation is placed on average before an order is given up; less often for bodies of so many."""
 
 _CHOICES = 60
 """How many orders of choosing units for given cycles are tried."""
@@ -99,7 +100,8 @@ def schedule_by_slack(body: LoopBody, interval: int) -> PipelinedKernel | None:
     """A kernel of that interval whose operations are near to what they wait for and what waits for them, so that values
     live less long; None where none is found."""
     table = ReservationTable(body.machine, interval)
-    cycles = place_by_slack(body.nodes, body.edges, table, _TRIES * len(body.nodes) + 100)
+    tries = _TRIES if len(body.nodes) < _LARGE else _FEW_TRIES
+    cycles = place_by_slack(body.nodes, body.edges, table, tries * len(body.nodes) + 100)
     return shorten(body, table, cycles) if cycles is not None else None
 
 
@@ -174,12 +176,14 @@ def _place(body: LoopBody, table: ReservationTable, ranks: Sequence[tuple[float,
         after[edge.first].append(edge)
     cycles: dict[int, int] = {}
     last: dict[int, int] = {}
-    rest = set(range(count))
+    # The one with the highest rank comes first.
+    places = {i: n for n, i in enumerate(sorted(range(count), key=lambda x: ranks[x], reverse=True))}
+    order = list(places)
+    rest = list(range(count))
     for _ in range(_TRIES * count + 100):
         if not rest:
             return [cycles[i] for i in range(count)]
-        i = max(rest, key=lambda x: ranks[x])
-        rest.discard(i)
+        i = order[heappop(rest)]
         bounds = (cycles[x.first] + x.delay - interval * x.distance for x in before[i] if x.first in cycles)
         start = max([0, *bounds])
         at = next((x for x in range(start, start + interval) if table.place(i, body.nodes[i], x)), None)
@@ -192,14 +196,14 @@ def _place(body: LoopBody, table: ReservationTable, ranks: Sequence[tuple[float,
                 for j in blocking:
                     table.remove(j)
                     del cycles[j]
-                    rest.add(j)
+                    heappush(rest, places[j])
         cycles[i] = last[i] = at
         for edge in after[i]:
             j = edge.second
             if j != i and j in cycles and cycles[j] < at + edge.delay - interval * edge.distance:
                 table.remove(j)
                 del cycles[j]
-                rest.add(j)
+                heappush(rest, places[j])
     return None
 
 

@@ -13,6 +13,7 @@ for it is placed first, so that recurrences with no cycle to spare are placed as
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -25,15 +26,19 @@ _NEVER = -(10**9)
 _Distances = npt.NDArray[np.int64]
 
 
-def least_distances(count: int, edges: Sequence[Edge], interval: int) -> _Distances:
-    """MinDist: by how much each operation comes after each other one at least, along all dependences."""
+@lru_cache(maxsize=4)
+def least_distances(count: int, edges: tuple[Edge, ...], interval: int) -> _Distances:
+    """MinDist: by how much each operation comes after each other one at least, along all dependences. It is kept for
+    those who ask about the same interval again, and is not to be changed."""
     found = np.full((count, count), _NEVER, np.int64)
     for edge in edges:
         delay = edge.delay - interval * edge.distance
         found[edge.first, edge.second] = max(found[edge.first, edge.second], delay)
     for k in range(count):
         np.maximum(found, found[:, k, None] + found[None, k, :], out=found)
-    return np.maximum(found, _NEVER)
+    found = np.maximum(found, _NEVER)
+    found.setflags(write=False)
+    return found
 
 
 def place_by_slack(
@@ -42,24 +47,26 @@ def place_by_slack(
     """Cycles of operations, which are in the table then; None after so many placements, or where a recurrence is longer
     than the table's period allows. Cycles may be negative."""
     count, interval = len(nodes), table.period
-    distances = least_distances(count, edges, interval)
+    distances = least_distances(count, tuple(edges), interval)
     if count == 0 or bool((np.diagonal(distances) > 0).any()):
         return None if count else []
     around = distances + distances.T
     np.fill_diagonal(around, 2 * _NEVER)
     tight = around.max(axis=1)
     heights = distances.max(axis=1)
-    cycles: dict[int, int] = {}
+    units = np.array([len(x.units) for x in nodes])
+    cycles, placed = np.zeros(count, np.int64), np.zeros(count, bool)
     last: dict[int, int] = {}
     for _ in range(budget):
-        if len(cycles) == count:
-            return [cycles[i] for i in range(count)]
-        low, high = _windows(distances, cycles)
-        rest = [i for i in range(count) if i not in cycles]
-        i = min(rest, key=lambda x: (high[x] - low[x], -tight[x], len(nodes[x].units), -heights[x], x))
-        at = next((x for x in _tries(int(low[i]), int(high[i]), interval) if table.place(i, nodes[i], x)), None)
+        rest = np.flatnonzero(~placed)
+        if not len(rest):
+            return [int(x) for x in cycles]
+        lows, highs = _windows(distances, cycles, np.flatnonzero(placed), rest)
+        chosen = np.lexsort((rest, -heights[rest], units[rest], -tight[rest], highs - lows))[0]
+        i, low, high = int(rest[chosen]), int(lows[chosen]), int(highs[chosen])
+        at = next((x for x in _tries(low, high, interval) if table.place(i, nodes[i], x)), None)
         if at is None:
-            at = next((int(x) for x in (low[i], high[i]) if abs(x) < -_NEVER // 2), 0)
+            at = next((x for x in (low, high) if abs(x) < -_NEVER // 2), 0)
             at = max(at, last[i] + 1) if i in last else at
             while not table.place(i, nodes[i], at):
                 blocking = table.in_the_way(nodes[i], at) - {i}
@@ -67,23 +74,26 @@ def place_by_slack(
                     return None
                 for j in blocking:
                     table.remove(j)
-                    del cycles[j]
+                    placed[j] = False
         cycles[i] = last[i] = at
-        for j in [x for x in cycles if x != i]:
-            if cycles[j] < at + distances[i, j] or at < cycles[j] + distances[j, i]:
-                table.remove(j)
-                del cycles[j]
+        late = (cycles < at + distances[i]) | (at < cycles + distances[:, i])
+        placed[i] = late[i] = False
+        for j in np.flatnonzero(placed & late):
+            table.remove(int(j))
+            placed[j] = False
+        placed[i] = True
     return None
 
 
-def _windows(distances: _Distances, cycles: dict[int, int]) -> tuple[_Distances, _Distances]:
-    """The first and the last cycle of each operation that those which are placed leave to it."""
-    count = len(distances)
-    if not cycles:
-        return np.full(count, _NEVER), np.full(count, -_NEVER)
-    placed = np.array(list(cycles))
-    at = np.array(list(cycles.values()))
-    return (at[:, None] + distances[placed, :]).max(axis=0), (at[:, None] - distances[:, placed].T).min(axis=0)
+def _windows(
+    distances: _Distances, cycles: _Distances, placed: npt.NDArray[np.intp], rest: npt.NDArray[np.intp]
+) -> tuple[_Distances, _Distances]:
+    """The first and the last cycle of each of the rest that those which are placed leave to it."""
+    if not len(placed):
+        return np.full(len(rest), _NEVER), np.full(len(rest), -_NEVER)
+    at = cycles[placed, None]
+    after, before = distances[np.ix_(placed, rest)], distances[np.ix_(rest, placed)].T
+    return (at + after).max(axis=0), (at - before).min(axis=0)
 
 
 def _tries(low: int, high: int, interval: int) -> Sequence[int]:
