@@ -39,11 +39,11 @@ from planish.core.diagnostic import PlanishError
 from planish.ir.nest import Kernel
 from planish.vliw.machine import VliwMachine
 from planish.vliw.pack.packing import pack
+from planish.vliw.pack.register_orders import register_orders
 from planish.vliw.pack.reports import Packed, PackOptions
 from planish.vliw.program import Instr
 from planish.vliw.saturation.egraph import ENode
 from planish.vliw.saturation.extraction import Extractor, Work
-from planish.vliw.saturation.ordering import register_orders
 from planish.vliw.saturation.plan import Saturation
 from planish.vliw.saturation.regions import stores_of
 from planish.vliw.saturation.rules import RuleSet, Vectoriser, phase

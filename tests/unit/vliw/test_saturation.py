@@ -18,10 +18,10 @@ from planish.ir.types import F32
 from planish.vliw.description import load_machine
 from planish.vliw.machine import VliwMachine
 from planish.vliw.pack.effects import Described
+from planish.vliw.pack.register_orders import reloaded
 from planish.vliw.program import Instr, MemoryAddress, StreamRegister
 from planish.vliw.saturation.egraph import EGraph
 from planish.vliw.saturation.lanes import lane_moves
-from planish.vliw.saturation.ordering import reloaded
 from planish.vliw.saturation.plan import saturated
 from planish.vliw.saturation.regions import stores_of
 from planish.vliw.saturation.rules import RuleSet, Vectoriser

@@ -45,7 +45,8 @@ from planish.vliw.pack.modulo.pipelining import (
     with_copies,
 )
 from planish.vliw.pack.passes import PacketPasses
-from planish.vliw.pack.plans import PackPlan
+from planish.vliw.pack.plans import SPARE, PackPlan
+from planish.vliw.pack.register_orders import limited_order
 from planish.vliw.pack.reports import BlockReport, LoopReport, PackMethod, PackOptions, spans_of
 from planish.vliw.pack.webs import Registers, live_at_head, live_before
 from planish.vliw.program import Guard, Instr, Issue, Item, Loop, StreamRegister
@@ -61,8 +62,8 @@ class _Rounds:
 
 @dataclass(slots=True)
 class PacketBuilder:
-    """Makes packets of items; what was made is in `out`, `labels`, `reports`, `blocks` and `passes`; `inner`: those of
-    innermost loops."""
+    """Makes packets of items; what was made is in `out`, `labels`, `reports`, `blocks` and `passes`; `rolled`: those
+    of pipelined loops."""
 
     machine: VliwMachine
     described: Described
@@ -75,7 +76,7 @@ class PacketBuilder:
     reports: list[LoopReport] = field(default_factory=list)
     blocks: list[BlockReport] = field(default_factory=list)
     passes: list[PacketPasses] = field(default_factory=list)
-    inner: list[range] = field(default_factory=list)
+    rolled: list[range] = field(default_factory=list)
     made: int = 0
 
     @staticmethod
@@ -145,7 +146,7 @@ class PacketBuilder:
         self.block(block)
         before = list(self.out.flying)
         if loop.is_innermost:
-            self.listed(loop, counter, PacketPasses(0, 0, loop.name, count=_known(loop)))
+            self.listed(loop, counter, PacketPasses(0, 0, loop.name, count=_known(loop)), wanted=wanted)
         else:
             self.out.close()
             head = self.label(loop, "loop")
@@ -346,7 +347,7 @@ class PacketBuilder:
         schedule = Schedule(cycles, units, len(rows))
         first = len(self.out.packets) + gap_before(self.machine, nodes, schedule, self.out.flying, -ahead)
         self.out.merge(rows, first)
-        self.inner.append(range(first, first + len(rows)))
+        self.rolled.append(range(first, first + len(rows)))
         if head is not None:
             self.labels[head] = first + len(parts.prologue)
             self.out.close(self.labels[head] + len(kernel))
@@ -405,7 +406,7 @@ class PacketBuilder:
             pointers=pointers,
             filled=room,
             lands=lands,
-            ordered=self.plan.ordered or self.plan.steady,
+            ordered=self.plan.ordered or self.plan.steady > 0,
             width=self.options.beam,
         )
         self.blocks.append(BlockReport(len(self.out.packets) - room, len(nodes), schedule.length, schedule.least))
@@ -413,18 +414,25 @@ class PacketBuilder:
         if nodes and nodes[-1].kind == "branch":
             self.out.close()
 
-    def listed(self, loop: Loop, counter: StreamRegister, passes: PacketPasses, report: bool = True) -> None:
+    def listed(
+        self, loop: Loop, counter: StreamRegister, passes: PacketPasses, report: bool = True,
+        wanted: Registers | None = None,
+    ) -> None:  # fmt: skip
         """An innermost loop whose iterations follow one another, with no more overlap than what is under way; `passes`:
-        how often."""
+        how often; `wanted`: the registers that are taken all through it, where that is known."""
         head = self.label(loop, "loop")
         hardware = self.hardware.counter(loop)
         if hardware is not None and counter != hardware:
             self.block(self.hardware.begin(hardware, counter, self.fresh))
         control = () if hardware else self.control.count_down(counter, head, self.fresh)
-        instrs, pointers = fold_within_reach([*_instrs(loop), *control], self.control, self.described)
+        body, ordered = _instrs(loop), self.plan.ordered
+        if self.plan.steady and wanted is not None and not ordered:
+            kept = {*wanted, *(y for x in control for y in self.described.effects(x).reads)}
+            body, ordered = limited_order(body, kept, self.described, SPARE * (self.plan.steady - 1)), True
+        instrs, pointers = fold_within_reach([*body, *control], self.control, self.described)
         nodes = [self.described.effects(x) for x in instrs]
         schedule = schedule_block(
-            self.machine, nodes, pointers=pointers, loops=True, ordered=self.plan.ordered, width=self.options.beam
+            self.machine, nodes, pointers=pointers, loops=True, ordered=ordered, width=self.options.beam
         )
         self.out.close()
         self.out.idle(gap_before(self.machine, nodes, schedule, self.out.flying))
@@ -435,7 +443,6 @@ class PacketBuilder:
         if hardware is not None:
             self.end_pass(self.hardware.issues(hardware, head, self.described))
         self.passes.append(replace(passes, first=self.labels[head], end=len(self.out.packets)))
-        self.inner.append(range(self.labels[head], len(self.out.packets)))
         if report:
             recurrences = recurrence_bound(len(nodes), graph(nodes, True, (), pointers))
             bounds = (resource_bound(self.machine, nodes), recurrences)

@@ -89,7 +89,7 @@ class _Packer:
                     held = self.held(few.file)
                     if held > self.machine.file(few.file).count:
                         return PackAttempt(None, TooFewRegisters(few.file, held, few.blocked), hopeless=True)
-                    loops = (x for own in builder.inner for x in own)
+                    loops = (x for own in builder.rolled for x in own)
                     most = most_taken(code, self.machine, few.file, loops)
                     return PackAttempt(
                         None, few, builder.reports, outside=most <= self.machine.file(few.file).count

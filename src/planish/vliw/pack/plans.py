@@ -2,7 +2,7 @@
 
 >>> plan = PackPlan(96, rolls=True, overlaps=False)
 >>> plan.calmer("V", ())
-PackPlan(unroll=0, longer={}, ordered=False, hoists=False, rolls=True, lean=frozenset(), overlaps=False, steady=False)
+PackPlan(unroll=0, longer={}, ordered=False, hoists=False, rolls=True, lean=frozenset(), overlaps=False, steady=0)
 >>> plan.calmer("V", ()).calmer("V", ()).ordered
 True
 """
@@ -18,14 +18,21 @@ from planish.vliw.pack.allocate import TooFewRegisters
 from planish.vliw.pack.reports import LoopReport, Packed
 from planish.vliw.program import StreamProgram
 
+MOST_STEADY = 4
+"""So often loops are scheduled with a limit of registers, SPARE more of which are left over each time: those that are
+pairs of neighbours leave gaps."""
+
+SPARE = 2
+
 
 @dataclass(frozen=True, slots=True)
 class PackPlan:
     """How much is done at once: with fewer registers, blocks are not put into the prologues and epilogues of loops
-    (`overlaps`), and their operations are issued in the order in which they stand where no loop wants more than there
-    are (`steady`), then loops get kernels that take few of them (`lean`: these), then longer intervals (`longer` than
-    these), then they are modulo scheduled where that is no gain but for values that live less long (`rolls`), then none
-    is unrolled and nothing moved out of them, then their operations are issued in the order in which they stand."""
+    (`overlaps`), then, where pipelined loops want no more than there are, blocks stay in the order in which they stand,
+    and loops whose iterations follow one another are scheduled with a limit of registers, more and more of which are
+    left over (`steady`), then loops get kernels that take few of them (`lean`: these), then longer intervals (`longer`
+    than these), then they are modulo scheduled where that is no gain but for values that live less long (`rolls`), then
+    none is unrolled and nothing moved out of them, then operations are issued in the order in which they stand."""
 
     unroll: int
     longer: Mapping[str, int] = field(default_factory=dict)
@@ -34,15 +41,15 @@ class PackPlan:
     rolls: bool = False
     lean: frozenset[str] = frozenset()
     overlaps: bool = True
-    steady: bool = False
+    steady: int = 0
 
     def calmer(self, file: str, reports: Sequence[LoopReport], outside: bool = False) -> PackPlan | None:
-        """A plan that takes fewer registers of a file; None where there is none. `outside`: no loop wants more of them
-        than there are."""
+        """A plan that takes fewer registers of a file; None where there is none. `outside`: no pipelined loop wants
+        more of them than there are."""
         if self.overlaps:
             return replace(self, overlaps=False)
-        if outside and not self.steady:
-            return replace(self, steady=True)
+        if outside and self.steady < MOST_STEADY:
+            return replace(self, steady=self.steady + 1)
         # Iterations that begin later overlap less: each loop that wants registers of that file is made slower.
         pressed = self.pressed(file, reports)
         names = {x.name for x in pressed}

@@ -22,12 +22,12 @@ from planish.ir.traverse import stored_arrays
 from planish.ir.types import Type
 from planish.vliw.machine import VliwMachine
 from planish.vliw.pack.packing import pack
+from planish.vliw.pack.register_orders import register_orders
 from planish.vliw.pack.reports import Packed, PackOptions
 from planish.vliw.program import Instr, Item, MemoryAddress, StreamParameter, StreamProgram, StreamRegister
 from planish.vliw.saturation.egraph import ENode
 from planish.vliw.saturation.extraction import Extraction, Extractor, Work
 from planish.vliw.saturation.lanes import LaneMoves, lane_moves
-from planish.vliw.saturation.ordering import register_orders
 from planish.vliw.saturation.regions import MOST_SINGLE, stores_of
 from planish.vliw.saturation.rules import RuleSet, Vectoriser
 from planish.vliw.saturation.straight import write_out

@@ -17,7 +17,8 @@ True
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heapify, heappop, heappush
 from itertools import accumulate
@@ -108,12 +109,42 @@ def _dependences(items: Sequence[Instr], described: Described) -> tuple[list[Eff
     return nodes, edges, longest_to_end(len(items), edges, [1] * len(items))
 
 
+def limited_order(
+    items: Sequence[Instr], kept: Collection[StreamRegister], described: Described, spare: int = 0
+) -> list[Instr]:  # fmt: skip
+    """The operations of a loop's body as the shortest schedule issues them in which all but `kept`, which are taken all
+    through it, have registers, and so many of each file are left over; as they stand where none is found."""
+    nodes, edges, heights = _dependences(items, described)
+    # One after the other, what is overwritten has been read before.
+    edges = [replace(x, delay=max(x.delay, 0)) for x in edges]
+    own = [_without(x, frozenset(kept)) for x in nodes]
+    taken = Counter(x.file for x in kept)
+    machine = described.machine
+    files = tuple(replace(x, count=max(0, x.count - taken[x.name] - spare)) for x in machine.files)
+    found = _orders(own, edges, heights, replace(machine, files=files), 0, iter(range(len(NEAR) * (1 + len(PARTS)))))
+    _, order = min(found, key=lambda x: x[0], default=(0, range(len(items))))
+    return [items[n] for n in order]
+
+
+def _without(node: Effects, registers: frozenset[StreamRegister]) -> Effects:
+    reads = tuple(x for x in node.reads if x not in registers)
+    return replace(node, reads=reads, writes=tuple(x for x in node.writes if x.register not in registers))
+
+
 def _issued(
     items: Sequence[Instr], machine: VliwMachine, described: Described, enough: float, turns: Iterator[int]
 ) -> Iterator[tuple[int, tuple[Instr, ...]]]:
     """The operations as schedules issue them for which there are registers, with the cycle of the last one; no more
     of them where one takes no more than `enough`."""
-    nodes, edges, heights = _dependences(items, described)
+    for length, order in _orders(*_dependences(items, described), machine, enough, turns):
+        yield length, tuple(items[n] for n in order)
+
+
+def _orders(
+    nodes: Sequence[Effects], edges: Sequence[Edge], heights: Sequence[int], machine: VliwMachine, enough: float,
+    turns: Iterator[int],
+) -> Iterator[tuple[int, Sequence[int]]]:  # fmt: skip
+    """The same as numbers of operations."""
     for order in _base_orders(nodes, edges, heights):
         places = {x: n for n, x in enumerate(order)}
         moved = [replace(x, first=places[x.first], second=places[x.second]) for x in edges]
@@ -126,9 +157,9 @@ def _issued(
             ranks = [(n // near if near else 0, -heights[x], n) for n, x in enumerate(order)]
             cycles = _within(machine, [nodes[x] for x in order], moved, ranks)
             if cycles is not None:
-                issued = sorted(zip(cycles, range(len(items)), strict=True))
+                issued = sorted(zip(cycles, range(len(nodes)), strict=True))
                 least = min(least, max(cycles, default=0))
-                yield max(cycles, default=0), tuple(items[order[n]] for _, n in issued)
+                yield max(cycles, default=0), [order[n] for _, n in issued]
         if least <= enough:
             return
 
