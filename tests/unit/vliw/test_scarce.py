@@ -25,8 +25,10 @@ from planish.vliw.pack.modulo.pipelining import interval_for, prepare, roll
 from planish.vliw.pack.modulo.search import proven_least
 from planish.vliw.pack.passes import PacketPasses
 from planish.vliw.pack.plans import NotWorthwhile, PackAttempt, PackPlan, follow
-from planish.vliw.pack.reports import LoopReport, Packed
+from planish.vliw.pack.register_orders import limited_order
+from planish.vliw.pack.reports import LoopReport, Packed, PackOptions
 from planish.vliw.program import (
+    AccessPlace,
     Immediate,
     Instr,
     Item,
@@ -236,3 +238,29 @@ def test_nothing_is_tried_after_what_is_hopeless() -> None:
 
     assert follow(PackPlan(96), attempt).few is FEW
     assert len(tried) == 1
+
+
+def test_loops_in_order_of_their_chains_are_scheduled_within_the_registers() -> None:
+    """Chains side by side, each of which loads first: by their lengths all loads would come before anything else."""
+    body: list[Instr] = []
+    for n in range(12):
+        a, b, at = v(f"a{n}"), v(f"b{n}"), n * 128
+        own, other = AccessPlace("p", "p", at, 12 * 128, 128), AccessPlace("q", "q", at, 0, 128)
+        body.append(Instr("LOAD", (a, MemoryAddress(P, at)), None, own))
+        body.append(Instr("LOAD", (b, MemoryAddress(Q, at)), None, other))
+        body += (Instr("FADD", (a, a, b)), Instr("FADD", (a, a, b)))
+        body.append(Instr("STORE", (MemoryAddress(P, at), a), None, own))
+    body.append(Instr("ADDA", (Immediate(12 * 128), P, P)))
+    machine, described = with_registers(wide(), "V", 7), Described(with_registers(wide(), "V", 7))
+    order = limited_order(body, {P, Q}, described)
+    assert order is not None and sorted(map(id, order)) == sorted(map(id, body)) and order != body
+    assert limited_order(body, {P, Q, *(v(f"k{n}") for n in range(6))}, described) is None
+    items = (Loop("i", N, tuple(body)),)
+    values = {"p": 0, "q": 8192, "n": 3}
+    intervals: list[int] = []
+    for ordered in (False, True):
+        packed = pack(program_of(*items), machine, PackOptions(pipeline=False, ordered=ordered))
+        wanted = run_program(program_of(*items), machine, values).cells
+        assert run_code(packed.code, machine, values)[0].cells == wanted
+        intervals.append(packed.loops[0].interval)
+    assert intervals[0] < 0.7 * intervals[1]

@@ -428,7 +428,8 @@ class PacketBuilder:
         body, ordered = _instrs(loop), self.plan.ordered
         if self.plan.steady and wanted is not None and not ordered:
             kept = {*wanted, *(y for x in control for y in self.described.effects(x).reads)}
-            body, ordered = limited_order(body, kept, self.described, SPARE * (self.plan.steady - 1)), True
+            order = limited_order(body, kept, self.described, SPARE * (self.plan.steady - 1))
+            body, ordered = (body, False) if order is None else (order, True)
         instrs, pointers = fold_within_reach([*body, *control], self.control, self.described)
         nodes = [self.described.effects(x) for x in instrs]
         schedule = schedule_block(

@@ -48,7 +48,8 @@ class PackPlan:
         more of them than there are."""
         if self.overlaps:
             return replace(self, overlaps=False)
-        if outside and self.steady < MOST_STEADY:
+        most = MOST_STEADY if any(x.method == "list" for x in reports) else 1
+        if outside and not self.ordered and self.steady < most:
             return replace(self, steady=self.steady + 1)
         # Iterations that begin later overlap less: each loop that wants registers of that file is made slower.
         pressed = self.pressed(file, reports)

@@ -111,9 +111,9 @@ def _dependences(items: Sequence[Instr], described: Described) -> tuple[list[Eff
 
 def limited_order(
     items: Sequence[Instr], kept: Collection[StreamRegister], described: Described, spare: int = 0
-) -> list[Instr]:  # fmt: skip
+) -> list[Instr] | None:  # fmt: skip
     """The operations of a loop's body as the shortest schedule issues them in which all but `kept`, which are taken all
-    through it, have registers, and so many of each file are left over; as they stand where none is found."""
+    through it, have registers, and so many of each file are left over; None where none is found."""
     nodes, edges, heights = _dependences(items, described)
     # One after the other, what is overwritten has been read before.
     edges = [replace(x, delay=max(x.delay, 0)) for x in edges]
@@ -121,9 +121,9 @@ def limited_order(
     taken = Counter(x.file for x in kept)
     machine = described.machine
     files = tuple(replace(x, count=max(0, x.count - taken[x.name] - spare)) for x in machine.files)
-    found = _orders(own, edges, heights, replace(machine, files=files), 0, iter(range(len(NEAR) * (1 + len(PARTS)))))
-    _, order = min(found, key=lambda x: x[0], default=(0, range(len(items))))
-    return [items[n] for n in order]
+    turns = iter(range(len(NEAR) * (1 + len(PARTS))))
+    found = min(_orders(own, edges, heights, replace(machine, files=files), 0, turns), default=None)
+    return None if found is None else [items[n] for n in found[1]]
 
 
 def _without(node: Effects, registers: frozenset[StreamRegister]) -> Effects:
@@ -143,7 +143,7 @@ def _issued(
 def _orders(
     nodes: Sequence[Effects], edges: Sequence[Edge], heights: Sequence[int], machine: VliwMachine, enough: float,
     turns: Iterator[int],
-) -> Iterator[tuple[int, Sequence[int]]]:  # fmt: skip
+) -> Iterator[tuple[int, list[int]]]:  # fmt: skip
     """The same as numbers of operations."""
     for order in _base_orders(nodes, edges, heights):
         places = {x: n for n, x in enumerate(order)}
