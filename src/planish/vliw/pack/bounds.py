@@ -114,9 +114,9 @@ def _cyclic(count: int, edges: Sequence[Edge]) -> list[Edge]:
     for _ in _reached(range(count), after, finished):
         pass
     component = [0] * count
-    for number, found in enumerate(_reached(reversed(finished), before, [])):
-        for x in found:
-            component[x] = number
+    for number, members in enumerate(_reached(reversed(finished), before, [])):
+        for i in members:
+            component[i] = number
     return [x for x in edges if component[x.first] == component[x.second]]
 
 

@@ -78,9 +78,9 @@ def place_by_slack(
         cycles[i] = last[i] = at
         late = (cycles < at + distances[i]) | (at < cycles + distances[:, i])
         placed[i] = late[i] = False
-        for j in np.flatnonzero(placed & late):
-            table.remove(int(j))
-            placed[j] = False
+        for gone in np.flatnonzero(placed & late):
+            table.remove(int(gone))
+            placed[gone] = False
         placed[i] = True
     return None
 
