@@ -822,6 +822,10 @@ void f(int n, int lda, int *restrict a, const int *b) { int w = (lda + 1) >> 1; 
 /// rows_of_half_a_half regions=1
 void f(int n, int lda, int *restrict a, const int *b) { int w = lda / 2; for (int i = 0; i < n; i++) for (int j = 0; j < w / 2; j++) a[i * (w / 2) + j] = b[w * i + 2 * j]; }
 
+/// offsets_that_go_around regions=1
+#include <stddef.h>
+void f(size_t n, size_t lda, int *restrict a, const int *b) { const int *p = b + 2 * lda; for (size_t i = 1; i < n; i++) a[i] = p[-lda] + p[i - lda] + *(p + -lda - i) + p[-(lda - i) + 1]; }
+
 /// loops_up_to_a_product regions=1
 void f(int n, int lda, int *restrict a, const int *b) { for (int i = 0; i < n; i++) { for (int j = n; j < n * lda - 1; j++) a[i + j] = b[i + j - n] + b[j]; } }
 

@@ -261,7 +261,7 @@ def _binary(node: c_ast.Node, op: str, left: c_ast.Node, right: c_ast.Node, cx: 
             raise NotIndex(reason.message, reason.node or node, reason.cause) from None
     goes_round = op == "%" and (inner := _cycled(left, right, cx)) is not None
     a, b = index_of(inner if goes_round else left, cx), index_of(right, cx)
-    return _combined(node, op, (a, b), goes_round, cx)
+    return _combined(node, op, a, b, goes_round, cx)
 
 
 def _offset(node: c_ast.Node, cx: CTranslation) -> Indexed:
@@ -272,15 +272,15 @@ def _offset(node: c_ast.Node, cx: CTranslation) -> Indexed:
             a, b = _offset(left, cx), _offset(right, cx)
             if common(a.type, b.type) == U64:
                 return Indexed((add if op == "+" else sub)(a.expr, b.expr), U64)
-            return _combined(node, op, (a, b), False, cx)
+            return _combined(node, op, a, b, False, cx)
+        case c_ast.UnaryOp(op="-", expr=operand):
+            value = _offset(operand, cx)
+            return _result(neg(value.expr), I64 if value.type == U64 else promoted(value.type), node, cx)
         case _:
             return index_of(node, cx)
 
 
-def _combined(
-    node: c_ast.BinaryOp, op: str, operands: tuple[Indexed, Indexed], goes_round: bool, cx: CTranslation
-) -> Indexed:  # fmt: skip
-    a, b = operands
+def _combined(node: c_ast.BinaryOp, op: str, a: Indexed, b: Indexed, goes_round: bool, cx: CTranslation) -> Indexed:
     type = promoted(a.type) if op in ("<<", ">>") else common(a.type, b.type)
     if op not in ("<<", ">>"):
         a = Indexed(fitted(a, type, node, cx), type)
