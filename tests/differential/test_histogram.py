@@ -77,7 +77,7 @@ void clamped(int n, const byte *restrict x, const int *restrict w, int *restrict
     for (int i = 0; i < n; i++) {
         int k = w[i] / 1000003 - (x[i] & 1), g = w[i];
         if (k < 0) k = 0;
-        if (k > 99) k = 99;
+        else if (k > 99) k = 99;
         h[k]++;
         if (g < 100 || g > 355) continue;
         h[g - 100] += 5;

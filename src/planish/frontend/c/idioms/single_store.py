@@ -12,6 +12,8 @@ Such a store is made in every case by the user's program, too.
 ['=', '+=', '=']
 >>> stores_of(CParser().parse("void f() { if (c) a[i] = 1; else if (d) a[i] = 2; }").ext[0].body.block_items[0])
 []
+>>> len(stores_of(CParser().parse("void f() { if (x < 0) x = 0; else if (x > 9) x = 9; }").ext[0].body.block_items[0]))
+2
 """
 
 from __future__ import annotations
@@ -40,10 +42,13 @@ def flat(node: c_ast.Node | None) -> list[c_ast.Node]:
 
 def stores_of(node: c_ast.If) -> list[c_ast.Assignment]:
     """The assignments of all branches, each the only statement of its own, to places that are spelt alike; none where
-    they are not so, or store anything else on the way."""
-    found = list(_leaves(node))
+    they are not so, or store anything else on the way. A variable that several branches set without reading it may be
+    left as it is by others, which are not there."""
+    found = [x for x in _leaves(node) if not isinstance(x, c_ast.EmptyStatement)]
     stores = [x for x in found if isinstance(x, c_ast.Assignment)]
     if len(stores) != len(found) or len(found) > MOST:
+        return []
+    if any(isinstance(x, c_ast.EmptyStatement) for x in _leaves(node)) and not _may_keep(stores):
         return []
     parts = [y for x in stores for z in (x.lvalue, x.rvalue) for y in walk_tree(z)]
     steps = [x for x in parts if isinstance(x, c_ast.UnaryOp) and ("++" in x.op or "--" in x.op)]
@@ -51,6 +56,13 @@ def stores_of(node: c_ast.If) -> list[c_ast.Assignment]:
         return []
     generator = CGenerator()
     return stores if len({str(generator.visit(x.lvalue)) for x in stores}) == 1 else []
+
+
+def _may_keep(stores: list[c_ast.Assignment]) -> bool:
+    """Whether several assignments set a variable, and none reads it: sums and extrema are told by each of theirs."""
+    names = {x.lvalue.name for x in stores if isinstance(x.lvalue, c_ast.ID) and x.op == "="}
+    read = (y for x in stores for y in walk_tree(x.rvalue) if isinstance(y, c_ast.ID))
+    return len(stores) > 1 and len(names) == 1 and not any(x.name in names for x in read)
 
 
 def _leaves(node: c_ast.If) -> Iterator[c_ast.Node | None]:
@@ -61,5 +73,7 @@ def _leaves(node: c_ast.If) -> Iterator[c_ast.Node | None]:
                 yield from _leaves(inner)
             case [one]:
                 yield one
+            case []:
+                yield c_ast.EmptyStatement()
             case _:
                 yield None

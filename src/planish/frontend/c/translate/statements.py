@@ -264,9 +264,11 @@ def _is_element(node: c_ast.Node) -> bool:
 
 def _chosen(node: c_ast.If, test: Expr, target: StoreTarget, cx: CTranslation) -> Expr:
     """The value that the branches of a condition store."""
-    values = []
+    values: list[Expr] = []
     for branch in (node.iftrue, node.iffalse):
-        match flat(branch)[0]:
+        match next(iter(flat(branch)), None):
+            case None:
+                values.append(target.load)
             case c_ast.If() as inner:
                 with cx.conditional():
                     values.append(_chosen(inner, condition_of(inner.cond, cx), target, cx))
