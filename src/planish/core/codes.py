@@ -43,7 +43,7 @@ CODES = {
     "E0114": Code("a file is no record of a build", "give the file that `planish cc --report FILE` has written"),
     "E0115": Code("there is no compiler of that name", "name one that is on the path: gcc, clang, or a path"),
     "E0116": Code("there is no command of that name", "`planish --help` lists all commands"),
-    "E0117": Code("a file of Python, which is compiled where it runs", "put @planish.kernel before the function"),
+    "E0117": Code("a file of Python, which is compiled where it runs", "make it a @planish.kernel: docs/python.md"),
     "E0120": Code("a function cannot be called from Python", "use numbers and pointers to them"),
     "E0121": Code("several functions, and none was chosen", 'choose one with function="…"'),
     "E0122": Code("code for another processor cannot be called here", "build it with `planish build --target …`"),

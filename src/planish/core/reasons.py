@@ -186,7 +186,10 @@ REASONS = (
         "a type that kernels do not have: long double, a structure, volatile",
         "use integers up to 64 bits, float or double",
     ),
-    Reason("scop-unknown", "a name is not declared", "declare it, or give the folder of its header with -I DIR"),
+    Reason(
+        "scop-unknown", "a name is not declared where it is used",
+        "declare it in front of the function, or include its header, whose folder -I DIR gives",
+    ),
     # Schedules and their search.
     Reason(
         "analysis-limit",

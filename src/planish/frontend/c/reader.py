@@ -235,7 +235,10 @@ def _read(
     remarks = [*(x.remark for x in ready.missing), *tree.remarks]
     if tree.unknown_types:
         listed = ", ".join(tree.unknown_types)
-        remarks.append(Remark("c-type", "note", f"no header declares {listed}; nests that need it stay as written"))
+        told = f"no header declares {listed}; nests that need it stay as written"
+        first = next((x for x in tokens.tokens if x.text == tree.unknown_types[0]), None)
+        span = None if first is None else source.point(*tokens.place(first.start), len(first.text))
+        remarks.append(Remark("c-type", "note", told, span))
     forms = Forms(scope.records, scope.typedefs, scope.constants)
     variables = Variables(tree.ast, scope, forms, SYSTEM)
     completion = source.borrowed.completion() + variables.completion()

@@ -459,6 +459,11 @@ class CFile:
         return self.source.written if self.origin is None else self.origin
 
     @property
+    def missing_remarks(self) -> tuple[Remark, ...]:
+        """What is said of the headers and types that were not found, on which all else in the file may depend."""
+        return tuple(x for x in self.remarks if x.id in ("c-include", "c-type"))
+
+    @property
     def types(self) -> tuple[Type, ...]:
         """The types of its parameters, results and arrays, each once."""
         known = [x.type for f in self.functions for x in f.parameters] + [f.result for f in self.functions]

@@ -19,16 +19,10 @@ from pycparser import c_ast
 from planish.frontend.c.analysis.escape import called_name, keeps_address
 from planish.frontend.c.text.preprocess import STUBS
 from planish.frontend.c.types.constants import define_enumerations, fold, walk_tree
-from planish.frontend.c.types.declarations import (
-    CPointer,
-    CScalar,
-    CType,
-    CUnknown,
-    as_parameter,
-    renamed,
-    resolve,
-)
+from planish.frontend.c.types.declaration_order import DeclarationOrder, order_of
+from planish.frontend.c.types.declarations import CPointer, CScalar, CType, CUnknown, as_parameter, renamed, resolve
 from planish.frontend.c.types.records import Records
+from planish.ir.types import I32
 
 _Node = TypeVar("_Node", bound=c_ast.Node)
 LEAST_BITS = 32
@@ -79,7 +73,7 @@ class FileScope:
 
     `exposed`: names among those of its text of which an address may be taken. `steered`, `storing`: what is found out
     of its functions, once: which arguments steer them, and whether they write to what is not their own. `elsewhere`:
-    functions that other files define, and why they stay there.
+    functions that other files define, and why they stay there. `order`: which names it gives behind others.
     """
 
     typedefs: dict[str, CType]
@@ -92,6 +86,7 @@ class FileScope:
     steered: dict[str, frozenset[int]] = field(default_factory=dict)
     storing: dict[str, bool] = field(default_factory=dict)
     elsewhere: Mapping[str, str] = field(default_factory=dict)
+    order: DeclarationOrder = field(default_factory=DeclarationOrder)
 
     def tell_of(self, function: str) -> str:
         """What is said of a function that it does not define: its name, and why another file keeps it."""
@@ -116,7 +111,9 @@ class BoundNames:
 
     `hidden`: variables of the file whose names mean something else where a statement begins, by the id of its node;
     `inlined`: the function is a part of another one, which may use variables of the file that have its names; `set_in`:
-    what statements set, by the ids of their nodes, as far as it was asked for; `reads_in`: what they read, likewise.
+    what statements set, by the ids of their nodes, as far as it was asked for; `reads_in`: what they read, likewise;
+    `early`: IDs whose names the file gives a meaning only behind the function; `announced`: functions that are declared
+    in its body.
     """
 
     function: c_ast.FuncDef
@@ -132,6 +129,8 @@ class BoundNames:
     kept: list[c_ast.Node] = field(default_factory=list)
     set_in: dict[int, tuple[c_ast.Node, tuple[tuple[Symbol, c_ast.Node], ...]]] = field(default_factory=dict)
     reads_in: dict[int, tuple[c_ast.Node, StatementReads]] = field(default_factory=dict)
+    early: set[int] = field(default_factory=set)
+    announced: set[str] = field(default_factory=set)
 
     def symbol(self, node: c_ast.Node) -> Symbol | None:
         """The symbol that an ID or Decl node means."""
@@ -154,10 +153,23 @@ class BoundNames:
 
     def enumerator(self, node: c_ast.ID) -> int | None:
         """The value of the enumerator that an ID node means; None where it means none, or the value is not known."""
-        if id(node) in self.constants or id(node) in self.by_node:
+        if id(node) in self.constants or id(node) in self.by_node or id(node) in self.early:
             return self.constants.get(id(node))
         # Expressions at file scope are not bound; only enumerators can stand in them.
         return self.file.constants.get(node.name)
+
+    def tell_undeclared(self, node: c_ast.ID) -> str:
+        """What is said of a name that means nothing there."""
+        return f"is declared only behind {self.function.decl.name}" if id(node) in self.early else "is not declared"
+
+    def calls_early(self, function: str) -> bool:
+        """Whether the file declares a function that is called only behind the call, and not as what C takes it to be
+        then: one that returns an int."""
+        made = self.file.functions[function].decl
+        result = resolve(made.type.type, self.file.typedefs)
+        taken = isinstance(result, CScalar) and result.type == I32 and "static" not in made.storage
+        known = taken or function in self.announced
+        return not known and self.file.order.is_behind(function, self.function.decl.name)
 
     def value(self, node: c_ast.Node) -> int | None:
         """The value of an integer constant expression; None where it is none that is known."""
@@ -169,7 +181,8 @@ def bind_file(
 ) -> FileScope:
     """Collect the declarations at file scope; `types` are there before it; `exposed`: as of a FileScope."""
     defined = frozenset(x.decl.name for x in tree.ext if isinstance(x, c_ast.FuncDef))
-    scope = FileScope(dict(types or {}), {}, {}, defined, records=Records(tree), exposed=exposed)
+    order = order_of(tree)
+    scope = FileScope(dict(types or {}), {}, {}, defined, records=Records(tree), exposed=exposed, order=order)
     for node in tree.ext:
         match node:
             case c_ast.Typedef():
@@ -315,6 +328,9 @@ def _bind(node: c_ast.Node, bound: BoundNames, scopes: _Scopes) -> None:
         case c_ast.ID(name=name):
             inside = next((scope for scope in reversed(scopes) if name in scope), None)
             found = bound.file.symbols.get(name, bound.file.constants.get(name)) if inside is None else inside[name]
+            if inside is None and bound.file.order.is_behind(name, bound.function.decl.name):
+                bound.early.add(id(node))
+                found = None
             if isinstance(found, Symbol):
                 bound.by_node[id(node)] = found
             elif found is not None or inside is not None:
@@ -349,6 +365,7 @@ def _bind(node: c_ast.Node, bound: BoundNames, scopes: _Scopes) -> None:
                 _bind(node.type, bound, scopes)
             elif node.name is not None:
                 scopes[-1][node.name] = None
+                bound.announced.add(node.name)
         case c_ast.StructRef():
             _bind(node.name, bound, scopes)
         case c_ast.FuncCall():

@@ -132,7 +132,7 @@ def combine(op: str, a: ComplexValue, b: ComplexValue, node: c_ast.Node, cx: CTr
         real, imaginary = times(a, b, on)
         return real, imaginary
     if op == "/" and (x is None or y is not None):
-        raise Refused("scop-type", "a quotient by a complex number", node)
+        raise Refused("scop-expression", "a quotient by a complex number", node)
     real = on(op, a[0], b[0])
     if op == "/":
         return real, x if x is None else on(op, x, b[0])

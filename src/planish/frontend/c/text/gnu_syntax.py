@@ -22,9 +22,11 @@ from planish.frontend.c.text.lexer import CToken, tokenize
 from planish.frontend.c.text.type_guesses import WORDS
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
-_ASM = frozenset({"asm", "__asm", "__asm__"})
+ASSEMBLER = frozenset({"asm", "__asm", "__asm__"})
 _TYPEOF = frozenset({"typeof", "__typeof", "__typeof__"})
 TYPE_OF = "planish_type_of"
+UNREAD = "planish_unread"
+"""What stands for a call that may do anything, in the place of what the parser does not read."""
 """The name of a type that is that of an expression."""
 _AWAY = frozenset({"__extension__"})
 _MOST_CASES = 256
@@ -58,7 +60,7 @@ def unread_body(text: str, types: Collection[str]) -> str:
     """A body that may do anything with what the one in `text` names."""
     names = {x.text for x in tokenize(text).tokens if _NAME.fullmatch(x.text)}
     kept = sorted(x for x in names if x not in WORDS and x not in types)
-    return f"{{ planish_unread({', '.join(f'&{x}' for x in kept)}); }}"
+    return f"{{ {UNREAD}({', '.join(f'&{x}' for x in kept)}); }}"
 
 
 def without_words(text: str, types: Collection[str]) -> str:
@@ -95,7 +97,7 @@ def _rewritten(tokens: Sequence[CToken], at: int, inside: bool) -> tuple[int, st
     """One past the last token of what is written otherwise, and how; None: it stays. `inside`: of a body."""
     text = tokens[at].text
     try:
-        if text in _ASM:
+        if text in ASSEMBLER:
             return _assembler(tokens, at, inside)
         if text == "case":
             return _cases(tokens, at)
@@ -120,13 +122,13 @@ def _argument(tokens: Sequence[CToken], at: int) -> tuple[int, str | None]:
         return at + 1, None
     end = balanced(tokens, at + 1)
     fields = [" ".join(x.text for x in y) for y in _split(tokens[at + 2 : end - 1], ",")]
-    return (end, f"(*({fields[1]} *)planish_unread(&({fields[0]})))") if len(fields) == 2 else (at + 1, None)
+    return (end, f"(*({fields[1]} *){UNREAD}(&({fields[0]})))") if len(fields) == 2 else (at + 1, None)
 
 
 def _is_beside_string(tokens: Sequence[CToken], at: int) -> bool:
     """Whether a name stands beside a string, as none does in C."""
     text = tokens[at].text
-    if not _NAME.fullmatch(text) or text in WORDS or text in _ASM:
+    if not _NAME.fullmatch(text) or text in WORDS or text in ASSEMBLER:
         return False
     before = tokens[at - 1].text if at else ""
     after = tokens[at + 1].text if at + 1 < len(tokens) else ""
@@ -161,7 +163,7 @@ def _assembler(tokens: Sequence[CToken], at: int, inside: bool) -> tuple[int, st
     fields = _split(tokens[after + 1 : end - 1], ":")
     outputs = [f"&({x})" for x in _operands(fields[1] if len(fields) > 1 else ())]
     inputs = [*_operands(fields[2] if len(fields) > 2 else ())]
-    return end, f"planish_unread({', '.join((*outputs, *inputs))})"
+    return end, f"{UNREAD}({', '.join((*outputs, *inputs))})"
 
 
 def _operands(field: Sequence[CToken]) -> Iterable[str]:

@@ -21,7 +21,7 @@ from planish.core.diagnostic import Diagnostic, PlanishError, Remark
 from planish.core.recursion_limit import MOST_NESTED, deep
 from planish.core.span import Source, Span
 from planish.frontend.c.text.external import Part, needed_parts, split_text
-from planish.frontend.c.text.gnu_syntax import TYPE_OF, as_plain_c, unread_body, without_words
+from planish.frontend.c.text.gnu_syntax import TYPE_OF, UNREAD, as_plain_c, unread_body, without_words
 from planish.frontend.c.text.preprocess import STUBS, compiler_command
 from planish.frontend.c.text.type_guesses import likely_types, type_candidates
 from planish.frontend.c.types.declarations import OWN_TYPES
@@ -263,7 +263,7 @@ def _leave_out_deep(tree: c_ast.FileAST) -> Iterator[Remark]:
         if isinstance(node, c_ast.FuncDef) and (depth := _depth_of(node.body)) > MOST_NESTED:
             named = sorted({x.name for x in _walk(node.body) if isinstance(x, c_ast.ID)})
             arguments = [c_ast.UnaryOp("&", c_ast.ID(x)) for x in named]
-            call = c_ast.FuncCall(c_ast.ID("planish_unread"), c_ast.ExprList(arguments) if arguments else None)
+            call = c_ast.FuncCall(c_ast.ID(UNREAD), c_ast.ExprList(arguments) if arguments else None)
             node.body = c_ast.Compound([call], node.body.coord)
             at = node.decl.coord
             name = node.decl.name

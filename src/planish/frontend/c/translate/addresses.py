@@ -10,6 +10,8 @@
 
 from __future__ import annotations
 
+import re
+
 from pycparser import c_ast
 
 from planish.frontend.c.analysis.scope import Symbol
@@ -18,6 +20,19 @@ from planish.frontend.c.translate.state import Address, CTranslation, NotIndex, 
 from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, CUnknown, CVoid, resolve, scalar_of
 from planish.ir.expr import Expr, index
 from planish.ir.index.polynomial import add, constant, neg, same, sub
+
+
+def no_array(symbol: Symbol, node: c_ast.Node) -> Refused:
+    """That a variable leads to no elements."""
+    if isinstance(symbol.ctype, CUnknown):
+        return Refused("scop-type", f"{symbol.name} {symbol.ctype.told}", node)
+    return Refused("scop-pointer", f"{symbol.name} is not an array", node)
+
+
+def no_number(address: Address, node: c_ast.Node) -> Refused:
+    """That the elements at an address are no numbers."""
+    what = f": it {address.target.told}" if isinstance(address.target, CUnknown) else ""
+    return Refused("scop-type", f"an element of {address.symbol.name} is no number that Planish handles{what}", node)
 
 
 def is_address(node: c_ast.Node, cx: CTranslation) -> bool:
@@ -137,6 +152,15 @@ def row(address: Address, node: c_ast.Node) -> Address:
             raise Refused("scop-pointer", "a pointer that is itself read from memory", node)
         case _:
             raise Refused("scop-pointer", "an element used as an array", node)
+
+
+def form_of(node: c_ast.Node) -> str:
+    """What a construct is called: the parser's name of it in words.
+
+    >>> form_of(c_ast.CompoundLiteral(None, None))
+    'compound literal'
+    """
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(node).__name__).lower()
 
 
 def call_name(node: c_ast.FuncCall) -> str:

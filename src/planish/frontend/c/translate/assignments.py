@@ -19,9 +19,9 @@ from planish.frontend.c.idioms.inner_assignments import run_inside
 from planish.frontend.c.idioms.recast_views import recast
 from planish.frontend.c.idioms.sole_call import is_unseen, sole_call
 from planish.frontend.c.structures.address_elements import address_place, address_value, is_address_place
-from planish.frontend.c.translate.addresses import moved
+from planish.frontend.c.translate.addresses import form_of, moved
 from planish.frontend.c.translate.arithmetic import conjunction, convert
-from planish.frontend.c.translate.expressions import as_data, choose, expect_one_way, operate, type_name, value_of
+from planish.frontend.c.translate.expressions import as_data, choose, expect_one_way, operate, value_of
 from planish.frontend.c.translate.state import Address, Again, CTranslation, KnownInteger, NotIndex, Refused
 from planish.frontend.c.translate.subscripts import (
     address_of,
@@ -71,7 +71,9 @@ def assign(node: c_ast.Assignment, cx: CTranslation) -> Expr | None:
                 return _assign_integer(node, symbol, type, cx)
             case CScalar():
                 pass
-            case CArray() | CVoid() | CUnknown():
+            case CUnknown() as unknown:
+                raise Refused("scop-type", f"an assignment to {symbol.name}, which {unknown.told}", node)
+            case CArray() | CVoid():
                 raise Refused("scop-type", f"an assignment to {symbol.name}, whose type Planish does not handle", node)
     op = node.op.removesuffix("=")
     if symbol is None and not op and is_address_place(node.lvalue, cx):
@@ -122,10 +124,10 @@ def target_of(node: c_ast.Node, symbol: Symbol | None, cx: CTranslation) -> Stor
         cx.used.setdefault(symbol)
         return StoreTarget(symbol.key, (), cx.element(symbol), is_hidden(symbol))
     if isinstance(node, c_ast.ID):
-        raise Refused("scop-unknown", f"{node.name} is not declared", node)
+        raise Refused("scop-unknown", f"{node.name} {cx.bound.tell_undeclared(node)}", node)
     if not isinstance(node, (c_ast.ArrayRef, c_ast.UnaryOp, c_ast.StructRef)):
         place_of(node, cx)
-        raise Refused("scop-assignment", f"an assignment to {type_name(node)}", node)
+        raise Refused("scop-assignment", f"an assignment to {form_of(node)}", node)
     address = place_of(node, cx)
     array, subscripts, type = element_place(address, node, cx)
     own = isinstance(address.symbol.ctype, CScalar) and is_hidden(address.symbol)
@@ -310,8 +312,8 @@ def declare(node: c_ast.Decl, cx: CTranslation) -> None:
             _declare_array(node, symbol, cx)
         case CUnknown(record=c_ast.Node() as record) if cx.bound.file.records.members(record) and not symbol.lasting:
             _declare_record(node, symbol, record, cx)
-        case CUnknown(text=text):
-            raise Refused("scop-type", f"{symbol.name} has the type {text}", node)
+        case CUnknown() as unknown:
+            raise Refused("scop-type", f"{symbol.name} {unknown.told}", node)
         case CVoid():
             raise Refused("scop-type", f"{symbol.name} has no type", node)
 

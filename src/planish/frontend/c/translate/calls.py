@@ -104,6 +104,8 @@ def _line(node: c_ast.Node) -> str:
 def _enter(node: c_ast.FuncCall, name: str, frames: Frames, cx: CTranslation) -> Frame:
     if any(name == x for _, x in cx.calls) or name == cx.bound.function.decl.name:
         raise Refused("scop-call", f"a call of {name}, which calls itself", node)
+    if cx.bound.calls_early(name):
+        raise Refused("scop-unknown", f"a call of {name}, which is declared only behind it", node)
     if len(cx.calls) >= _DEEPEST:
         raise Refused("scop-call", f"a call of {name}, {_DEEPEST} calls deep", node)
     try:

@@ -19,7 +19,7 @@ from planish.frontend.c.idioms.data_dependent_rows import search_value, searched
 from planish.frontend.c.idioms.inner_assignments import assign_inside, run_inside
 from planish.frontend.c.numbers.library_calls import is_library_function, library_value
 from planish.frontend.c.structures.address_elements import address_element
-from planish.frontend.c.translate.addresses import call_name, distance, is_address
+from planish.frontend.c.translate.addresses import call_name, distance, form_of, is_address
 from planish.frontend.c.translate.arithmetic import (
     common,
     conjunction,
@@ -133,12 +133,7 @@ def value_of(node: c_ast.Node, cx: CTranslation) -> Expr:
                 run_inside(part, cx)
             return value_of(last, cx)
         case _:
-            raise Refused("scop-expression", f"an expression of the form {type_name(node)}", node)
-
-
-def type_name(node: c_ast.Node) -> str:
-    """The parser's name of a construct."""
-    return type(node).__name__
+            raise Refused("scop-expression", f"an expression of the form {form_of(node)}", node)
 
 
 def _variable(node: c_ast.ID, cx: CTranslation) -> Expr:
@@ -152,12 +147,12 @@ def _variable(node: c_ast.ID, cx: CTranslation) -> Expr:
         raise Refused("scop-type", f"{node.name} is an enumerator whose value is not known", node)
     symbol = cx.bound.symbol(node)
     if symbol is None:
-        raise Refused("scop-unknown", f"{node.name} is not declared", node)
+        raise Refused("scop-unknown", f"{node.name} {cx.bound.tell_undeclared(node)}", node)
     match symbol.ctype:
         case CScalar(type=type):
             return read_variable(symbol, type, node, cx)
-        case CUnknown(text=text):
-            raise Refused("scop-type", f"{node.name} has the type {text}", node)
+        case CUnknown() as unknown:
+            raise Refused("scop-type", f"{node.name} {unknown.told}", node)
         case CPointer() | CArray() | CVoid():
             raise Refused("scop-pointer", f"the address {node.name} used as a value", node)
 

@@ -288,11 +288,11 @@ def tests_of(cond: c_ast.Node, cx: CTranslation) -> tuple[Test, ...]:
 
 
 def _tests_of(cond: c_ast.Node, cx: CTranslation) -> tuple[Test, ...]:
-    match cond:
-        case c_ast.BinaryOp(op="&&", left=left, right=right):
-            return (*tests_of(left, cx), *tests_of(right, cx))
-        case c_ast.BinaryOp(op="==" | "!=" | "<" | "<=" | ">" | ">=" as op, left=left, right=right):
-            try:
+    try:
+        match cond:
+            case c_ast.BinaryOp(op="&&", left=left, right=right):
+                return (*tests_of(left, cx), *tests_of(right, cx))
+            case c_ast.BinaryOp(op="==" | "!=" | "<" | "<=" | ">" | ">=" as op, left=left, right=right):
                 if is_address(left, cx) and is_address(right, cx):
                     first, last = address_of(left, cx), address_of(right, cx)
                     return (Test(_OPERATORS[op], distance(first, last, cond, cx, op not in (">", ">="))),)
@@ -300,13 +300,13 @@ def _tests_of(cond: c_ast.Node, cx: CTranslation) -> tuple[Test, ...]:
                 type = common(a.type, b.type)
                 x, y = (fitted(x, type, side, cx) for x, side in ((a, left), (b, right)))
                 return (Test(_OPERATORS[op], sub(as_extrema(x), as_extrema(y))),)
-            except NotIndex as reason:
-                raise Refused("scop-bound", f"the condition of the loop holds {reason.message}", cond) from None
-        case _:
-            try:
+            case _:
                 return (Test("ne", index_of(cond, cx).expr),)
-            except NotIndex as reason:
-                raise Refused("scop-bound", f"the condition of the loop holds {reason.message}", cond) from None
+    except NotIndex as reason:
+        # A name that means nothing is what is wrong, wherever it stands.
+        message, named = f"the condition of the loop holds {reason.message}", reason.cause == "scop-unknown"
+        place = reason.node or cond if named else cond
+        raise Refused("scop-unknown" if named else "scop-bound", message, place) from None
 
 
 def _steps(op: CompareOp, start: Expr, change: Expr, stem: str, cx: CTranslation) -> Expr | None:

@@ -24,8 +24,9 @@ from planish.frontend.c.idioms.single_store import flat, stores_of
 from planish.frontend.c.idioms.sole_call import sole_call
 from planish.frontend.c.idioms.switch_cases import as_branches
 from planish.frontend.c.numbers.complex_numbers import assign_complex, declare_complex, is_complex
+from planish.frontend.c.text.gnu_syntax import ASSEMBLER, UNREAD
 from planish.frontend.c.text.loop_pragmas import UNDIRECTED, is_threaded, words_of
-from planish.frontend.c.translate.addresses import call_name
+from planish.frontend.c.translate.addresses import call_name, form_of
 from planish.frontend.c.translate.arithmetic import conjunction
 from planish.frontend.c.translate.assignments import (
     StoreTarget,
@@ -82,7 +83,7 @@ def execute(node: c_ast.Node, cx: CTranslation) -> None:
         case c_ast.Pragma():
             if is_threaded(words_of(node)):
                 cx.layouts[UNDIRECTED] = None
-        case c_ast.EmptyStatement() | c_ast.Constant():
+        case c_ast.EmptyStatement() | c_ast.Constant() | c_ast.StaticAssert():
             pass
         case c_ast.ID() if (symbol := cx.bound.symbol(node)) is None or isinstance(symbol.ctype, CScalar):
             pass
@@ -104,7 +105,7 @@ def execute(node: c_ast.Node, cx: CTranslation) -> None:
             cx.whole = node
             cx.inline(node, cx, read_for_effects)
         case _:
-            raise Refused("scop-statement", f"a statement of the form {type(node).__name__}", node)
+            raise Refused("scop-statement", f"a statement of the form {form_of(node)}", node)
 
 
 def refused_at_once(node: c_ast.Node, bound: BoundNames, written_out: bool = True) -> Refused | None:
@@ -118,6 +119,8 @@ def refused_at_once(node: c_ast.Node, bound: BoundNames, written_out: bool = Tru
             return Refused("scop-jump", "a label", node)
         case c_ast.FuncCall() if assumed(node) is None and not is_block_call(node, bound):
             name = call_name(node)
+            if name == UNREAD or name in ASSEMBLER:
+                return Refused("scop-statement", "inline assembly, or GNU C that is not read", node)
             known = name in bound.file.functions
             return None if known else Refused("scop-call", f"a call of {bound.file.tell_of(name)}", node)
         case _:

@@ -21,7 +21,7 @@ from planish.frontend.c.idioms.inner_assignments import assign_inside, run_insid
 from planish.frontend.c.idioms.modular_subscripts import choose_index, chooses_affine, may_choose, note_range, where
 from planish.frontend.c.idioms.recast_views import recast
 from planish.frontend.c.idioms.row_pointers import follow, stay_in_row
-from planish.frontend.c.translate.addresses import call_name, distance, is_address, moved
+from planish.frontend.c.translate.addresses import call_name, distance, form_of, is_address, moved, no_array, no_number
 from planish.frontend.c.translate.arithmetic import common, fits, literal, plain_index, promoted
 from planish.frontend.c.translate.constant_tables import table_number
 from planish.frontend.c.translate.divisions import cycle, divide, multiply, with_whole_quotients
@@ -113,7 +113,7 @@ def index_of(node: c_ast.Node, cx: CTranslation) -> Indexed:
                 run_inside(part, cx)
             return index_of(last, cx)
         case _:
-            raise NotIndex(f"an expression of the form {type(node).__name__}", node)
+            raise NotIndex(f"an expression of the form {form_of(node)}", node)
 
 
 def _member(node: c_ast.StructRef, cx: CTranslation) -> Indexed:
@@ -158,7 +158,7 @@ def _variable(node: c_ast.ID, cx: CTranslation) -> Indexed:
     if id(node) in cx.bound.constants:
         raise NotIndex(f"{node.name}, an enumerator whose value is not known", node, "scop-type")
     if symbol is None:
-        raise NotIndex(f"{node.name}, which is not declared", node, "scop-unknown")
+        raise NotIndex(f"{node.name}, which {cx.bound.tell_undeclared(node)}", node, "scop-unknown")
     return _held(symbol, node, cx)
 
 
@@ -377,9 +377,9 @@ def address_of(node: c_ast.Node, cx: CTranslation) -> Address:
         case c_ast.ID():
             symbol = cx.bound.symbol(node)
             if symbol is None:
-                raise Refused("scop-unknown", f"{node.name} is not declared", node)
+                raise Refused("scop-unknown", f"{node.name} {cx.bound.tell_undeclared(node)}", node)
             if not isinstance(symbol.ctype, (CPointer, CArray)):
-                raise Refused("scop-pointer", f"{node.name} is not an array", node)
+                raise no_array(symbol, node)
             match cx.value(symbol):
                 case Address() as value:
                     return Address(value.symbol, tuple(cx.settle(x) for x in value.index), value.target)
@@ -423,7 +423,7 @@ def address_of(node: c_ast.Node, cx: CTranslation) -> Address:
         case c_ast.TernaryOp():
             return cx.choose_address(node, cx)
         case _:
-            raise Refused("scop-pointer", f"an address of the form {type(node).__name__}", node)
+            raise Refused("scop-pointer", f"an address of the form {form_of(node)}", node)
 
 
 def element_of(node: c_ast.Node, name: c_ast.Node, subscript: c_ast.Node, cx: CTranslation) -> Address:
@@ -473,7 +473,7 @@ def element_place(address: Address, node: c_ast.Node, cx: CTranslation) -> tuple
     """Array name, subscripts and type of the number at an address; arrays seen as one row are linearised."""
     type = leaf_of(address.target)
     if not isinstance(address.target, CScalar) or type is None:
-        raise Refused("scop-type", f"{address.symbol.name} holds elements that Planish does not handle", node)
+        raise no_number(address, node)
     cx.used.setdefault(address.symbol)
     stay_in_row(address, node, cx)
     subscripts = address.index

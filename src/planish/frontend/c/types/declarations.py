@@ -47,6 +47,12 @@ class CUnknown:
     identity: int = 0
     union: c_ast.Node | None = field(default=None, compare=False)
 
+    @property
+    def told(self) -> str:
+        """What is said of a variable of this type."""
+        known = {"volatile": "is volatile or atomic", "attributed": "has a type with an attribute, as of vectors"}
+        return known.get(self.text, f"has the type {self.text}")
+
 
 @dataclass(frozen=True, slots=True)
 class CPointer:

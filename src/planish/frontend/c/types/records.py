@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 
 from pycparser import c_ast
 
+from planish.frontend.c.text.gnu_syntax import UNREAD
 from planish.frontend.c.types.constants import fold, walk_tree
 from planish.frontend.c.types.declarations import CScalar, CType, resolve, scalar_named, text_of
 
@@ -26,15 +27,21 @@ BY_MEMBERS = " by members"
 BY_ELEMENTS = " by elements"
 """What the name of a function ends with that takes the members of structures, or the elements of tables, in their
 place; users never see it."""
+_UNDECLARED = re.compile(r"\bstruct planish_unknown_(\w+)")
+_GNU = "GNU C that is not read"
 _TAKEN = re.compile(f"{BY_MEMBERS}_*|{BY_ELEMENTS}_*")
 
 
 def as_written(message: str) -> str:
-    """A message with the names of functions as the text has them.
+    """A message with the names of functions and types as the text has them.
 
     >>> as_written("a call of f by members by elements_, which sets c")
     'a call of f, which sets c'
+    >>> as_written("a has the type struct planish_unknown_real"), as_written("a call of planish_unread")
+    ('a has the type real, which no header declares', 'GNU C that is not read')
     """
+    if "planish_un" in message:
+        message = _UNDECLARED.sub(r"\1, which no header declares", message.replace(f"a call of {UNREAD}", _GNU))
     return _TAKEN.sub("", message)
 
 
