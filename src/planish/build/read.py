@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
+from pathlib import Path
 
 from planish.core.diagnostic import Diagnostic, PlanishError, Remark
 from planish.core.span import Source
@@ -25,6 +26,17 @@ from planish.frontend.mlir.reader import is_mlir, read_mlir
 from planish.options import Options
 from planish.run.toolchains.cross import preprocessor_for
 from planish.target.load import load_target
+
+_LANGUAGES = {
+    ".cpp": "C++", ".cc": "C++", ".cxx": "C++", ".hpp": "C++", ".hh": "C++", ".cu": "CUDA C++", ".rs": "Rust",
+    ".f": "Fortran", ".f90": "Fortran", ".F90": "Fortran",
+}  # fmt: skip
+"""What files are written in that are no C, by what their names end with."""
+_BOUND = {
+    "C++": 'whose functions C++ declares as extern "C"', "CUDA C++": 'whose functions C++ declares as extern "C"',
+    "Fortran": "and build it with --interface fortran", "Rust": "and build it with --interface rust",
+}  # fmt: skip
+"""How code in these languages calls functions of C."""
 
 
 def read_file(source: Source, options: Options) -> CFile:
@@ -41,10 +53,13 @@ def read_file(source: Source, options: Options) -> CFile:
         file = emit_standalone(*kernels, origin=source, fp=options.fp)
     else:
         target = load_target(options.target)
-        file = read_c(
-            source, defines=options.macros, include_dirs=options.include_dirs, fp=options.fp,
-            compiler=preprocessor_for(target, options.compiler),
-        )  # fmt: skip
+        try:
+            file = read_c(
+                source, defines=options.macros, include_dirs=options.include_dirs, fp=options.fp,
+                compiler=preprocessor_for(target, options.compiler),
+            )  # fmt: skip
+        except PlanishError as error:
+            raise _of_another_language(source, error) from None
         file = _as_under_any_flags(file, source, options)
         if target.long_bits == 32:
             check_data_model(file.preprocessed, SYSTEM, source, target.name)
@@ -66,6 +81,16 @@ def read_file(source: Source, options: Options) -> CFile:
         what = " and ".join(f"`{x}`" for x in options.functions) or "the file"
         raise PlanishError(Diagnostic("E0105", f"there is no loop in {what}", functions[0].span), source)
     return file
+
+
+def _of_another_language(source: Source, error: PlanishError) -> PlanishError:
+    """What is said of a file that cannot be read, since its name says that it is none of C."""
+    language = _LANGUAGES.get(Path(source.name).suffix)
+    if language is None or error.diagnostic.code != "E0201":
+        return error
+    advice = f"put the loops into a file of C, {_BOUND[language]}"
+    message = f"{source.name} is {language}, and commands read C and MLIR: {error.diagnostic.message}"
+    return PlanishError(replace(error.diagnostic, message=message, help=advice), source)
 
 
 def _as_under_any_flags(file: CFile, source: Source, options: Options) -> CFile:

@@ -11,15 +11,17 @@ from typing import Annotated
 
 import typer
 
+from planish.build.project import OUTPUT, JoinedFiles, list_files
 from planish.cli.exits import OK, USER_ERROR, guarded, tell
 from planish.cli.files import check_writable, write_files
+from planish.cli.idle_files import IdleFiles
 from planish.cli.options import (
     Defines,
-    Files,
     Floats,
     Fp,
     Function,
     Includes,
+    ProjectFiles,
     Sizes,
     Target,
     Threads,
@@ -46,7 +48,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_mar
 @app.command()
 @guarded
 def bench(
-    files: Files,
+    files: ProjectFiles,
     target: Target = "native",
     function: Function = None,
     threads: Threads = 1,
@@ -82,28 +84,34 @@ def bench(
     compilers = _compilers(cc or [])
     if json is not None:
         check_writable(json.parent)
-    names = list(dict.fromkeys(files))
+    project, idle = list_files(files, OUTPUT), IdleFiles()
+    joined = JoinedFiles(project, options)
     console, contests, failed = make_console(sys.stdout), list[Contest](), False
-    with show_progress(len(names), quiet=False) as progress:
-        for name in names:
-            progress.start(name)
+    with show_progress(len(project), quiet=False) as progress:
+        for file in project:
+            progress.start(file.name)
+            own = file.options(options)
             try:
-                source = read_input(name).source
+                source = joined.read(file, read_input(file.name).source)
                 account, _ = build_cached(
-                    source, options, Cache(), tell=progress.tell, trials=open_store(None)
+                    source, own, Cache(), tell=progress.tell, trials=open_store(None)
                 )
-                for contest in run_contests(source, account, options, compilers, budget, progress.tell):
+                for contest in run_contests(source, account, own, compilers, budget, progress.tell):
                     contests.append(contest)
                     if not quiet:
                         console.print(contest_table(contest))
                         console.print()
             except PlanishError as error:
-                tell(error)
-                failed = True
+                if not idle.takes(file, error):
+                    tell(error)
+                    failed = True
             progress.finish()
             if json is not None:
                 # After every file, so that an interrupt keeps what was found.
                 write_files(json.parent, {json.name: print_contests(contests, options)}, "utf-8")
+    for refused in idle.settle(done=bool(contests)):
+        tell(refused)
+        failed = True
     if contests:
         console.print(summary_table(contests))
     return USER_ERROR if failed else OK

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -19,11 +20,12 @@ from typing import Annotated, Any
 import typer
 
 from planish.build.dump import STAGES, Stage, only_changed, print_stages
-from planish.build.project import LENDING, MADE_BY, NOTHING, OUTPUT, JoinedFiles, ProjectFile, list_files
+from planish.build.project import MADE_BY, OUTPUT, JoinedFiles, ProjectFile, list_files
 from planish.build.read import preprocess_for
 from planish.build.several_targets import per_target, read_for_all, split_targets
 from planish.cli.exits import OK, USER_ERROR, guarded, tell, tell_crashes, tell_interrupted
 from planish.cli.files import check_outputs, spell_beside, spell_dependences, write_files
+from planish.cli.idle_files import IdleFiles
 from planish.cli.machines.device_build import build_on_device
 from planish.cli.machines.machine_build import build_for_machine
 from planish.cli.options import (
@@ -351,8 +353,7 @@ def _build(
     written: list[Path] = []
     summaries: list[dict[str, Any]] = []
     warnings: list[str] = []
-    empty: list[str] = []
-    barren: list[tuple[str, PlanishError]] = []
+    idle = IdleFiles()
     failed = False
     with show_progress(len(project), quiet) as progress:
         for file in project:
@@ -368,11 +369,7 @@ def _build(
                 )  # fmt: skip
                 own = _write(given, account, folder / file.folder, style, force, interfaces.texts)
             except PlanishError as error:
-                if file.found and error.diagnostic.code in NOTHING:
-                    empty.append(file.name)
-                elif error.diagnostic.code in LENDING:
-                    barren.append((file.name, error))
-                else:
+                if not idle.takes(file, error):
                     # The other files are built all the same.
                     tell(error)
                     failed = True
@@ -382,13 +379,11 @@ def _build(
                 warnings += interfaces.warnings
                 summaries.append(summarise_file(account, cached, [str(x) for x in own]))
             progress.finish()
-    for name, refused in barren:
-        if done:  # by whose functions others may have been built
-            empty.append(name)
-        else:
-            tell(refused)
-            failed = True
-    for warning in warnings:
+    for refused in idle.settle(done=bool(done)):
+        tell(refused)
+        failed = True
+    empty = idle.names
+    for warning in () if quiet else (*warnings, *(w for account, _ in done for w in account.warnings)):
         print(warning, file=sys.stderr)
     _report(done, written, quiet or as_json, to_stderr, options.measure)
     if as_json:
@@ -431,8 +426,6 @@ def _write(
 def _report(
     done: list[tuple[FileAccount, bool]], written: list[Path], quiet: bool, to_stderr: bool, measured: bool
 ) -> None:
-    for warning in (w for account, _ in done for w in account.warnings):
-        print(warning, file=sys.stderr)
     if quiet or not done:
         return
     stream = sys.stderr if to_stderr else sys.stdout
@@ -440,10 +433,10 @@ def _report(
     accounts = [account for account, _ in done]
     for refusal in describe_refusals(accounts):
         console.print(f"{refusal}\n", markup=False, soft_wrap=True)
-    for line in (*describe_times(accounts), describe_floats(accounts)):
+    for line in filter(None, (*describe_times(accounts), describe_floats(accounts))):
         console.print(line, markup=False, soft_wrap=True)
     for account in accounts:
-        name = f"{Path(account.name).stem}.c"
+        name = shlex.quote(f"{Path(account.name).stem}.c")
         console.print(f"compile {name} with: {_command(account)}", markup=False, soft_wrap=True)
         if account.link:
             console.print(f"link {name} with: {account.link}", markup=False, soft_wrap=True)
@@ -455,4 +448,4 @@ def _report(
 def _command(account: FileAccount) -> str:
     """The compiler's command line; headers beside the original are looked for there."""
     local = re.search(r'^[ \t]*#[ \t]*include[ \t]*"', account.text, re.MULTILINE)
-    return f"{account.compile} -I{Path(account.name).parent}" if local else account.compile
+    return f"{account.compile} -I{shlex.quote(str(Path(account.name).parent))}" if local else account.compile

@@ -8,22 +8,24 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
 
-from planish.build.project import LENDING, JoinedFiles, ProjectFile
+from planish.build.project import NOTHING, OUTPUT, JoinedFiles, ProjectFile, list_files
 from planish.cli.exits import OK, USER_ERROR, guarded, tell
+from planish.cli.idle_files import IdleFiles
 from planish.cli.machines.device_build import explain_on_device
 from planish.cli.machines.machine_build import explain_for_machine
 from planish.cli.options import (
     Compiler,
     Defines,
-    Files,
     Floats,
     Fp,
     Function,
     Includes,
+    ProjectFiles,
     Sizes,
     Target,
     Threads,
@@ -51,7 +53,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_mar
 @app.command()
 @guarded
 def explain(
-    files: Files,
+    files: ProjectFiles,
     target: Target = "native",
     function: Function = None,
     threads: Threads = 1,
@@ -71,8 +73,8 @@ def explain(
     """Say what becomes of each function, and the one thing that holds it back; with -v what was recognised, which
     dependences hold it, which schedules are tried and why, and what was refused.
 
-    Several files are a project, as for `planish build`. Nothing is run. Where the same options were built before, the
-    version that the clock chose is told as well.
+    A folder stands for all C files in it; several files are a project, as for `planish build`. Nothing is run. Where
+    the same options were built before, the version that the clock chose is told as well.
     """
     options = Options(
         target=target, functions=tuple(function or ()), threads=threads, fp=read_floats(fp), sizes=parse_sizes(size),
@@ -84,50 +86,53 @@ def explain(
         format = "--sarif" if as_sarif else "--json"
         raise PlanishError(Diagnostic("E0127", f"-v is of no use with {format}", help=f"leave out -v, or {format}"))
     if as_json or as_sarif:
-        return _print_data(list(dict.fromkeys(files)), options, as_sarif)
-    failed = done = False
-    barren: list[PlanishError] = []
-    joined = JoinedFiles([ProjectFile(x) for x in dict.fromkeys(files)], options)
-    for name in dict.fromkeys(files):
+        return _print_data(list_files(files, OUTPUT), options, as_sarif)
+    failed, idle, texts = False, IdleFiles(), list[str]()
+    project = list_files(files, OUTPUT)
+    joined = JoinedFiles(project, options)
+    for file in project:
+        own = file.options(options)
         try:
-            source = joined.read(ProjectFile(name), read_input(name).source)
+            source = joined.read(file, read_input(file.name).source)
             if is_machine(target):
-                sys.stdout.write(explain_for_machine(source, options, target))
-                continue
-            if is_device(target):
-                sys.stdout.write(explain_on_device(source, options, target))
-                continue
-            sys.stdout.write(explain_file(source, options, _recall(source, options), verbose))
-            done = True
+                texts.append(explain_for_machine(source, own, target))
+            elif is_device(target):
+                texts.append(explain_on_device(source, own, target))
+            else:
+                texts.append(explain_file(source, own, _recall(source, own), verbose))
+            sys.stdout.write("\n" * (len(texts) > 1) + texts[-1])
         except PlanishError as error:
-            if error.diagnostic.code in LENDING:
-                barren.append(error)
-                continue
-            tell(error)
-            failed = True
-    for refused in () if done else barren:
+            if not idle.takes(file, error):
+                tell(error)
+                failed = True
+    for refused in idle.settle(done=bool(texts)):
         tell(refused)
         failed = True
+    if idle.names:
+        print(f"\n{idle.describe()}")
     return USER_ERROR if failed else OK
 
 
-def _print_data(names: list[str], options: Options, as_sarif: bool) -> int:
+def _print_data(project: Sequence[ProjectFile], options: Options, as_sarif: bool) -> int:
     """The verdicts and remarks of files as data; what is wrong with a file is among its problems."""
     if is_machine(options.target) or is_device(options.target):
         raise PlanishError(Diagnostic("E0127", f"there is no JSON for {options.target}"))
-    joined = JoinedFiles([ProjectFile(x) for x in names], options)
-    found = [(name, _analyse(name, joined, options)) for name in names]
+    joined = JoinedFiles(project, options)
+    found = [(file.name, _analyse(file, joined, options)) for file in project]
     listed = [{"file": name, **x} for name, x in found]
     print(json.dumps(to_sarif(found) if as_sarif else {"format": FORMAT, "files": listed}, indent=1))
     return USER_ERROR if any(p["severity"] == "error" for _, x in found for p in x["problems"]) else OK
 
 
-def _analyse(name: str, joined: JoinedFiles, options: Options) -> dict[str, Any]:
+def _analyse(file: ProjectFile, joined: JoinedFiles, options: Options) -> dict[str, Any]:
     """The problems and functions of a file; that it cannot be read is one, too."""
+    quiet = NOTHING if file.found else ()
     try:
-        return analyse(joined.read(ProjectFile(name), read_input(name).source), options, quiet=())
+        return analyse(joined.read(file, read_input(file.name).source), file.options(options), quiet)
     except PlanishError as error:
         problem = error.diagnostic
+        if problem.code in quiet:
+            return {"problems": [], "functions": []}
         place = {"line": 1, "column": 1, "end_line": 1, "end_column": 1}
         told = {"severity": "error", "code": problem.code, "message": problem.message, "help": problem.advice}
         return {"problems": [{**place, **told}], "functions": []}

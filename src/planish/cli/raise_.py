@@ -41,6 +41,14 @@ FORMS: Mapping[str, Callable[..., str]] = {
 }  # fmt: skip
 """The forms, and what writes them."""
 
+
+def _asked(form: str) -> str:
+    """The text of --to; raises typer.BadParameter where it is not given."""
+    if not form:
+        raise typer.BadParameter(f"say which form is wanted: one of {', '.join(FORMS)}")
+    return form
+
+
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
 
@@ -48,7 +56,10 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_mar
 @guarded
 def raise_file(
     file: Annotated[str, typer.Argument(metavar="FILE.c", help="A C file.", show_default=False)],
-    to: Annotated[str, typer.Option("--to", metavar="|".join(FORMS), help="The form of the text.", show_default=False)],
+    to: Annotated[
+        str,
+        typer.Option("--to", metavar="|".join(FORMS), help="The form of it.", callback=_asked, show_default=False),
+    ] = "",
     output: Annotated[
         Path | None, typer.Option("-o", metavar="FILE", help="Where the text goes.", show_default="stdout")
     ] = None,

@@ -11,7 +11,9 @@ from typing import Annotated
 
 import typer
 
+from planish.build.project import OUTPUT, list_files
 from planish.cli.exits import OK, USER_ERROR, guarded, tell
+from planish.cli.idle_files import IdleFiles
 from planish.cli.options import Defines, Function, Includes, Target
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.files import read_input
@@ -24,7 +26,9 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_mar
 @app.command()
 @guarded
 def select(
-    files: Annotated[list[str] | None, typer.Argument(metavar="[FILE.c]...", help="C files.")] = None,
+    files: Annotated[
+        list[str] | None, typer.Argument(metavar="[FILE.c|DIR]...", help="C files, or all of them.")
+    ] = None,
     expr: Annotated[
         str | None, typer.Option("--expr", metavar="EXPR", help="A C expression; its names are arrays.")
     ] = None,
@@ -45,11 +49,16 @@ def select(
         raise PlanishError(Diagnostic("E0125", "there is nothing to select for", help="name a file, or give --expr"))
     if expr is not None:
         sys.stdout.write(select_file(expression_source(expr, type, result or type), options))
-    failed = False
-    for name in dict.fromkeys(files or ()):
+    failed, done, idle = False, False, IdleFiles()
+    for file in list_files(files or (), OUTPUT):
         try:
-            sys.stdout.write(select_file(read_input(name).source, options))
+            sys.stdout.write(select_file(read_input(file.name).source, file.options(options)))
+            done = True
         except PlanishError as error:
-            tell(error)
-            failed = True
+            if not idle.takes(file, error):
+                tell(error)
+                failed = True
+    for refused in idle.settle(done):
+        tell(refused)
+        failed = True
     return USER_ERROR if failed else OK

@@ -130,7 +130,8 @@ def drop_in_files(name: str, text: str, header: str) -> dict[str, str]:
 def account_for(result: FileResult, options: Options) -> FileAccount:
     """The account of a finished build."""
     functions = tuple(x for f in result.functions if (x := _function(f, result)) is not None)
-    warnings = tuple(d.render(result.source) for d in _warnings(result, options))
+    lacking = [r.render(result.source) for r in result.file.missing_remarks]
+    warnings = (*lacking, *(d.render(result.source) for d in _warnings(result, options)))
     return FileAccount(
         result.source.name, result.text, result.header, result.command, options.fp, functions, warnings, result.link,
         result.emulator,

@@ -5,6 +5,7 @@ print(explain_file(source, Options()))
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -47,12 +48,16 @@ def explain_file(
         refused = [r for r in file.remarks if is_about(r, function)]
         told |= set(refused)
         built = next((f for f in (earlier.functions if earlier else ()) if f.function == function.name), None)
-        verdicts.append("\n".join(describe_verdict(function, plans, _refusals(refused), source, built)))
+        verdict = describe_verdict(function, plans, _refusals(refused), source, built, carets=not detailed)
+        verdicts.append("\n".join(verdict))
         parts += _explain_function(function, plans, refused, source, earlier)
     rest = [r for r in file.remarks if r not in told and (not options.functions or r.span is None)]
+    rest = [r for r in rest if r not in file.missing_remarks]
     parts += [r.render(source) for r in rest]
+    verdicts += [r.render(source) for r in file.missing_remarks]
     if not detailed:
-        parts = [f"planish explain -v {source.name} tells the dependences, the schedules, and all refusals"]
+        name = shlex.quote(source.name)
+        parts = [f"planish explain -v {name} tells the dependences, the schedules, and all refusals"]
     return "\n\n".join((*verdicts, *parts)) + "\n"
 
 

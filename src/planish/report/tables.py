@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
 from rich.markup import escape
@@ -22,6 +23,10 @@ WIDTH = 100
 _MOST_LINES = 4  # of a cell: what does not fit is told by `planish explain`
 
 
+_KEPT = "the loop stays as written: "
+"""How reasons begin, which a table says in other words."""
+_WRITTEN = "the loops as written, with arrays told apart"
+"""What is said of the version that has the loops of the original."""
 _MOST_REFUSALS, _MOST_IN_A_FILE = 3, 12  # reasons that are told, of a function and of a file
 
 
@@ -72,10 +77,12 @@ def _entries(account: FileAccount) -> list[tuple[FunctionAccount, str]]:
 
 def _done(function: FunctionAccount) -> str:
     if function.replaced:
-        lines = [f"{function.version}: {function.done[0]}" if function.done else function.version, *function.done[1:]]
+        done = function.done or ((_WRITTEN,) if function.version == "original" else ())
+        lines = [f"{function.version}: {done[0]}" if done else function.version, *done[1:]]
     else:
-        lines = [f"kept as written: {x}" for x in function.reasons[:1]] or ["kept as written"]
-        lines += function.reasons[1:]
+        reasons = [x.replace(_KEPT, "") for x in function.reasons]
+        lines = [f"kept as written: {x}" for x in reasons[:1]] or ["kept as written"]
+        lines += reasons[1:]
     hidden = len(lines) - _MOST_LINES
     return "\n".join(lines[:_MOST_LINES] + ([f"… and {hidden} more (planish explain)"] if hidden > 0 else []))
 
@@ -87,7 +94,7 @@ def describe_refusals(accounts: Sequence[FileAccount]) -> tuple[str, ...]:
         kept = [f.refusals for f, _ in _entries(account) if not f.replaced]
         shown = [x for refusals in kept for x in refusals[:_MOST_REFUSALS]][:_MOST_IN_A_FILE]
         hidden = sum(map(len, kept)) - len(shown)
-        out += [*shown, *([f"… and {hidden} more: planish explain {account.name}"] if hidden else [])]
+        out += [*shown, *([f"… and {hidden} more: planish explain {shlex.quote(account.name)}"] if hidden else [])]
     return tuple(out)
 
 
@@ -125,7 +132,9 @@ def format_ratio(ratio: float | None) -> str:
 
 
 def describe_floats(accounts: Sequence[FileAccount]) -> str:
-    """What the option --fp allowed, and how far results moved because of it."""
+    """What the option --fp allowed, and how far results moved because of it; "" where nothing was replaced."""
+    if not any(f.replaced for a in accounts for f in a.functions):
+        return ""
     floats = accounts[0].floats
     checks = [f.check for a in accounts for f in a.functions if f.replaced and f.check is not None]
     if floats == "strict":

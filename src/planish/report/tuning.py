@@ -49,7 +49,8 @@ def describe_result(found: TunedResult, wishes: TuningWishes, store: Path) -> It
     else:
         what = "" if wishes.feedback == ("time",) else f" in {wishes.feedback[0]}"
         yield f"  best {describe_score(best)} over the default{what}: {best.point} (trial {best.digest[:SHORT]})"
-    if not result.complete:
+    # Where the default is the only point, no budget finds more.
+    if not result.complete and found.space.size().points > 1:
         yield f"  incomplete: {result.reason}; the same command goes on from {store}"
 
 

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import Any
+from typing import Any, Literal
 
 from planish.build.lower import RegionPlan, lower_region
 from planish.build.project import NOTHING
@@ -44,7 +44,9 @@ def analyse(source: Source, options: Options, quiet: Collection[str] = NOTHING) 
         remarks += [r for p in plans if not p.versions for r in p.remarks]
         built = next((f for f in (earlier.functions if earlier else ()) if f.function == function.name), None)
         functions.append(_function(function, plans, file, source, built))
-    problems = [_remark(r) for r in dict.fromkeys(remarks) if r.kind == "refused" and r.place is not None]
+    lacking = [_remark(r, "warning") for r in file.missing_remarks if r.place is not None]
+    refused = [_remark(r) for r in dict.fromkeys(remarks) if r.kind == "refused" and r.place is not None]
+    problems = [*lacking, *refused]
     return {"problems": problems, "functions": [x for x in functions if x["nests"] or x["stays"]]}
 
 
@@ -77,10 +79,10 @@ def _nest(plan: RegionPlan) -> Iterator[dict[str, Any]]:
     yield {"line": span.line, "end_line": span.end_line, "version": name, "does": does, "why": why}
 
 
-def _remark(remark: Remark) -> dict[str, Any]:
+def _remark(remark: Remark, severity: Literal["information", "warning"] = "information") -> dict[str, Any]:
     place = remark.place
     assert place is not None
-    return {**_place(place), "severity": "information", "code": remark.id, "message": remark.message,
+    return {**_place(place), "severity": severity, "code": remark.id, "message": remark.message,
             "help": remark.advice}  # fmt: skip
 
 

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from planish.core.codes import CODES
+from planish.core.reasons import meaning_of
 from planish.version import VERSION
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -25,11 +27,15 @@ def to_sarif(files: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
     problems = [(name, x) for name, found in files for x in found["problems"]]
     rules: dict[str, dict[str, Any]] = {}
     for _, x in problems:
-        rule = {"id": x["code"], "shortDescription": {"text": x["code"]}}
+        rule = {"id": x["code"], "shortDescription": {"text": _meaning(x["code"])}}
         rules.setdefault(x["code"], {**rule, **({"help": {"text": x["help"]}} if x["help"] else {})})
     driver = {"name": "planish", "version": VERSION, "rules": list(rules.values())}
     results = [_result(name, x, list(rules).index(x["code"])) for name, x in problems]
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}
+
+
+def _meaning(code: str) -> str:
+    return CODES[code].meaning if code in CODES else meaning_of(code)
 
 
 def _result(name: str, problem: Mapping[str, Any], rule: int) -> dict[str, Any]:

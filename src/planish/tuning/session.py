@@ -104,7 +104,7 @@ def tune_read(
 
 def _check(nests: tuple[TunedNest, ...], script: HoledScript | None, source: Source) -> None:
     if not nests:
-        message, advice = f"{source.name} has no nest that can be scheduled", "`planish explain` says why"
+        message, advice = f"{source.name} has no nest that can be scheduled", f"planish explain {source.name} says why"
         raise PlanishError(Diagnostic("E0927", message, source.point(1), advice), source)
     if script is not None and len(nests) != 1:
         message = f"a script schedules one nest, and there are {len(nests)} here"

@@ -141,6 +141,30 @@ def test_size_of_a_member(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert not capsys.readouterr().err
 
 
+def test_a_header_that_is_missing_is_told_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    loop = "for (int i = 0; i < n; i++) x[i] = Q;"
+    (tmp_path / "asks.c").write_text(f'#include "own.h"\nvoid f(int n, real *x) {{ {loop} }}\n')
+    assert main(["build", "asks.c", "--no-measure"]) == 0
+    out, err = capsys.readouterr()
+    assert "note[c-include]: the header own.h was not found" in err and " --> asks.c:2:15\n" in err
+    assert "which no header declares" in out and "--fp" not in out
+    assert out.splitlines()[-1] == "advice: give the folder of own.h, which asks.c includes, with -I DIR"
+    assert main(["build", "asks.c", "--no-measure", "-q"]) == 0 and not capsys.readouterr().err
+    assert main(["explain", "asks.c"]) == 0
+    assert "note[c-type]: no header declares real" in capsys.readouterr().out
+    assert main(["explain", "asks.c", "--json"]) == 0
+    (told,) = json.loads(capsys.readouterr().out)["files"]
+    assert [x["severity"] for x in told["problems"]] == ["warning", "warning", "information"]
+
+
+def test_what_the_compiler_does_not_take_is_told_at_its_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "wrong.c").write_text(f"int g(void) {{ return nothing; }}\n{SCALE}")
+    assert main(["build", "wrong.c", "--no-measure"]) == 1
+    assert " --> wrong.c:1:22\n" in (err := capsys.readouterr().err) and "kernel.c" not in err
+
+
 def test_stop_after_prints_and_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["build", "scale.c", "--stop-after", "read"]) == 0
     assert capsys.readouterr().out.startswith("#: read scale 1\nkernel scale(n; ")

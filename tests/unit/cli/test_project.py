@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -13,7 +14,11 @@ from planish.cli import main
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.options import Options
+from planish.tuning.farm.elsewhere import Elsewhere, tune_units
+from planish.tuning.farm.farm_session import TuningUnit
 from planish.tuning.farm.profile import parse_profile
+from planish.tuning.session import TuningWishes
+from planish.tuning.tuner import TuningBudget
 
 LOOP = "void {}(int n, float *x) {{ for (int i = 0; i < n; i++) x[i] = x[i] * SCALE; }}\n"
 
@@ -112,7 +117,27 @@ def test_a_file_beside_others_may_have_no_loop(capsys: pytest.CaptureFixture[str
     out, err = capsys.readouterr()
     assert "nothing to build in src/none.c" in out and "E0105" not in err
     assert "asks.c" in Path("out.d").read_text() and "src/none.c" in Path("out.d").read_text()
-    assert main(["explain", *files]) == 0 and main(["build", "src/none.c", "-o", "out", "--no-measure"]) == 1
+    assert main(["build", "src/none.c", "-o", "out", "--no-measure"]) == 1
+    for command in (["explain"], ["select"]):
+        capsys.readouterr()
+        assert main([*command, *files]) == 0 and "E0105" not in capsys.readouterr().err
+
+
+def test_a_folder_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "src", "-D", "SCALE=2"]) == 0
+    out = capsys.readouterr().out
+    assert "a (src/a.c:1): to be" in out and "b (src/inner/b.c:1): to be" in out
+    assert out.endswith("\nthere is no loop in src/none.c\n")
+    assert main(["explain", "src", "-D", "SCALE=2", "--json"]) == 0
+    files = {x["file"]: x for x in json.loads(capsys.readouterr().out)["files"]}
+    assert not files["src/none.c"]["problems"] and files["src/inner/b.c"]["functions"]
+
+
+def test_a_file_without_loops_holds_up_no_tuning_of_others() -> None:
+    texts = ("int f(void) { return 1; }", "void f( {", "int x;")
+    units = [TuningUnit(Source(f"{n}.c", x), Options(target="x86-avx2")) for n, x in enumerate(texts)]
+    found = tune_units(units, TuningWishes(TuningBudget(trials=1)), Mock(), Elsewhere())
+    assert [x.diagnostic.code for x in found if isinstance(x, PlanishError)] == ["E0105", "E0201", "E0203"]
 
 
 def test_shares_of_functions() -> None:

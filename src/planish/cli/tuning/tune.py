@@ -21,14 +21,15 @@ import typer
 
 from planish.build.project import NOTHING, OUTPUT, ProjectFile, list_files
 from planish.cli.exits import INTERRUPTED, OK, USER_ERROR, guarded, tell, tell_interrupted
+from planish.cli.idle_files import IdleFiles
 from planish.cli.options import (
     Compiler,
     Defines,
-    Files,
     Floats,
     Fp,
     Function,
     Includes,
+    ProjectFiles,
     Quiet,
     Sizes,
     Target,
@@ -120,7 +121,7 @@ def check_budget(text: str) -> str:
 @app.command()
 @guarded
 def tune(
-    files: Files,
+    files: ProjectFiles,
     budget: Annotated[
         str, typer.Option("--budget", metavar="60s|N", help="A time or trials, for each nest (DIR: for all).",
                           callback=check_budget)
@@ -210,15 +211,19 @@ def _tune(
     record: Path | None, quiet: bool, elsewhere: Elsewhere,
 ) -> int:  # fmt: skip
     choices: list[NestChoice] = []
+    files, idle, done = {x.name: x for x in project}, IdleFiles(), False
     with hearing(quiet) as progress:
         units, code = _read_units(project, options)
         found_files = any(x.found for x in project)
         for found in tune_units(units, wishes, store, elsewhere, progress):
             if isinstance(found, PlanishError):
-                if not found_files or found.diagnostic.code not in SILENT:
+                file = files.get("" if found.source is None else found.source.name, ProjectFile(""))
+                silent = found_files and found.diagnostic.code in SILENT
+                if not silent and not idle.takes(file, found):
                     tell(found)
                     code = USER_ERROR
                 continue
+            done = True
             if not quiet:
                 print("\n".join(describe_result(found, wishes, store.path)), flush=True)
                 print_front(found, wishes, store)
@@ -234,6 +239,9 @@ def _tune(
                 choices.append(choice_of(best, found.nest.task))
             if found.result.reason == STOPPED:
                 code = INTERRUPTED
+    for refused in idle.settle(done):
+        tell(refused)
+        code = USER_ERROR
     if record is not None:
         _write(record, print_record(merge_choices(choices)))
     return tell_interrupted(0, "all trials so far are in the store") if code == INTERRUPTED else code

@@ -11,9 +11,10 @@ from typing import Annotated
 
 import typer
 
-from planish.build.project import NOTHING, OUTPUT, ProjectFile, list_files
+from planish.build.project import OUTPUT, JoinedFiles, ProjectFile, list_files
 from planish.cli.exits import OK, USER_ERROR, guarded, tell
 from planish.cli.files import write_files
+from planish.cli.idle_files import IdleFiles
 from planish.cli.options import (
     Compiler,
     Defines,
@@ -85,8 +86,11 @@ def report(
         raise PlanishError(Diagnostic("E0127", message))
     check_gain(gain, measure)
     _check_page(output, force)
-    project = list_files(files, OUTPUT)
-    pages, failed = _gather(project, options, quiet)
+    idle = IdleFiles()
+    pages, failed = _gather(list_files(files, OUTPUT), options, quiet, idle)
+    for refused in idle.settle(done=bool(pages)):
+        tell(refused)
+        failed = True
     if not pages:
         if not failed:
             raise refusal("E0105", f"no loop was found in {', '.join(files)}", "name a file that has one")
@@ -98,30 +102,36 @@ def report(
     elif not quiet:
         for page in (x for file in pages for x in file.functions):
             print(f"{page.account.function}: {page.verdict}")
+        if idle.names:
+            print(idle.describe())
         print(f"wrote {output}")
     return USER_ERROR if failed else OK
 
 
-def _gather(project: tuple[ProjectFile, ...], options: Options, quiet: bool) -> tuple[list[FilePage], bool]:
-    """The pages of the files that have loops, and whether another one was in error."""
-    cache, trials = Cache(), open_store(None)
+def _gather(
+    project: tuple[ProjectFile, ...], options: Options, quiet: bool, idle: IdleFiles
+) -> tuple[list[FilePage], bool]:  # fmt: skip
+    """The pages of the files that have loops, and whether another one was in error; the others are `idle`."""
+    cache, trials, joined = Cache(), open_store(None), JoinedFiles(project, options)
     pages: list[FilePage] = []
     failed = False
     with show_progress(len(project), quiet) as progress:
         for file in project:
             progress.start(file.name)
             try:
-                pages.append(_page(file, options, cache, trials, progress.tell))
+                pages.append(_page(file, joined, options, cache, trials, progress.tell))
             except PlanishError as error:
-                if not file.found or error.diagnostic.code not in NOTHING:
+                if not idle.takes(file, error):
                     tell(error)
                     failed = True
             progress.finish()
     return [x for x in pages if x.functions], failed
 
 
-def _page(file: ProjectFile, options: Options, cache: Cache, trials: TrialStore, tell: Progress) -> FilePage:
-    source, own = read_input(file.name).source, file.options(options)
+def _page(
+    file: ProjectFile, joined: JoinedFiles, options: Options, cache: Cache, trials: TrialStore, tell: Progress
+) -> FilePage:  # fmt: skip
+    source, own = joined.read(file, read_input(file.name).source), file.options(options)
     account, _ = build_cached(source, own, cache, tell=tell, trials=trials)
     return gather_file(source, with_known_choices(source, own, trials), account, cache, tell)
 

@@ -9,12 +9,14 @@ advice: planish bench dot.c compares with all compilers here; planish tune dot.c
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 
 from planish.report.account import FileAccount, FunctionAccount
 
 _HELP = re.compile(r"^  = help: (.*)$", re.MULTILINE)
 _PLACE = re.compile(r"line (\d+): ")
+_MISSING = re.compile(r"note\[c-include\]: the header (.*?) was not found")
 _NOTHING = "nothing needs to change"
 
 
@@ -25,10 +27,13 @@ def advise(accounts: Sequence[FileAccount], measured: bool) -> str:
 
 def _advices(accounts: Sequence[FileAccount], measured: bool) -> Iterator[str]:
     functions = [(account, f) for account in accounts for f in account.functions]
+    for account in accounts:
+        for header in (x[1] for warning in account.warnings if (x := _MISSING.match(warning)) is not None):
+            yield f"give the folder of {header}, which {account.name} includes, with -I DIR"
     for _, function in functions:
         if not function.replaced and (told := _remedy(function)):
             yield told
-    names = " ".join(dict.fromkeys(account.name for account, f in functions if f.replaced))
+    names = " ".join(dict.fromkeys(shlex.quote(account.name) for account, f in functions if f.replaced))
     if names and not measured and not any(account.emulator for account in accounts):
         yield f"nothing was timed: planish build {names}, without --no-measure, times all versions on this machine"
     if names:

@@ -20,10 +20,10 @@ from planish.schedule.auto.plan import Prepared
 
 def describe_verdict(
     function: CFunction, plans: Sequence[RegionPlan], refused: Sequence[Remark], source: Source,
-    built: FunctionAccount | None,
+    built: FunctionAccount | None, carets: bool = True,
 ) -> Iterator[str]:  # fmt: skip
     """The verdict on a function: `plans` are those of its nests, `refused` what the front-end left as it is, `built`
-    what an earlier build made of it."""
+    what an earlier build made of it; a refusal has its line with `carets`, or stands in one line."""
     place = f"{function.name} ({function.span.file}:{function.span.line})"
     if not plans and not refused:
         yield f"{place}: no loop"
@@ -37,15 +37,16 @@ def describe_verdict(
     if built is not None and built.before is not None and built.after is not None:
         times = f"{format_seconds(built.before.median)} -> {format_seconds(built.after.median)}"
         yield f"  built: {times}, {format_ratio(built.ratio)}"
-    hindrance = find_hindrance(plans, refused, source)
+    hindrance = find_hindrance(plans, refused, source, carets)
     yield hindrance if "\n" in hindrance else f"  {hindrance}"
 
 
-def find_hindrance(plans: Sequence[RegionPlan], refused: Sequence[Remark], source: Source) -> str:
+def find_hindrance(plans: Sequence[RegionPlan], refused: Sequence[Remark], source: Source, carets: bool = True) -> str:
     """What holds a function back most: the first loop that is left out, else a dependence through values, else none."""
     left = [r for x in plans if not x.versions for r in x.remarks if r.kind == "refused"]
     for remark in (*refused, *left):
-        return remark.render(source)
+        where = f"line {remark.span.line}: " if remark.span is not None else ""
+        return remark.render(source) if carets else f"held back by: {where}{remark.message}"
     for plan in plans:
         if plan.prepared is not None and (told := _dependence(plan.prepared)):
             return told

@@ -43,14 +43,19 @@ def tune_units(
     units: Iterable[TuningUnit], wishes: TuningWishes, store: TrialStore, elsewhere: Elsewhere,
     tell: Progress = keep_quiet,
 ) -> Iterator[TunedResult | PlanishError]:  # fmt: skip
-    """Tunes files, which have the same target, compiler and threads; each nest when it is done. PlanishError as of
-    `tune_file` and `opened_farm`."""
+    """Tunes files, which have the same target, compiler and threads; each nest when it is done, and what is wrong
+    with a file, which holds up no other one. PlanishError as of `tune_file` and `opened_farm`."""
     if elsewhere.here:
         for unit in units:
-            for found in tune_file(unit.source, unit.options, wishes, store, tell):
-                yield found
-                if found.result is not None and found.result.reason == INTERRUPTED:
-                    return
+            try:
+                for found in tune_file(unit.source, unit.options, wishes, store, tell):
+                    yield found
+                    if found.result is not None and found.result.reason == INTERRUPTED:
+                        return
+            except PlanishError as error:
+                if error.source is None:
+                    raise  # of no file, but of what all are tuned with
+                yield error
         return
     coming = iter(units)
     first = next(coming, None)

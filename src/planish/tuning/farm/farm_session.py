@@ -94,7 +94,8 @@ class _FarmSession:
     ) -> Iterator[PlannedRun]:  # fmt: skip
         nests = find_nests(file, unit.options, machine.target, machine.compiler, self.tell)
         if not nests:
-            message, advice = f"{unit.source.name} has no nest that can be scheduled", "`planish explain` says why"
+            name = unit.source.name
+            message, advice = f"{name} has no nest that can be scheduled", f"planish explain {name} says why"
             raise PlanishError(Diagnostic("E0927", message, unit.source.point(1), advice), unit.source)
         if script is not None and len(nests) != 1:
             message = f"a script schedules one nest, and there are {len(nests)} here"
