@@ -157,8 +157,8 @@ def row(address: Address, node: c_ast.Node) -> Address:
 def form_of(node: c_ast.Node) -> str:
     """What a construct is called: the parser's name of it in words.
 
-    >>> form_of(c_ast.CompoundLiteral(None, None))
-    'compound literal'
+    >>> form_of(c_ast.StructRef(None, ".", None))
+    'struct ref'
     """
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(node).__name__).lower()
 
