@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from planish.build.read import preprocess_for
@@ -64,6 +64,42 @@ class ProjectFile:
         return replace(
             common, defines=(*common.defines, *self.defines), include_dirs=(*common.include_dirs, *self.include_dirs)
         )
+
+
+@dataclass(slots=True)
+class IdleFiles:
+    """Files in which there is nothing to do, which is no error beside others: their `names` so far, and those that the
+    user named, each with what is wrong if no other file has anything.
+
+    >>> idle = IdleFiles()
+    >>> error = PlanishError(Diagnostic("E0105", "there is no loop in the file"))
+    >>> idle.takes(ProjectFile("b.c"), error), idle.settle(done=True), idle.names
+    (True, [], ['b.c'])
+    """
+
+    names: list[str] = field(default_factory=list)
+    barren: list[tuple[str, PlanishError]] = field(default_factory=list)
+
+    def takes(self, file: ProjectFile, error: PlanishError) -> bool:
+        """Whether an error says that there is nothing to do in a file; it is then noted."""
+        if file.found and error.diagnostic.code in NOTHING:
+            self.names.append(file.name)
+        elif error.diagnostic.code in LENDING:
+            self.barren.append((file.name, error))
+        else:
+            return False
+        return True
+
+    def settle(self, done: bool) -> list[PlanishError]:
+        """The errors after all files, of which one was `done`, or failed otherwise, or none had anything."""
+        if not done:
+            return [error for _, error in self.barren]
+        self.names += [name for name, _ in self.barren]
+        return []
+
+    def describe(self) -> str:
+        """A line on them; "" where there is none."""
+        return f"there is no loop in {', '.join(self.names)}" if self.names else ""
 
 
 def list_files(names: Sequence[str], output: Path) -> tuple[ProjectFile, ...]:

@@ -11,10 +11,9 @@ from typing import Annotated
 
 import typer
 
-from planish.build.project import OUTPUT, JoinedFiles, list_files
+from planish.build.project import OUTPUT, IdleFiles, JoinedFiles, list_files
 from planish.cli.exits import OK, USER_ERROR, guarded, tell
 from planish.cli.files import check_writable, write_files
-from planish.cli.idle_files import IdleFiles
 from planish.cli.options import (
     Defines,
     Floats,

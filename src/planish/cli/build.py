@@ -20,12 +20,11 @@ from typing import Annotated, Any
 import typer
 
 from planish.build.dump import STAGES, Stage, only_changed, print_stages
-from planish.build.project import MADE_BY, OUTPUT, JoinedFiles, ProjectFile, list_files
+from planish.build.project import MADE_BY, OUTPUT, IdleFiles, JoinedFiles, ProjectFile, list_files
 from planish.build.read import preprocess_for
 from planish.build.several_targets import per_target, read_for_all, split_targets
 from planish.cli.exits import OK, USER_ERROR, guarded, tell, tell_crashes, tell_interrupted
 from planish.cli.files import check_outputs, spell_beside, spell_dependences, write_files
-from planish.cli.idle_files import IdleFiles
 from planish.cli.machines.device_build import build_on_device
 from planish.cli.machines.machine_build import build_for_machine
 from planish.cli.options import (

@@ -13,9 +13,8 @@ from typing import Annotated, Any
 
 import typer
 
-from planish.build.project import NOTHING, OUTPUT, JoinedFiles, ProjectFile, list_files
+from planish.build.project import NOTHING, OUTPUT, IdleFiles, JoinedFiles, ProjectFile, list_files
 from planish.cli.exits import OK, USER_ERROR, guarded, tell
-from planish.cli.idle_files import IdleFiles
 from planish.cli.machines.device_build import explain_on_device
 from planish.cli.machines.machine_build import explain_for_machine
 from planish.cli.options import (

@@ -11,9 +11,8 @@ from typing import Annotated
 
 import typer
 
-from planish.build.project import OUTPUT, list_files
+from planish.build.project import OUTPUT, IdleFiles, list_files
 from planish.cli.exits import OK, USER_ERROR, guarded, tell
-from planish.cli.idle_files import IdleFiles
 from planish.cli.options import Defines, Function, Includes, Target
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.files import read_input

@@ -19,9 +19,8 @@ from typing import Annotated
 
 import typer
 
-from planish.build.project import NOTHING, OUTPUT, ProjectFile, list_files
+from planish.build.project import NOTHING, OUTPUT, IdleFiles, ProjectFile, list_files
 from planish.cli.exits import INTERRUPTED, OK, USER_ERROR, guarded, tell, tell_interrupted
-from planish.cli.idle_files import IdleFiles
 from planish.cli.options import (
     Compiler,
     Defines,
