@@ -22,7 +22,6 @@ from planish.frontend.c.types.constants import define_enumerations, fold, walk_t
 from planish.frontend.c.types.declaration_order import DeclarationOrder, order_of
 from planish.frontend.c.types.declarations import CPointer, CScalar, CType, CUnknown, as_parameter, renamed, resolve
 from planish.frontend.c.types.records import Records
-from planish.ir.types import I32
 
 _Node = TypeVar("_Node", bound=c_ast.Node)
 LEAST_BITS = 32
@@ -161,15 +160,6 @@ class BoundNames:
     def tell_undeclared(self, node: c_ast.ID) -> str:
         """What is said of a name that means nothing there."""
         return f"is declared only behind {self.function.decl.name}" if id(node) in self.early else "is not declared"
-
-    def calls_early(self, function: str) -> bool:
-        """Whether the file declares a function that is called only behind the call, and not as what C takes it to be
-        then: one that returns an int."""
-        made = self.file.functions[function].decl
-        result = resolve(made.type.type, self.file.typedefs)
-        taken = isinstance(result, CScalar) and result.type == I32 and "static" not in made.storage
-        known = taken or function in self.announced
-        return not known and self.file.order.is_behind(function, self.function.decl.name)
 
     def value(self, node: c_ast.Node) -> int | None:
         """The value of an integer constant expression; None where it is none that is known."""

@@ -18,7 +18,7 @@ from pycparser import c_ast
 from planish.frontend.c.analysis.callees import Frame, Frames
 from planish.frontend.c.analysis.early_return import NotSingleExit
 from planish.frontend.c.analysis.escape import called_name
-from planish.frontend.c.analysis.scope import Symbol, is_integer
+from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_integer
 from planish.frontend.c.analysis.steady_reads import computed_from_data
 from planish.frontend.c.assumed.granted_conditions import NOWHERE, is_nowhere
 from planish.frontend.c.idioms.recast_views import recast
@@ -35,11 +35,11 @@ from planish.frontend.c.translate.state import (
 )
 from planish.frontend.c.translate.subscripts import address_of, fitted, index_of
 from planish.frontend.c.types.constants import is_null
-from planish.frontend.c.types.declarations import CPointer, CScalar, CVoid
+from planish.frontend.c.types.declarations import CPointer, CScalar, CVoid, resolve
 from planish.frontend.c.types.records import as_written
 from planish.ir.expr import Cast, Const, Expr, Var
 from planish.ir.traverse import loads, walk_expr
-from planish.ir.types import Type
+from planish.ir.types import I32, Type
 
 Read = TypeVar("Read")
 _DEEPEST = 40
@@ -104,7 +104,7 @@ def _line(node: c_ast.Node) -> str:
 def _enter(node: c_ast.FuncCall, name: str, frames: Frames, cx: CTranslation) -> Frame:
     if any(name == x for _, x in cx.calls) or name == cx.bound.function.decl.name:
         raise Refused("scop-call", f"a call of {name}, which calls itself", node)
-    if cx.bound.calls_early(name):
+    if _is_early(name, cx.bound):
         raise Refused("scop-unknown", f"a call of {name}, which is declared only behind it", node)
     if len(cx.calls) >= _DEEPEST:
         raise Refused("scop-call", f"a call of {name}, {_DEEPEST} calls deep", node)
@@ -120,6 +120,16 @@ def _enter(node: c_ast.FuncCall, name: str, frames: Frames, cx: CTranslation) ->
     if cx.searches is not None and frame.exit.statements and frame.stores:
         raise Refused("scop-call", f"a call of {name}, which does more than return an expression", node)
     return frame
+
+
+def _is_early(name: str, bound: BoundNames) -> bool:
+    """Whether a function of the file is declared only behind the call, and not as what C takes it to be then: one that
+    returns an int."""
+    made = bound.file.functions[name].decl
+    result = resolve(made.type.type, bound.file.typedefs)
+    taken = isinstance(result, CScalar) and result.type == I32 and "static" not in made.storage
+    known = taken or name in bound.announced
+    return not known and bound.file.order.is_behind(name, bound.function.decl.name)
 
 
 def _arguments(node: c_ast.FuncCall, frame: Frame) -> list[tuple[Symbol, c_ast.Node]]:
