@@ -147,29 +147,38 @@ def positive_cycle(count: int, edges: Sequence[Edge], interval: int) -> list[Edg
     longest = [0] * count
     came: list[Edge | None] = [None] * count
     weighted = [(x.first, x.second, x.delay - interval * x.distance, x) for x in edges]
-    changed: int | None = None
-    for _ in range(count + 1):
-        changed = None
+    for turn in range(1, count + 2):
+        changed = False
         for first, second, weight, edge in weighted:
             reached = longest[first] + weight
             if reached > longest[second]:
-                longest[second], came[second], changed = reached, edge, second
-        if changed is None:
+                longest[second], came[second], changed = reached, edge, True
+        if not changed:
             return []
-    at = changed or 0
-    for _ in range(count):
-        back = came[at]
-        assert back is not None
-        at = back.first
-    cycle: list[Edge] = []
-    node = at
-    while True:
-        back = came[node]
-        assert back is not None
-        cycle.insert(0, back)
-        node = back.first
-        if node == at:
+        # What the longest ways come from goes round only in such a cycle, mostly soon.
+        if (turn & (turn - 1) == 0 or turn > count) and (cycle := _came_around(came)):
             return cycle
+    raise AssertionError("chains grow without a cycle")
+
+
+def _came_around(came: Sequence[Edge | None]) -> list[Edge]:
+    """A cycle of the edges that the longest ways to operations end with; empty where there is none."""
+    seen = [-1] * len(came)
+    for start in range(len(came)):
+        at = start
+        while seen[at] < 0 and (edge := came[at]) is not None:
+            seen[at] = start
+            at = edge.first
+        if seen[at] != start:
+            continue
+        cycle: list[Edge] = []
+        node = at
+        while (edge := came[node]) is not None:
+            cycle.insert(0, edge)
+            node = edge.first
+            if node == at:
+                return cycle
+    return []
 
 
 def unions(sets: Iterable[frozenset[str]]) -> set[frozenset[str]]:
