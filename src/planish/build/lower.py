@@ -24,6 +24,7 @@ from planish.frontend.c.translation_unit import CFunction, Region
 from planish.ir.checker import check_kernel
 from planish.library.driver import find_arguments, make_chosen, make_versions
 from planish.library.gain import in_own_order, with_gain
+from planish.library.least_sizes import with_least_sizes
 from planish.library.loops.unit_stride import version_unit_strides
 from planish.library.parallel.thread_threshold import start_where_worth
 from planish.library.signal.fft_stages.stage_kernels import StageVersion
@@ -84,6 +85,7 @@ def lower_plan(plan: Plan, options: Options, most: int | None = None) -> RegionP
     found = bool(made.versions)
     if not options.measure:
         made = with_gain(plan.context, made, options.gain) if options.gain else in_own_order(plan.context, made)
+        made = with_least_sizes(plan.context, made)
     remarks = (*plan.remarks, *made.remarks)
     if plan.choice is not None and chosen is None:
         message = f"{plan.choice.source}: no strategy makes `{plan.choice.point}`"

@@ -50,15 +50,15 @@ def with_gain(cx: Context, made: MadeVersions, least: float) -> MadeVersions:
     """The versions down to the first one whose cycles are estimated and promise less than that many times the speed of
     the original under `-O3`; a remark says what that one promises. Versions of strategies that are known to be faster
     stay, as do all where threads share the work, or nothing is known."""
-    at = next((n for n, x in enumerate(made.versions) if _cycles(made, x.name) is not None), None)
+    at = next((n for n, x in enumerate(made.versions) if cycles_of_version(made, x.name) is not None), None)
     if at is None or cx.nest is None or cx.threads > 1:
         return made
     first = made.versions[at]
     try:
-        source = within(partial(_estimate_source, cx, cx.nest))
+        source = within(partial(estimate_as_compiled, cx, cx.nest))
     except (OverBudgetError, isl.Error):
         return made
-    own = _cycles(made, first.name)
+    own = cycles_of_version(made, first.name)
     assert own is not None
     if not isfinite(source) or source >= least * own:
         return made
@@ -71,11 +71,11 @@ def in_own_order(cx: Context, made: MadeVersions) -> MadeVersions:
     if cx.nest is None or cx.threads > 1 or not made.versions:
         return made
     first = made.versions[0]
-    own = _cycles(made, first.name)
+    own = cycles_of_version(made, first.name)
     if own is None or not isinstance(first, Version):
         return made
     try:
-        source = within(partial(_estimate_source, cx, cx.nest))
+        source = within(partial(estimate_as_compiled, cx, cx.nest))
         if not isfinite(source) or source >= GAIN * own or _gains_in_cache(cx, cx.nest, made.makers[first.name].found):
             return made
         plain, in_lanes = within(partial(in_source_order, cx.nest))
@@ -106,7 +106,7 @@ def _gains_in_cache(cx: Context, nest: Prepared, draft: object) -> bool:
         return False
     sizes = {x: min(SHORT, cx.sizes.get(x, SHORT)) for x in nest.kernel.sizes}
     own = cycles_of(CostModel(nest.scop, cx.target, sizes), draft.shaped[0])
-    return _estimate_source(replace(cx, sizes=sizes), nest) >= MUCH * own
+    return estimate_as_compiled(replace(cx, sizes=sizes), nest) >= MUCH * own
 
 
 def _without_gain(cx: Context, made: MadeVersions, at: int, promise: float) -> MadeVersions:
@@ -116,7 +116,7 @@ def _without_gain(cx: Context, made: MadeVersions, at: int, promise: float) -> M
     return replace(made, versions=made.versions[:at], remarks=(*made.remarks, told))
 
 
-def _estimate_source(cx: Context, nest: Prepared) -> float:
+def estimate_as_compiled(cx: Context, nest: Prepared) -> float:
     """The cycles of the original, whose loops of a few iterations compilers write out."""
     found = estimate_source(nest, cx.target, cx.sizes)
     short = unroll_short(cx.kernel, MOST_UNROLLED)
@@ -128,7 +128,7 @@ def _estimate_source(cx: Context, nest: Prepared) -> float:
         return found
 
 
-def _cycles(made: MadeVersions, name: str) -> float | None:
+def cycles_of_version(made: MadeVersions, name: str) -> float | None:
     """The estimated cycles of a version, for each instance of the deepest statements."""
     maker = made.makers.get(name)
     return None if maker is None else cycles_of_cost(maker.cost)

@@ -1,0 +1,160 @@
+"""The sizes from which on another form of loops is faster than what a C compiler makes of them as they are written:
+below, what comes before the first lanes, and what is left behind the last ones, takes longer than it gains.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.ir.text.printer import print_expr
+>>> from planish.library.driver import make_versions
+>>> from planish.library.registry import STRATEGIES
+>>> from planish.target.load import load_target
+>>> def asked(loop):
+...     text = "kernel k(n, m; s: f64[n] distinct, a: f64[n, m] distinct, b: f64[m, n] distinct) { %s }" % loop
+...     cx = Context.of(parse_kernel(text), load_target("x86-avx512"))
+...     kernel = with_least_sizes(cx, make_versions(cx, STRATEGIES, 1)).versions[0].kernel
+...     return [print_expr(x) for x in kernel.assumptions]
+>>> asked("for i in 0 .. n { s[i] = s[i] + 1.0 }"), asked("for i in 0 .. n { s[0] += s[i] }")
+(['n >= 128'], [])
+>>> asked("for i in 0 .. n { for j in 0 .. m { a[i, j] = a[i, j] * s[i] } }")
+['n >= 16', 'm >= 16']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+from math import inf
+
+import islpy as isl
+
+from planish.ir.accesses import reads
+from planish.ir.expr import Compare, Const, Expr, index
+from planish.ir.index.polynomial import mul, sub
+from planish.ir.index.simplify import simplify
+from planish.ir.nest import Assign, For, Kernel, Reduce
+from planish.ir.traverse import loads, variables, walk
+from planish.library.driver import MadeVersions
+from planish.library.gain import GAIN, cycles_of_version, estimate_as_compiled
+from planish.library.strategy import Context
+from planish.poly.isl.op_budget import OverBudgetError, within
+from planish.schedule.auto.cost.estimate import CostModel
+from planish.schedule.auto.plan import ScheduleDraft, Version, cycles_of
+
+LONG = 128
+"""The iterations of a loop in lanes that is as fast as written up to then: one or two registers full of bytes, and what
+is left of a second or third one."""
+ROW = 16
+"""The iterations of an inner loop of which lanes, or tiles, are full."""
+SMALL, MUCH = 10, 2.0
+"""Rows and columns of a small matrix, and what tiles have to promise with them."""
+IN_LANES = 1.0
+"""The cycles of an iteration below which a compiler surely makes lanes of the loop."""
+
+
+def with_least_sizes(cx: Context, made: MadeVersions) -> MadeVersions:
+    """The versions, which ask for the iterations from which on they gain: nests that have fewer stay as written."""
+    if cx.nest is None or cx.threads > 1 or not made.versions:
+        return made
+    try:
+        source = within(partial(estimate_as_compiled, cx, cx.nest))
+    except (OverBudgetError, isl.Error):
+        return made
+    nest = cx.nest.kernel
+    loops = [x for x in walk(nest.body) if isinstance(x, For)]
+    versions = []
+    for x in made.versions:
+        if isinstance(x, Version):
+            if not _is_flat(loops):
+                enough = _wide(cx, made, x, source, loops)
+            elif source < IN_LANES:
+                enough = _long(nest, loops, _least(loops, cycles_of_version(made, x.name) is None))
+            else:
+                enough = iter(())
+            x = replace(x, kernel=_asking(x.kernel, enough))
+        versions.append(x)
+    return replace(made, versions=tuple(versions))
+
+
+def _is_flat(loops: list[For]) -> bool:
+    return not any(isinstance(y, For) for x in loops for y in walk(x.body))
+
+
+def _least(loops: list[For], strips: bool) -> int:
+    """The iterations of loops that compilers make lanes of which are as fast as they are written; 0 for those made in
+    `strips` that store what they do not read, and add nothing up: the rest of these is one strip of fewer elements.
+    Where that is read again, in place, what was stored of it under a mask is waited for."""
+    stores = [(loop, x) for loop in loops for x in walk(loop.body) if isinstance(x, Assign | Reduce)]
+    if not strips or any(loop.var not in {y for e in x.index for y in variables(e)} for loop, x in stores):
+        return LONG
+    read = {x.array for loop in loops for x in reads(loop.body)}
+    return 2 * LONG if any(isinstance(x, Reduce) or x.array in read for _, x in stores) else 0
+
+
+def _long(nest: Kernel, loops: list[For], least: int) -> Iterator[Expr]:
+    """That each of a loop or two beside each other is long."""
+    for x in loops if len(loops) <= 2 and least else ():
+        yield from _at_least(nest, _length(x), least)
+
+
+def _asking(kernel: Kernel, asked: Iterable[Expr]) -> Kernel:
+    """The kernel, which asks for that as well; less than that is no longer asked for."""
+    new = dict.fromkeys(asked)
+    bounds = {x.left: x.right.value for x in new if isinstance(x, Compare) and isinstance(x.right, Const)}
+    kept = (
+        x
+        for x in kernel.assumptions
+        if not (isinstance(x, Compare) and x.op == "ge" and isinstance(x.right, Const))
+        or x.right.value > bounds.get(x.left, -inf)
+    )
+    return replace(kernel, assumptions=(*dict.fromkeys((*kept, *new)),))
+
+
+def _wide(cx: Context, made: MadeVersions, version: Version, source: float, loops: list[For]) -> Iterator[Expr]:
+    """That the rows of loops in loops are long, and where tiles go through rows, or lanes through columns, that there
+    are as many rows; that there are some elements at all."""
+    assert cx.nest is not None
+    nest, own = cx.nest.kernel, cycles_of_version(made, version.name)
+    draft = made.makers[version.name].found
+    blocked = isinstance(draft, ScheduleDraft) and version.name == draft.policy.name and _needs_rows(cx, draft)
+    lengths = {
+        x.left
+        for x in version.kernel.assumptions
+        if isinstance(x, Compare) and x.op == "ge" and x.right not in (index(0), index(1))
+    }
+    for outer, inner in ((x, y) for x in loops for y in x.body.body if isinstance(y, For) and _is_flat([*_inside(y)])):
+        if blocked:
+            yield from (y for x in (outer, inner) for y in _at_least(nest, _length(x), ROW))
+        elif own is not None and source < GAIN * own:
+            yield from _at_least(nest, _length(inner), ROW)
+        elif len(loops) == 2 and _length(inner) not in lengths:
+            yield from _at_least(nest, mul(_length(outer), _length(inner)), LONG // 2)
+
+
+def _needs_rows(cx: Context, draft: ScheduleDraft) -> bool:
+    """Whether bands of two loops have lanes along the outer one, or tiles, which gain little in few rows and columns."""
+    assert cx.nest is not None
+    bands = [(band, plan) for _, band, plan in draft.bands if len(band.members) > 1]
+    if any(len(band.members) > 2 for band, _ in bands) or draft.shaped is None:
+        return False
+    if any(plan.has_lanes and plan.lanes_member < len(band.members) - 1 for band, plan in bands):
+        return True
+    if not any(any(plan.tiles) for _, plan in bands):
+        return False
+    small = replace(cx, sizes={x: min(SMALL, cx.sizes.get(x, SMALL)) for x in cx.nest.kernel.sizes})
+    own = cycles_of(CostModel(cx.nest.scop, cx.target, small.sizes), draft.shaped[0])
+    return estimate_as_compiled(small, cx.nest) < MUCH * own
+
+
+def _inside(loop: For) -> Iterator[For]:
+    yield loop
+    yield from (x for x in walk(loop.body) if isinstance(x, For))
+
+
+def _length(loop: For) -> Expr:
+    return sub(loop.upper, loop.lower)
+
+
+def _at_least(nest: Kernel, count: Expr, least: int) -> Iterator[Expr]:
+    """That there are so many, where sizes tell."""
+    enough = simplify(Compare("ge", count, index(least)))
+    if not isinstance(enough, Const) and not loads(enough) and variables(enough) <= {*nest.sizes}:
+        yield enough
