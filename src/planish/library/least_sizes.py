@@ -130,7 +130,7 @@ def _wide(cx: Context, made: MadeVersions, version: Version, source: float, loop
 
 
 def _needs_rows(cx: Context, draft: ScheduleDraft) -> bool:
-    """Whether bands of two loops have lanes along the outer one, or tiles, which gain little in few rows and columns."""
+    """Whether bands of two loops have lanes along the outer one, or tiles that gain little in few rows and columns."""
     assert cx.nest is not None
     bands = [(band, plan) for _, band, plan in draft.bands if len(band.members) > 1]
     if any(len(band.members) > 2 for band, _ in bands) or draft.shaped is None:

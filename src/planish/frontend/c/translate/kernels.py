@@ -40,7 +40,7 @@ from planish.ir.nest import Array, Assign, Block, For, Kernel, Reduce, Scalar
 from planish.ir.passes.declaration_sinking import exposed, forget, sink
 from planish.ir.passes.number_ranges import narrow_numbers, number_ranges
 from planish.ir.traverse import children, expressions, walk, walk_expr
-from planish.ir.types import F32, INDEX, Type
+from planish.ir.types import BF16, F32, INDEX, Type
 from planish.poly.canonical.select_splitting import split_choices
 from planish.poly.isl.affine import NotAffineError
 
@@ -140,9 +140,10 @@ def finish(
     by_key = {s.key: s for s in cx.used}
     parameters = [*kernel.sizes, *(s.name for s in scalars), *(a.name for a in arrays)]
     names = tuple((key, counted.get(key) or _argument(by_key[key], cx)) for key in parameters)
-    # Where few iterations are left to the loop as it is written, its variables had better stay in registers.
-    cells = [by_key[a.name] for a in arrays if not a.shape]
-    registers = tuple(x.name for x in cells if x.register or (cx.lengthy and x.storage == "local" and not x.lasting))
+    # Where few iterations are left to the loops as they are written, their variables had better stay in registers.
+    cells = [(by_key[a.name], a.type) for a in arrays if not a.shape]
+    own = {x.key for x, type in cells if x.storage == "local" and not x.lasting and type != BF16}
+    registers = tuple(x.name for x, _ in cells if x.register or x.key in own)
     quotients = {x: cx.quotients[x] for x in counted}
     variables = {s.key: s.name for s in cx.used}
     conditional_stores = tuple(sorted(stored_conditionally(cx.guarded) & stored))
