@@ -277,6 +277,15 @@ _FITS_WIDE = """\
 /* Whether a size is at least what is asked for. */
 static inline int planish_fits_wide(ptrdiff_t size, ptrdiff_t least) { return size >= least; }"""
 
+_MANY = """\
+/* Whether there are so many. Were clang to know that there are not, it would make fewer lanes of the loop for few. */
+static inline int planish_many(int64_t count, int64_t least)
+{
+  int many = count >= least;
+  planish_unknown(many);
+  return many;
+}"""
+
 _UNTIL_LINE = """\
 /* How many pieces of so many bytes lie before the next line of the cache, at most `most`; `most` where no piece begins
  * with one. */
@@ -335,6 +344,7 @@ def _helpers() -> dict[str, str]:
         "planish_strip": STRIP,
         "planish_sum": SUM,
         "planish_unknown": UNKNOWN,
+        "planish_many": _MANY,
         "planish_seldom": SELDOM,
         "planish_looked_up": LOOKED_UP,
         "planish_one_by_one": ONE_BY_ONE,

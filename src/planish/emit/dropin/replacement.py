@@ -46,6 +46,9 @@ from planish.poly.scop.certain_accesses import always_readable
 from planish.poly.scop.extents import NoExtentError, byte_extent, inexact_conditions, negative_sizes
 from planish.poly.scop.extraction import Scop
 
+MANY = 100
+"""The iterations from which on a condition that asks for them is one of which compilers are to conclude nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
@@ -179,7 +182,7 @@ def guards_of(
     every = dict.fromkeys(_decided(x, unsigned) for x in (*scop.kernel.assumptions, *assumptions))
     asked = [x for x in every if x != TRUE]
     counted = {x.apart for x in region.spaced}
-    guards = [emit_guard(a, names) for a in asked if not variables(a) & counted]
+    guards = [_emit_condition(a, names, a in scop.kernel.assumptions) for a in asked if not variables(a) & counted]
     # What is read from memory, such as where a row of a sparse matrix begins, is another one in each call.
     from_memory = any(not names.get(x, x).isidentifier() for a in asked for x in variables(a))
     guards = [*guards, *able] if from_memory else [*able, *guards]
@@ -201,6 +204,15 @@ def guards_of(
     for held in (x for x in region.held if x.array in stored):
         guards.append(alias_guard(byte_range(stored[held.array], scop, names), (held.address, held.bytes)))
     return guards
+
+
+def _emit_condition(x: Expr, names: Mapping[str, str], known: bool) -> str:
+    """A condition in C; where that of many iterations does not hold, compilers are not to know how many there are."""
+    match x:
+        case Compare(op="ge", left=left, right=Const(value=int(value))) if value >= MANY and not known:
+            return f"planish_many({emit_guard(left, names)}, {value})"
+        case _:
+            return emit_guard(x, names)
 
 
 def compose(source: Source | str, replacements: Sequence[Replacement], banner: str) -> str:
