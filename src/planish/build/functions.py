@@ -296,7 +296,8 @@ def _lower_seen(region: Region, job: Job, most: int | None, tell: Progress) -> R
     with job.times.during("plan"):
         plan = plan_region(region, job.options, job.target, tell)
     with job.times.during("lower"):
-        return lower_plan(plan, job.options, most)
+        # Where there is a clock, it tells from which sizes on a version is used.
+        return lower_plan(plan, job.options, most, gaining=not job.options.measure)
 
 
 def _with_versions(draft: Draft, job: Job) -> Draft | FunctionResult:

@@ -73,8 +73,8 @@ def lower_region(
     return lower_plan(plan_region(region, options, target, tell), options, most)
 
 
-def lower_plan(plan: Plan, options: Options, most: int | None = None) -> RegionPlan:
-    """The versions of a plan; see `lower_region`."""
+def lower_plan(plan: Plan, options: Options, most: int | None = None, gaining: bool = False) -> RegionPlan:
+    """The versions of a plan; see `lower_region`. `gaining`: they ask for the sizes from which on they gain."""
     region, prepared = plan.region, plan.context.nest
     if options.script is not None:
         return _follow_script(RegionPlan(region, prepared, (), plan.remarks), options)
@@ -85,7 +85,7 @@ def lower_plan(plan: Plan, options: Options, most: int | None = None) -> RegionP
     found = bool(made.versions)
     if not options.measure:
         made = with_gain(plan.context, made, options.gain) if options.gain else in_own_order(plan.context, made)
-        made = with_least_sizes(plan.context, made)
+    made = with_least_sizes(plan.context, made) if gaining else made
     remarks = (*plan.remarks, *made.remarks)
     if plan.choice is not None and chosen is None:
         message = f"{plan.choice.source}: no strategy makes `{plan.choice.point}`"
