@@ -19,7 +19,7 @@ from planish.core.diagnostic import Remark
 from planish.ir.accesses import reads
 from planish.ir.index.simplify import simplify_block
 from planish.ir.nest import For, Kernel, Stmt
-from planish.ir.passes.vector_loops import FEW, long_enough
+from planish.ir.passes.vector_loops import long_enough
 from planish.ir.traverse import used_names, variables, walk, with_stmts
 from planish.library.loops.cell_reduction.blocks import BLOCK, in_blocks
 from planish.library.loops.cell_reduction.cell_update import (
@@ -39,6 +39,9 @@ from planish.schedule.auto.plan import Version
 
 NAME = "cell-reduction"
 BLOCK_SIZE = TuningArgument("block", (256, 512, 1024, 2048, 4096, 8192, 16384), BLOCK, "iterations of a block")
+
+LONG, LONG_MATCH = 48, 128
+"""The iterations from which on blocks take less time, and those of a search, which gcc makes lanes of as well."""
 
 
 def _match(cx: Context) -> tuple[Kernel, ...]:
@@ -61,15 +64,17 @@ def _found(stmt: Stmt, kernel: Kernel, reassociate: bool) -> CellUpdate | None:
 
 def _apply(cx: Context, kernel: Kernel) -> Made:
     taken, body, block = {*used_names(kernel)}, kernel.body, BLOCK_SIZE.number(cx.point)
-    remarks: list[Remark] = []
+    remarks, kinds = list[Remark](), list[CellUpdate]()
     for loop in walk(kernel.body):
         found = _found(loop, kernel, cx.reassociate)
         if found is not None:
+            kinds.append(found)
             body = with_stmts(body, loop, tuple(in_blocks(found, taken, block)))
             remarks.append(Remark(NAME, "done", _describe(found, block), found.loop.span or kernel.span))
     body = simplify_block(body, assumptions=kernel.assumptions)
     schedule = cx.prepared.scop.schedule
-    asked = (*kernel.assumptions, *long_enough(kernel, FEW))
+    least = max((LONG_MATCH if isinstance(x, Match) else LONG for x in kinds), default=LONG)
+    asked = (*kernel.assumptions, *long_enough(kernel, least))
     return (Version(NAME, schedule, replace(kernel, body=body, assumptions=asked), tuple(remarks), 0.0),)
 
 
