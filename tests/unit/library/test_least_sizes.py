@@ -11,6 +11,7 @@ import pytest
 from planish.ir.text.parser import parse_kernel
 from planish.ir.text.printer import print_expr
 from planish.library.driver import make_versions
+from planish.library.least_sizes import with_least_sizes
 from planish.library.registry import STRATEGIES
 from planish.library.strategies.dense.operations import OPERATIONS
 from planish.library.strategy import BEHIND, Context
@@ -58,3 +59,35 @@ def test_scans_ask_for_some_values(kind: str) -> None:
 
 def test_transpositions_ask_for_rows_and_columns() -> None:
     assert {"m >= 16", "n >= 16"} <= asked(TURNED)["operations"]
+
+
+def gaining(text: str) -> set[str]:
+    """What the first version of a kernel asks of sizes where nothing is timed."""
+    cx = Context.of(parse_kernel(text), load_target("x86-avx512"))
+    before = make_versions(cx, STRATEGIES, 1)
+    after = with_least_sizes(cx, before).versions[0].kernel.assumptions
+    return {print_expr(x) for x in after if x not in before.versions[0].kernel.assumptions}
+
+
+@pytest.mark.parametrize(("kind", "body", "expected"), [
+    ("f32", "y[i] = x[i] + 1.0:f32", {"n >= 128"}),
+    ("i32", "s[] += x[i]", {"n >= 128"}),
+    ("i32", "s[] max= x[i]", {"n >= 128"}),
+    ("u8", "y[i] = max(x[i], 9:u8)", set()),
+    ("u8", "y[i] = max(y[i], 9:u8)", {"n >= 256"}),
+    ("f32", "s[] += x[i]", set()),
+])  # fmt: skip
+def test_loops_that_compilers_make_lanes_of_have_to_be_long(kind: str, body: str, expected: set[str]) -> None:
+    arrays = f"s: {kind}[] distinct, y: {kind}[n] distinct, x: {kind}[n] distinct"
+    assert gaining(f"kernel k(n; {arrays}) {{ for i in 0 .. n {{ {body} }} }}") == expected
+
+
+@pytest.mark.parametrize(("body", "expected"), [
+    ("y[j, i] = x[i, j]", {"m >= 16", "n >= 16"}),
+    ("x[i, j + 1] = x[i, j + 1] + 3:i32 * x[i, j]", {"m >= 16", "n >= 17"}),
+])  # fmt: skip
+def test_tiles_need_rows_and_columns(body: str, expected: set[str]) -> None:
+    columns = "n - 1" if "+ 1" in body else "n"
+    arrays = "y: i32[n, m] distinct, x: i32[m, n] distinct"
+    nest = f"for i in 0 .. m {{ for j in 0 .. {columns} {{ {body} }} }}"
+    assert gaining(f"kernel k(m, n; {arrays}) {{ {nest} }}") == expected

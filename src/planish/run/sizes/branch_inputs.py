@@ -82,11 +82,19 @@ class BranchFinder:
         # New code may ask for long rows.
         sizes = size_names(self.known)[:MOST_LONG]
         long = [y for x in sizes for y in uneven_cases(self.function, self.known, {x}, LONG_SIZES)]
-        large = [y for x in bits for y in self._asked(regions[x], asked[regions[x].start])]
+        large = [y for x in bits for y in self._asked(regions[x], asked[regions[x].start], self._hits(x))]
         return (*(out[n] for n in sorted(out)), *long, *large, *self._counted())
 
-    def _asked(self, region: Region, asked: Sequence[Expr]) -> tuple[CallCase, ...]:
-        return asked_cases(self.function, self.known, dict(region.names), asked) if asked else ()
+    def _asked(self, region: Region, asked: Sequence[Expr], hits: Sequence[int]) -> Iterator[CallCase]:
+        """Calls with what new code asks of sizes, as they are and with all else as in one that came to the nest."""
+        sizes = {c for k in self.known for c in k.sizes.values()}
+        for case in asked_cases(self.function, self.known, dict(region.names), asked) if asked else ():
+            yield case
+            for like in (self._seen[x][0] for x in hits[:1]):
+                others = {x: v for x, v in like.values.items() if x not in sizes}
+                if like.absent or others.items() - case.values.items():
+                    ranges = {x: r for x, r in case.ranges.items() if x not in others}
+                    yield replace(case, values={**case.values, **others}, absent=like.absent, ranges=ranges)
 
     def _counted(self) -> Iterator[CallCase]:
         """Calls in which elements of arrays that say how often loops run are large, and sizes small."""
