@@ -25,7 +25,7 @@ PAGE = mmap.PAGESIZE
 def _from_few_iterations_on() -> Iterator[None]:
     """Loops of few iterations come to the new code as well, where those that users get stay as they are written."""
     patch = pytest.MonkeyPatch()
-    for name in ("LONG", "ROW"):
+    for name in ("LONG", "SUM", "ROW"):
         patch.setattr(least_sizes, name, 1)
     yield None
     patch.undo()

@@ -7,12 +7,12 @@ below, what comes before the first lanes, and what is left behind the last ones,
 >>> from planish.library.registry import STRATEGIES
 >>> from planish.target.load import load_target
 >>> def asked(loop):
-...     text = "kernel k(n, m; s: f64[n] distinct, a: f64[n, m] distinct, b: f64[m, n] distinct) { %s }" % loop
+...     text = "kernel k(n, m; q: f64[] distinct, s: f64[n] distinct, a: f64[n, m] distinct) { %s }" % loop
 ...     cx = Context.of(parse_kernel(text), load_target("x86-avx512"))
 ...     kernel = with_least_sizes(cx, make_versions(cx, STRATEGIES, 1)).versions[0].kernel
 ...     return [print_expr(x) for x in kernel.assumptions]
->>> asked("for i in 0 .. n { s[i] = s[i] + 1.0 }"), asked("for i in 0 .. n { s[0] += s[i] }")
-(['n >= 128'], [])
+>>> asked("for i in 0 .. n { s[i] = s[i] + 1.0 }"), asked("for i in 0 .. n { q[] += s[i] }")
+(['n >= 128'], ['n >= 32'])
 >>> asked("for i in 0 .. n { for j in 0 .. m { a[i, j] = a[i, j] * s[i] } }")
 ['n >= 16', 'm >= 16']
 """
@@ -42,6 +42,8 @@ from planish.schedule.auto.plan import ScheduleDraft, Version, cycles_of
 LONG = 128
 """The iterations of a loop in lanes that is as fast as written up to then: one or two registers full of bytes, and what
 is left of a second or third one."""
+SUM = 32
+"""The same of sums that compilers make one after the other: lanes are added to each other in the end."""
 ROW = 16
 """The iterations of an inner loop of which lanes, or tiles, are full."""
 SMALL, MUCH = 10, 2.0
@@ -65,10 +67,8 @@ def with_least_sizes(cx: Context, made: MadeVersions) -> MadeVersions:
         if isinstance(x, Version):
             if not _is_flat(loops):
                 enough = _wide(cx, made, x, source, loops)
-            elif source < IN_LANES:
-                enough = _long(nest, loops, _least(loops, cycles_of_version(made, x.name) is None))
             else:
-                enough = iter(())
+                enough = _long(nest, loops, _least(loops, source, cycles_of_version(made, x.name)))
             x = replace(x, kernel=_asking(x.kernel, enough))
         versions.append(x)
     return replace(made, versions=tuple(versions))
@@ -78,12 +78,16 @@ def _is_flat(loops: list[For]) -> bool:
     return not any(isinstance(y, For) for x in loops for y in walk(x.body))
 
 
-def _least(loops: list[For], strips: bool) -> int:
-    """The iterations of loops that compilers make lanes of which are as fast as they are written; 0 for those made in
-    `strips` that store what they do not read, and add nothing up: the rest of these is one strip of fewer elements.
-    Where that is read again, in place, what was stored of it under a mask is waited for."""
+def _least(loops: list[For], source: float, own: float | None) -> int:
+    """The iterations up to which loops are as fast as they are written, by the cycles of these and their own, None for
+    strips. Compilers make lanes of all but sums of floats; of strips that store what they do not read, and add nothing
+    up, the rest is one of fewer elements, and takes no longer. Where that is read again, in place, what was stored of
+    it under a mask is waited for."""
     stores = [(loop, x) for loop in loops for x in walk(loop.body) if isinstance(x, Assign | Reduce)]
-    if not strips or any(loop.var not in {y for e in x.index for y in variables(e)} for loop, x in stores):
+    adds = any(loop.var not in {y for e in x.index for y in variables(e)} for loop, x in stores)
+    if source >= IN_LANES:
+        return SUM if adds and own is not None and source >= GAIN * own else 0
+    if own is not None or adds:
         return LONG
     read = {x.array for loop in loops for x in reads(loop.body)}
     return 2 * LONG if any(isinstance(x, Reduce) or x.array in read for _, x in stores) else 0
