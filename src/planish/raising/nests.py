@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from planish.ir.nest import Alloc, Array, Assign, Block, Kernel, Let, Reduce, Stmt
 from planish.ir.traverse import arrays_in, flatten, walk
+from planish.poly.canonical.dense_dims import with_dense_dims
 from planish.poly.canonical.scalar_promotion import settle
 from planish.raising.match.contraction import CONVOLUTION
 from planish.raising.match.operation_index import nest_for, prepare
@@ -29,7 +30,7 @@ def raise_kernel(kernel: Kernel, operations: Sequence[Operation], *, reassociate
     loops for the rest. Without `reassociate`, sums of floats keep their order.
 
     Raises NotAffineError where the kernel is not a static control part."""
-    ready, rows = prepare(kernel, reassociate), prepare(kernel, reassociate, settled=True)
+    ready, rows = prepare(kernel, reassociate), with_dense_dims(prepare(kernel, reassociate, settled=True))
     if rows.arrays == ready.arrays:
         return _raise_settled(ready, operations, reassociate)
     # Arrays that are a line of numbers to the schedule may be matrices to those who wrote them.
