@@ -6,6 +6,7 @@ After:  y[i] = x[i] * i32(u8(gain))
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.ir.text.printer import print_stmt
 >>> kernel = parse_kernel("kernel k(n; gain: i32; x: i32[n]) { for i in 0 .. n { x[i] *= gain } }")
+>>> from planish.ir.expr import Compare, Const
 >>> from planish.ir.types import I32
 >>> gain = Var("gain", I32)
 >>> facts = [Compare("ge", gain, Const(0, I32)), Compare("gt", Const(256, I32), gain)]
