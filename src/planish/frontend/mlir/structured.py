@@ -24,8 +24,6 @@ from planish.ir.expr import Binary, Call, Cast, Const, Expr, Load, Select, Unary
 from planish.ir.traverse import loads
 from planish.ir.types import BOOL, INDEX, Floats, Type
 
-Combine = Callable[[list[Expr], MlirTranslation], Expr]
-
 
 @dataclass(frozen=True, slots=True)
 class Structure:

@@ -22,8 +22,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from planish.ir.accesses import map_values
-from planish.ir.expr import MIRRORED, Cast, Compare, Const, Expr, Var
-from planish.ir.index.interval import Interval
+from planish.ir.expr import Cast, Expr, Var
+from planish.ir.index.interval import Interval, bounds_where
 from planish.ir.nest import Block
 from planish.ir.semantics.arithmetic import limits
 from planish.ir.types import I8, I16, U8, U16, Type
@@ -43,22 +43,10 @@ def narrowest(range: Interval) -> Type | None:
 
 def number_ranges(facts: Iterable[Expr], types: Mapping[str, Type]) -> dict[str, Interval]:
     """Between which values numbers are, of those for which a narrower type has room for these."""
-    out: dict[str, Interval] = {}
-    whole = {x for x, type in types.items() if type.is_int}
+    bounds: dict[Expr, Interval] = {}
     for fact in facts:
-        match fact:
-            case Compare(op=asked, left=Var(name=name), right=Const(value=value)) if name in whole:
-                op = asked
-            case Compare(op=asked, left=Const(value=value), right=Var(name=name)) if name in whole:
-                op = MIRRORED[asked]
-            case _:
-                continue
-        low, high = out.get(name, limits(types[name]))
-        number = int(value)
-        low = max(low, {"ge": number, "gt": number + 1, "eq": number}.get(op, low))
-        high = min(high, {"le": number, "lt": number - 1, "eq": number}.get(op, high))
-        if low <= high:
-            out[name] = low, high
+        bounds = bounds_where(fact, {}, bounds)
+    out = {x.name: y for x, y in bounds.items() if isinstance(x, Var) and types.get(x.name) == x.type}
     return {x: y for x, y in out.items() if (kind := narrowest(y)) is not None and kind.bits < types[x].bits}
 
 

@@ -2,7 +2,7 @@
 replace the original.
 
 >>> text = "void f(void) { int i; /* { */ for (i = 0; i < 9; i++) g(i); }"
->>> body = scan_body(tokenize(text), "f", 1, frozenset({1}))
+>>> body = scan_kept(active_tokens(tokenize(text), frozenset({1})), "f", 1)
 >>> [text[item.start : item.end] for item in body.children]
 ['int i;', 'for (i = 0; i < 9; i++) g(i);']
 """
@@ -50,17 +50,9 @@ class Lexeme(Protocol):
     def line(self) -> int: ...
 
 
-def scan_body(tokens: Tokens, name: str, line: int, active: frozenset[int]) -> Item:
-    """The body of the function `name` whose declarator starts near `line`.
-
-    `active` are the lines that survive the preprocessor; tokens of conditional groups on other lines are left out.
-    Raises UnreadableText where no such body is found.
-    """
-    return scan_kept(active_tokens(tokens, active), name, line)
-
-
 def scan_kept(kept: Sequence[Lexeme], name: str, line: int) -> Item:
-    """As `scan_body`, of the tokens that the preprocessor keeps."""
+    """The body of the function `name` whose declarator starts near `line`, of the tokens that the preprocessor keeps.
+    Raises UnreadableText where no such body is found."""
     return scan_statement(kept, find_body(kept, name, line))[0]
 
 
