@@ -178,6 +178,33 @@ def test_sums_by_trees_are_those_of_the_loop() -> None:
         Program.of(chain).apply(TreeReduction("i", "s"))
 
 
+@pytest.mark.parametrize(("type", "update"), [
+    ("i32", "B[0] max= A[i]"), ("f32", "B[0] min= A[i]"), ("f32", "B[0] = fmax(B[0], A[i])"), ("u32", "B[0] ^= A[i]"),
+    ("i32", "B[0] *= A[i]"), ("u8", "B[0] &= A[i]"), ("f64", "B[0] max= select(A[i] > 2.0, A[i], 0.0)"),
+    ("i16", "for j in i .. n - 2 { B[0] += A[j] }"),
+])  # fmt: skip
+def test_reductions_by_trees_use_what_the_loop_uses(type: str, update: str) -> None:
+    # Where no iteration updates it, the element is not there.
+    room = "max(0, min(n - 2, 1))" if "for j" in update else "min(n, 1)"
+    kernel = parse_kernel(f"kernel s(n; A: {type}[n], B: {type}[{room}]) {{ for i in 0 .. n {{ {update} }} }}")
+    summed = Program.of(kernel).apply(TreeReduction("i", "s", 2, 4)).kernel
+    assert_same(kernel, summed, (0, 1, 2, 5, 19))
+    assert_same(kernel, make_launches(summed), (0, 1, 2, 5, 19))
+
+
+def test_reductions_by_trees_pass_over_nan_as_the_loop_does() -> None:
+    for update in ("B[0] max= A[i]", "B[0] = fmax(B[0], A[i])"):
+        kernel = parse_kernel(f"kernel s(n; A: f32[n], B: f32[1]) {{ for i in 0 .. n {{ {update} }} }}")
+        summed = make_launches(Program.of(kernel).apply(TreeReduction("i", "s", 2, 4)).kernel)
+        for first, values in ((1.0, (np.nan, 3.0)), (np.nan, (np.nan, 3.0)), (np.nan, (np.nan, np.nan))):
+            runs = []
+            for each in (kernel, summed):
+                arrays = {"A": np.array(values * 5, np.float32), "B": np.array([first], np.float32)}
+                run_kernel(each, {"n": 10, **arrays})
+                runs.append(arrays["B"])
+            np.testing.assert_array_equal(*runs)
+
+
 def test_bounding_boxes_of_triangles() -> None:
     kernel = parse_kernel(TRIANGLE)
     boxed = Program.of(kernel).apply(BoundingBox("j"))
