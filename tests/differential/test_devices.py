@@ -79,6 +79,14 @@ double total(int rows, int cols, const double *m, int ld, const long *w)
   for (int i = 0; i < rows; i++)
     weight += w[i] * i;
   return sum + weight;
+}
+void extremes(int n, const float *restrict x, int m, const unsigned *restrict w, float *restrict s, unsigned *q)
+{
+  for (int i = 0; i < n; i++)
+    if (x[i] > s[1])
+      s[1] = x[i];
+  for (int i = 0; i < m; i++)
+    q[0] ^= w[i];
 }""",
     "cube": """
 void cross(int a, int b, int c, const int x[a][b][c], int y[c][a][b])

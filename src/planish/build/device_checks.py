@@ -57,12 +57,10 @@ MOST_OF_VERSIONS = 150_000_000
 
 @dataclass(frozen=True, slots=True)
 class LinkedKernels:
-    """A way to run kernels: in an order, or on a device, by its name; and the flags that link them;
-    `patient`: the first calls may take long."""
+    """A way to run kernels: in an order, or on a device, by its name; and the flags that link them."""
 
     name: str
     link: tuple[str, ...]
-    patient: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,7 +102,7 @@ def build_for_device(
             runs = [LinkedKernels(ORDERS[x], (f"-Wl,{compile_emulated(files.whole, x, folder)}",)) for x in orders]
             if opencl is not None and device.dialect == "opencl":
                 made_here = compile_for_opencl(files.host, folder)
-                runs.append(LinkedKernels(opencl.name, (f"-Wl,{made_here}", *opencl.link), True))
+                runs.append(LinkedKernels(opencl.name, (f"-Wl,{made_here}", *opencl.link)))
         made: list[FunctionResult] = []
         for function in plan.functions:
             tell(f"{function.name}: checking kernels in the emulator")
@@ -151,9 +149,9 @@ def _checked(
     )  # fmt: skip
     regions, remarks = {x.start: x for x in function.regions}, list(called.remarks)
     found: Selection | None = None
+    bench = replace(job.bench, patient=True)
     for run in runs:
         version = compose_drop_in(f"{LABEL}, {run.name}", called.replacements, regions, job.file.source, run.link)
-        bench = replace(job.bench, patient=run.patient)
         found = select(
             job.reference, [version], called.signature, cases, (), bench, function.span, called.finder.find
         )  # fmt: skip

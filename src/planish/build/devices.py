@@ -108,7 +108,10 @@ def _plan(function: CFunction, region: Region, options: Options, device: Device)
         except UnmappedError as error:
             place = error.span or region.span
             remarks.append(Remark("device-launch", "refused", f"{version.name}: {error.reason}", place))
-        except (NoExtentError, NotAffineError, PlanishError) as error:
+        except NoExtentError as error:
+            message = f"data choose how far `{error}` is used, so that it is not known what to copy to the device"
+            remarks.append(Remark("device-launch", "refused", message, region.span))
+        except (NotAffineError, PlanishError) as error:
             message = f"{version.name}: {str(error).splitlines()[0]}"
             remarks.append(Remark("device-launch", "refused", message, region.span))
         else:
@@ -117,7 +120,7 @@ def _plan(function: CFunction, region: Region, options: Options, device: Device)
     if not versions and options.script is None:
         told = "the loops that run most often depend on each other: it stays on the host"
         remarks.append(Remark("device-serial", "refused", told, region.span))
-    return DeviceNest(function.name, region, prepared, "", None, None, (*remarks, *made.remarks))
+    return DeviceNest(function.name, region, prepared, "", None, None, tuple(dict.fromkeys((*remarks, *made.remarks))))
 
 
 def _emit(region: Region, prepared: Prepared, kernel: Kernel, device: Device) -> DeviceText:

@@ -140,15 +140,15 @@ def compare_calls(
     cases: Sequence[CallCase],
     bench: Workbench,
 ) -> Verdict:
-    tolerance, command = version.tolerance(bench.floats), bench.runner.command
+    tolerance, command, least = version.tolerance(bench.floats), bench.runner.command, bench.least_seconds
     right = reference.library_for(signature)
-    found = compare(right, library, signature, cases, tolerance, bench.limits, PATIENCE, command)
+    found = compare(right, library, signature, cases, tolerance, bench.limits, PATIENCE, command, None, least)
     beside = found.where is not None and found.where.index < 0
     if found.status not in ("mismatch", "weak") or beside or tolerance == "exact" or command:
         return found
     if (exact := reference.widen(signature)) is None:
         return found
-    return compare(right, library, signature, cases, tolerance, bench.limits, PATIENCE, (), exact)
+    return compare(right, library, signature, cases, tolerance, bench.limits, PATIENCE, (), exact, least)
 
 
 def without_failed(cases: tuple[CallCase, ...], verdict: Verdict) -> tuple[CallCase, ...]:

@@ -19,6 +19,7 @@ from planish.ir.types import Floats
 from planish.run.calls.abi_wrapper import entries_text
 from planish.run.calls.signature import Signature
 from planish.run.oracle.comparison import DEFAULT_LIMITS
+from planish.run.oracle.differential import LEAST_SECONDS
 from planish.run.oracle.long_double import widened_library
 from planish.run.oracle.tolerance import Tolerance
 from planish.run.processes.process import Limits
@@ -26,7 +27,7 @@ from planish.run.toolchains.blas import Blas
 from planish.run.toolchains.cross import Runner
 from planish.run.toolchains.toolchain import REFERENCE_FLAGS, Compiler, compile_library
 
-EMULATED_LIMITS = Limits(seconds=400)
+EMULATED_LIMITS, EMULATED_CALL_SECONDS = Limits(seconds=400), 60.0
 """For all calls of a check in an emulator."""
 _BUILDING = Limits(120.0)
 
@@ -79,12 +80,17 @@ class Workbench:
     blas: Blas | None = None
     runner: Runner = Runner()
     patient: bool = False
-    """Calls may take as long as in an emulator: a device compiles what it runs first."""
+    """Calls may take as long as in an emulator: threads of a device are emulated, or it compiles what it runs first."""
 
     @property
     def limits(self) -> Limits:
         """How long all calls of a check may take; emulators are slow."""
         return EMULATED_LIMITS if self.runner.command or self.patient else DEFAULT_LIMITS
+
+    @property
+    def least_seconds(self) -> float:
+        """What a call of a version may take however fast the original is: the machine may be busy."""
+        return EMULATED_CALL_SECONDS if self.patient else LEAST_SECONDS
 
     @property
     def plain_flags(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from planish.run.calls.signature import CallCase, Parameter, Signature
-from planish.run.oracle.differential import Comparison
+from planish.run.oracle.differential import LEAST_SECONDS, Comparison
 from planish.run.oracle.series import DONE, SEEN, Series
 from planish.run.oracle.tolerance import Tolerance
 from planish.run.processes.sandbox import ChildResult, Limits, run_child
@@ -81,29 +81,35 @@ def compare(
     patience: float = 0.0,
     emulator: tuple[str, ...] = (),
     exact: Path | None = None,
+    least_seconds: float = LEAST_SECONDS,
 ) -> Verdict:
     """Runs both libraries (built with `entry_text` in them) in a child process on every case.
 
     Both get equal copies of random arrays between guard pages; every array and the returned value must agree in
     every bit ("exact"; any two NaNs agree) or within the tolerance. `limits` hold for all cases together; besides, one
-    call of the candidate gets 50 times what the reference took, and at least 5 s; one of the reference gets `patience`
-    seconds, and some for its elements, where that is not 0. `emulator`: the command that calls libraries for another
-    processor (`planish.run.toolchains.emulated`). `exact`: the reference in wider numbers
+    call of the candidate gets 50 times what the reference took, and at least `least_seconds`; one of the reference gets
+    `patience` seconds, and some for its elements, where that is not 0. `emulator`: the command that calls libraries for
+    another processor (`planish.run.toolchains.emulated`). `exact`: the reference in wider numbers
     (`planish.run.oracle.long_double`): where the tolerance does not hold, a result is accepted that is not much farther
     from it than the reference's own.
     """
-    request = make_comparison(reference, candidate, signature, cases, tolerance, patience, emulator, exact)
+    request = make_comparison(
+        reference, candidate, signature, cases, tolerance, patience, emulator, exact, least_seconds
+    )  # fmt: skip
     return compare_each((request,), limits)[0]
 
 
 def make_comparison(
     reference: Path, candidate: Path, signature: Signature, cases: Sequence[CallCase],
     tolerance: Tolerance | Literal["exact"], patience: float, emulator: tuple[str, ...], exact: Path | None = None,
+    least_seconds: float = LEAST_SECONDS,
 ) -> Comparison:  # fmt: skip
     """What `compare_each` is asked; as of `compare`."""
     bound = None if tolerance == "exact" else tolerance
     wider = "" if exact is None or bound is None else str(exact)
-    return Comparison(str(reference), str(candidate), signature, tuple(cases), bound, patience, emulator, wider)
+    return Comparison(
+        str(reference), str(candidate), signature, tuple(cases), bound, patience, emulator, wider, least_seconds
+    )  # fmt: skip
 
 
 def compare_each(requests: Sequence[Comparison], limits: Limits = DEFAULT_LIMITS) -> tuple[Verdict, ...]:

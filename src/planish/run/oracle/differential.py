@@ -23,7 +23,7 @@ from planish.run.sizes.random_arguments import AUTO, epsilon, from_memory, least
 from planish.run.toolchains.emulated import EmulatedLibrary, open_library
 
 _PATIENCE = 50.0  # a candidate that is this much slower than the reference counts as endless
-_PATIENCE_FLOOR = 5.0
+LEAST_SECONDS = 5.0
 _ELEMENTS_A_SECOND = 20_000
 _EXACT_PASS_SECONDS = 0.3
 _CONDITION_SLACK = 8.0
@@ -36,8 +36,9 @@ class Comparison:
     """The request: two libraries with entries, and what to call them with; tolerance None asks for the same bits.
 
     `patience`: the seconds that a call of the reference may take, besides some for its elements; 0 is no bound.
-    `emulator`: the command that calls libraries for another processor. `exact`: a library of the reference in which
-    numbers are wider (`planish.run.oracle.long_double`), which judges where the tolerance does not hold.
+    `least_seconds`: those that one of the candidate may take however fast the reference is. `emulator`: the command
+    that calls libraries for another processor. `exact`: a library of the reference in which numbers are wider
+    (`planish.run.oracle.long_double`), which judges where the tolerance does not hold.
     """
 
     reference: str
@@ -48,6 +49,7 @@ class Comparison:
     patience: float = 0.0
     emulator: tuple[str, ...] = ()
     exact: str = ""
+    least_seconds: float = LEAST_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +241,7 @@ def _call_exactly(
 ) -> dict[str, npt.NDArray[Any]] | None:
     """What the reference gives in wider numbers, where it took so many seconds in its own."""
     report(f"exact\t{number}")
-    signal.setitimer(signal.ITIMER_REAL, max(_PATIENCE_FLOOR, _PATIENCE * seconds))
+    signal.setitimer(signal.ITIMER_REAL, max(request.least_seconds, _PATIENCE * seconds))
     try:
         return call_widely(request.exact, request.signature, drawn, request.cases[number].absent)
     except LibraryError:
@@ -341,7 +343,7 @@ def _is_a_number_but_zero(array: npt.NDArray[Any], type: Type) -> bool:
 def _patience(request: Comparison, case: CallCase, expected: float | None) -> float:
     """The seconds that a call may take; `expected` are those of the reference, where the candidate is called."""
     if expected is not None:
-        return max(_PATIENCE_FLOOR, _PATIENCE * expected)
+        return max(request.least_seconds, _PATIENCE * expected)
     if not request.patience:
         return 0.0
     return request.patience + sum(case.elements.values()) / _ELEMENTS_A_SECOND
