@@ -87,7 +87,7 @@ def test_loops_that_compilers_make_lanes_of_have_to_be_long(kind: str, body: str
     ("x[i, j + 1] = x[i, j + 1] + 3:i32 * x[i, j]", {"m >= 16", "n >= 17"}),
 ])  # fmt: skip
 def test_tiles_need_rows_and_columns(body: str, expected: set[str]) -> None:
-    columns = "n - 1" if "+ 1" in body else "n"
+    columns = "n - 1" if "j + 1" in body else "n"
     arrays = "y: i32[n, m] distinct, x: i32[m, n] distinct"
     nest = f"for i in 0 .. m {{ for j in 0 .. {columns} {{ {body} }} }}"
     assert gaining(f"kernel k(m, n; {arrays}) {{ {nest} }}") == expected
