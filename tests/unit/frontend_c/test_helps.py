@@ -85,10 +85,11 @@ def test_a_function_that_returns_an_int_may_be_called_before_it_is_declared() ->
 
 @pytest.mark.parametrize(
     ("statement", "help"),
-    [("a[i] = strlen(s)", "once in front"), ("a[i] = rand()", "a loop of its own"), ("a[i] = q(i)", "define it in")],
+    [("a[i] = strlen(s)", "once in front"), ("a[i] = rand()", "a loop of its own"),
+        ("puts(s)", "a loop of its own"), ("a[i] = q(i)", "define it in")],
 )
 def test_calls_have_their_own_help(statement: str, help: str) -> None:
-    head = "int rand(void); unsigned long strlen(const char *); int q(int);"
+    head = "int rand(void); int puts(char *); unsigned long strlen(const char *); int q(int);"
     text = f"{head}\nvoid f(int n, int *a, char *s) {{ {LOOP}{statement}; }}"
     (remark,) = [x for x in read_c(Source("f.c", text)).remarks if x.kind == "refused"]
     assert help in remark.advice

@@ -70,7 +70,7 @@ _LIBRARY = (
 """Functions of C that every iteration has to call in its turn."""
 _HELPS: tuple[tuple[Cause, str, str], ...] = (
     ("scop-call", r"a call of str(?:len|nlen)\b", "call it once in front of the loop, and keep what it returns"),
-    ("scop-call", rf"a call of (?:{_LIBRARY})\b, which", "call it in a loop of its own, beside one for the rest"),
+    ("scop-call", rf"a call of (?:{_LIBRARY})(?:$| \(in|, which is not)", "call it in a loop of its own"),
     ("scop-expression", "quotient by a complex", "write the quotient out in real numbers, by creal and cimag"),
     ("scop-jump", r": a switch$", "write it as if and else, or end each of its cases with a break"),
     ("scop-jump", "an exit out of a loop", "find where it ends in a loop of its own, and let this one count up to it"),
