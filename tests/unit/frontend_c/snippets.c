@@ -849,3 +849,6 @@ void f(size_t n, const int *restrict x, int *restrict y)
             y[i] = x[i] + 3;
     }
 }
+
+/// loops_up_to_a_product_of_what_changed regions=1 least=0
+void f(int n, int lda, int *restrict a, const int *b) { lda -= 3; for (int i = 0; i < n; i++) { for (int j = n; j < n * lda - 1; j++) a[i + j] = b[i + j - n] + b[j]; } }

@@ -47,6 +47,14 @@ def computed_from_parameters(bound: BoundNames) -> tuple[tuple[str, Expr], ...]:
     return tuple(out.items())
 
 
+def given_integers(bound: BoundNames) -> dict[str, Expr]:
+    """What a call gives: the parameters that nothing changes, and the members that these lead to, each by its key as
+    what it is called."""
+    places = {symbol for symbol, _ in settings(bound.function.body, bound)}
+    own = [x for x in bound.parameters if is_integer(x) and x not in places and not x.lasting]
+    return {x.key: Var(x.key, INDEX) for x in own} | _members(bound, places)
+
+
 def _members(bound: BoundNames, places: Collection[Symbol]) -> dict[str, Expr]:
     """The integers in structures to which parameters lead, by what they are called in C: those that no name sets."""
     stored = {

@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from planish.core.names import take_name
@@ -50,12 +50,13 @@ def with_product_sizes(finished: FinishedKernel, taken: Iterable[str]) -> Finish
 
 
 def computed_sizes(
-    finished: FinishedKernel, known: Iterable[tuple[str, Expr]], parameters: Collection[str]
+    finished: FinishedKernel, known: Iterable[tuple[str, Expr]], given: Mapping[str, Expr]
 ) -> tuple[tuple[str, Expr], ...]:
-    """The sizes of a kernel that its function computes from its parameters: those known by name, and products."""
+    """The sizes of a kernel that its function computes from what a call gives: those known by name, and products."""
     values = dict(known)
-    found = {x: place(y, values) for x, y in finished.products.items()}
-    values |= {x: y for x, y in found.items() if names(y) <= {*parameters}}
+    for name, product in finished.products.items():
+        if names(product) <= values.keys() | given.keys():
+            values[name] = place(product, {**given, **values})
     return tuple((x, y) for x, y in values.items() if x in finished.kernel.sizes)
 
 

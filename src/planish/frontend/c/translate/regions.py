@@ -16,6 +16,7 @@ from planish.core.span import Source, Span
 from planish.frontend.c.analysis.array_bases import find_bases
 from planish.frontend.c.analysis.callees import Frames
 from planish.frontend.c.analysis.dead_out import is_scratch, with_cells_inside
+from planish.frontend.c.analysis.derived_integers import given_integers
 from planish.frontend.c.analysis.inlined_regions import calls_functions, why_not_affine
 from planish.frontend.c.analysis.liveness import Live
 from planish.frontend.c.analysis.pointer_facts import pointer_facts
@@ -390,7 +391,7 @@ def _finish(
     kernel = replace(kernel, span=span)
     by_key = s.bound.by_key()
     scratch = tuple(a.name for a in kernel.arrays if a.shape and is_scratch(by_key[a.name], nodes, live, s.bound))
-    computed = computed_sizes(finished, s.computed, {x.key for x in s.bound.parameters})
+    computed = computed_sizes(finished, s.computed, given_integers(s.bound) if finished.products else {})
     return Region(
         name, 0, kernel, first.start, last.end, finished.names, finished.updates, finished.registers, scratch,
         computed, span, alone=first.start in s.alone, conditional_stores=finished.conditional_stores,
