@@ -68,6 +68,7 @@ def test_addresses_are_integers_that_nothing_follows(function: str, passed: str)
 def test_an_address_that_may_be_stored_to_is_asked_for() -> None:
     (region,) = regions("void f(image *p, int n) { for (int i = 0; i < n; i++) p->rows[i] = p->rows[i + 1]; }")
     assert [x.address for x in region.held] == ["&p->rows"]
+    assert "sizeof(void *) == 8" in region.conditions
 
 
 @pytest.mark.parametrize(

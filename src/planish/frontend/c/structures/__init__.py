@@ -1,1 +1,1 @@
-"""Structures that are copied, and given to functions, as their members."""
+"""Structures that are copied, and given to functions, as their members; addresses that are elements."""

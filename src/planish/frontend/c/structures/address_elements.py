@@ -41,6 +41,7 @@ def address_place(node: c_ast.Node, cx: CTranslation) -> Load:
         if not begins or element_of_root(root) != place.target:
             raise Refused("scop-type", f"{root.name} holds elements that Planish does not handle", node)
         root = _view(root, cx)
+        cx.layouts[f"sizeof(void *) == {ADDRESS.type.size}"] = None
     array, subscripts, type = element_place(Address(root, place.index, ADDRESS), node, cx)
     return Load(array, subscripts, type)
 

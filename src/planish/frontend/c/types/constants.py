@@ -25,6 +25,7 @@ Constants = Mapping[str, int] | Callable[[c_ast.ID], int | None]
 
 STEPS = frozenset({"++", "--", "p++", "p--"})
 """The operators that step a variable, those with `p` behind it."""
+_LEAVES = frozenset({c_ast.ID, c_ast.Constant})
 _REAL: Mapping[str, Callable[[float, float], float]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
 }  # fmt: skip
@@ -41,7 +42,7 @@ def walk_tree(node: c_ast.Node) -> Iterator[c_ast.Node]:
     while left:
         part = left.pop()
         yield part
-        if inner := [*part]:
+        if part.__class__ not in _LEAVES and (inner := [*part]):
             inner.reverse()
             left += inner
 
