@@ -34,6 +34,7 @@ void undefined(column *a) { long n = a->rows; while (n--) { a->data.d[n] = 0.0; 
 #ifdef MAIN
 #include <stdio.h>
 #include <string.h>
+#include <stdlib.h>
 static double da[1000], db[1000];
 static long la[1000];
 static float fa[1000];
