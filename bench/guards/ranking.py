@@ -4,9 +4,11 @@
     taskset -c 1 python -m bench.guards.ranking --dataset LARGE --kernels gemver,atax
     python -m bench.guards.ranking --report                         # what is stored
     python -m bench.guards.ranking --report --reorder               # the order of today, by the times that are stored
+    python -m bench.guards.ranking --folder mine --minutes 5        # C files of one's own beside their sizes.toml
 
 The versions are those that a build with the clock would race. Each one is compared with the original first, in a
-child; what is wrong or does not compile is left out. The winner is the fastest of the others and of the original, which
+child; what is wrong or does not compile is left out. Those come first whose first version was farthest behind when they
+were measured before. The winner is the fastest of the others and of the original, which
 a build with the clock keeps where nothing beats it. Regret: the time of what is taken without the clock over that of
 the winner.
 
@@ -21,9 +23,11 @@ import argparse
 import json
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
+from math import inf
 from pathlib import Path
 
 from bench.harness.contest import Contestant, Course, Rules, compiler_state, machine_name, qualify
@@ -165,51 +169,74 @@ def _race(
     return None
 
 
-def store_file(path: Path, dataset: str, rows: Sequence[Row]) -> None:
+def files_of(suites: Sequence[Suite], only: Sequence[str] = ()) -> list[tuple[Suite, Path]]:
+    """The C files, or those of the given names."""
+    return [(x, y) for x in suites for y in x.files() if not only or y.stem in only]
+
+
+def place_of(suite: Suite, path: Path, dataset: str) -> Path:
+    """Where it is kept what was measured of a file."""
+    return STORE / ("" if suite in SUITES else suite.name) / f"{path.stem}.{dataset}.json"
+
+
+def store_file(place: Path, rows: Sequence[Row]) -> None:
     """Keeps what was measured of a file; the whole order of versions, so that any other order can be judged by it."""
-    STORE.mkdir(parents=True, exist_ok=True)
+    place.parent.mkdir(parents=True, exist_ok=True)
     data = {"machine": machine_name(), "state": compiler_state(), "rows": [asdict(x) for x in rows]}
-    write_atomically(STORE / f"{path.stem}.{dataset}.json", json.dumps(data, indent=1))
+    write_atomically(place, json.dumps(data, indent=1))
 
 
-def stored_rows(dataset: str, only: Sequence[str] = ()) -> list[Row]:
+def read_rows(place: Path) -> list[Row]:
+    """What is kept of a file; nothing where it was not measured."""
+    found = json.loads(place.read_text())["rows"] if place.exists() else ()
+    return [Row(**{**x, "versions": tuple((name, seconds) for name, seconds in x["versions"])}) for x in found]
+
+
+def stored_rows(dataset: str, only: Sequence[str] = (), suites: Sequence[Suite] = SUITES) -> list[Row]:
     """What is stored, file by file."""
-    out: list[Row] = []
-    for path in sorted(STORE.glob(f"*.{dataset}.json")):
-        if not only or path.name.partition(".")[0] in only:
-            for x in json.loads(path.read_text())["rows"]:
-                out.append(Row(**{**x, "versions": tuple((name, time) for name, time in x["versions"])}))
-    return out
+    return [row for x, y in files_of(suites, only) for row in read_rows(place_of(x, y, dataset))]
 
 
-def measure_all(dataset: str, only: Sequence[str], rules: Rules, fresh: bool = False) -> list[Row]:
-    """Measures what is missing, or was measured for another state of planish where `fresh`; the rows of all."""
-    files = [(x, y) for x in SUITES for y in x.files() if not only or y.stem in only]
-    kept = [y for _, y in files if not fresh and (STORE / f"{y.stem}.{dataset}.json").exists()]
+def measure_all(
+    dataset: str, only: Sequence[str], rules: Rules, fresh: bool = False, suites: Sequence[Suite] = SUITES,
+    seconds: float = inf,
+) -> list[Row]:  # fmt: skip
+    """Measures what is missing, or was measured for another state of planish where `fresh`, the worst of before first;
+    no file is begun when so many seconds are over. The rows of all."""
+    files = files_of(suites, only)
+    before = {y: read_rows(place_of(x, y, dataset)) for x, y in files}
+    files.sort(key=lambda x: -max((row.regret(1) for row in before[x[1]]), default=inf))
+    now, end = compiler_state(), time.monotonic() + seconds
+    kept = [
+        y for x, y in files
+        if place_of(x, y, dataset).exists() and not (fresh and any(row.state != now for row in before[y]))
+    ]  # fmt: skip
     progress = Progress(len(files), len(kept))
     try:
         for suite, path in files:
             if path in kept:
                 continue
+            if time.monotonic() > end:
+                break
             progress.begin(path.stem)
             try:
                 rows = list(measure_file(suite, path, dataset, rules, progress))
             except PlanishError as error:
                 progress.finish(error.diagnostic.message)
                 continue
-            store_file(path, dataset, rows)
+            store_file(place_of(suite, path, dataset), rows)
             progress.finish(", ".join(f"{x.function} {x.regret(1):.2f}x" for x in rows) or "no versions")
     finally:
         progress.close()
-    return stored_rows(dataset, only)
+    return stored_rows(dataset, only, suites)
 
 
-def reordered_rows(dataset: str, only: Sequence[str] = ()) -> Iterator[Row]:
+def reordered_rows(dataset: str, only: Sequence[str] = (), suites: Sequence[Suite] = SUITES) -> Iterator[Row]:
     """The stored rows with their versions in the order of today. Versions of which no time is stored are left out, as
     are rows of whose versions none is."""
-    stored = {x.function: x for x in stored_rows(dataset, only)}
+    stored = {x.function: x for x in stored_rows(dataset, only, suites)}
     target = load_target("native")
-    for suite, path in ((x, y) for x in SUITES for y in x.files() if not only or y.stem in only):
+    for suite, path in files_of(suites, only):
         options = options_for(suite, path, dataset)
         for function in read_file(read_source(path), options).functions:
             row = stored.get(name_of(path, function))
@@ -248,18 +275,22 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--budget", type=float, default=1.5, help="seconds for the race of one function")
     parser.add_argument("--report", action="store_true", help="only what is stored")
     parser.add_argument("--reorder", action="store_true", help="with --report: in the order of today")
-    parser.add_argument("--fresh", action="store_true", help="measure again what is stored")
+    parser.add_argument("--fresh", action="store_true", help="measure again what another state of planish gave")
+    parser.add_argument("--folder", type=Path, help="C files of one's own, with a sizes.toml")
+    parser.add_argument("--minutes", type=float, default=inf, help="begin no file after that; the next run goes on")
     asked = parser.parse_args(arguments)
     only = tuple(x for x in asked.kernels.split(",") if x)
     compiler = choose_compiler(None)
     rules = Rules((compiler,), budget=asked.budget, time_limit=60.0, full_check=False)
+    suites = SUITES if asked.folder is None else (Suite(asked.folder.resolve().name, asked.folder.resolve()),)
     try:
         if not asked.report:
-            measure_all(asked.dataset, only, rules, asked.fresh)
+            measure_all(asked.dataset, only, rules, asked.fresh, suites, 60 * asked.minutes)
     except KeyboardInterrupt:
         print("interrupted: what was measured is kept, and the same command goes on from there", file=sys.stderr)
         return 130
-    shown = list(reordered_rows(asked.dataset, only)) if asked.reorder else stored_rows(asked.dataset, only)
+    rows = reordered_rows if asked.reorder else stored_rows
+    shown = list(rows(asked.dataset, only, suites))
     print("\n".join(format_report(shown)))
     return 0
 
