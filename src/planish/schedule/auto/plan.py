@@ -33,9 +33,10 @@ from planish.poly.scop.extraction import Scop, extract_scop, read_schedule
 from planish.poly.scop.legality import find_violation, schedule_map
 from planish.schedule.auto.cost.estimate import CostModel
 from planish.schedule.auto.cost.instance_counts import NoEstimateError
+from planish.schedule.auto.cost.recurrences import Way
 from planish.schedule.auto.lower import lower
 from planish.schedule.auto.policies import POLICIES, Policy, compute_schedule
-from planish.schedule.auto.recurrence import WORTH, use_blocks
+from planish.schedule.auto.recurrence import WORTH, is_recurrence, use_blocks
 from planish.schedule.auto.rewrites.expansion_limit import find_excess
 from planish.schedule.auto.rewrites.node_splitting import split_nodes
 from planish.schedule.auto.rewrites.reassociate import collect_terms
@@ -155,7 +156,8 @@ def draft_versions(
         return ()
     movable = movable_updates(prepared.scop, prepared.dependences, reassociate)
     kept = prepared.dependences.order.subtract(movable)
-    room, model = room_for_sweeps(target), CostModel(prepared.scop, target, sizes or {}, cells or ())
+    linear: dict[str, Way] = {x.name: "blocks" for x in prepared.scop.statements if reassociate and is_recurrence(x)}
+    room, model = room_for_sweeps(target), CostModel(prepared.scop, target, sizes or {}, cells or (), linear=linear)
     for policy in policies:
         with suppress(OverBudgetError):
             schedule = within(partial(compute_schedule, prepared.scop, prepared.dependences, kept, policy, room))

@@ -27,10 +27,12 @@ from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, L
 from planish.ir.traverse import loads, map_block, used_names, variables
 from planish.poly.isl.expression import conjunction
 from planish.poly.match.sum_of_products import join
+from planish.poly.scop.extraction import Statement
+from planish.schedule.auto.cost.recurrences import BLOCK
 from planish.schedule.auto.lower import place_expr
 from planish.schedule.auto.rewrites.rematerialise import MOST, are_same, before, unfold
 
-WIDTH = 8
+WIDTH = BLOCK
 """The values of a block."""
 LONG = 64
 """The iterations for which it is worth while to make powers of factors."""
@@ -118,6 +120,22 @@ def find_recurrence(stmt: Stmt) -> Recurrence | None:
     # Where only every other value waits for one, these would be joined by products with zero.
     apart = factors[0] == Const(0.0, type)
     return None if apart or waits or moves else Recurrence(target, tuple(factors), value)
+
+
+def is_recurrence(statement: Statement) -> bool:
+    """Whether a statement would be a recurrence of floats if it stood alone in its innermost loop.
+
+    >>> from planish.ir.text.parser import parse_kernel
+    >>> from planish.poly.scop.extraction import extract_scop
+    >>> loop = "for j in 1 .. n { x[j] = x[j - 1] * 0.5 + y[j]  z[j] = x[j] }"
+    >>> scop = extract_scop(parse_kernel("kernel k(n; x: f64[n], y: f64[n], z: f64[n]) { %s }" % loop))
+    >>> [is_recurrence(x) for x in scop.statements]
+    [True, False]
+    """
+    if not statement.iterators or statement.lets:
+        return False
+    alone = Block((statement.stmt,))
+    return find_recurrence(For(statement.iterators[-1], index(0), index(WORTH), 1, alone)) is not None
 
 
 def linear(value: Expr, cell: Load) -> tuple[Expr | None, Expr | None] | None:

@@ -27,6 +27,7 @@ from planish.poly.isl.schedule_tree import find_node
 from planish.poly.scop.dependence import movable_updates
 from planish.poly.scop.extraction import Statement
 from planish.schedule.auto.cost.estimate import CostModel
+from planish.schedule.auto.cost.recurrences import Way
 from planish.schedule.auto.plan import Prepared, Version, cycles_of, lower_schedule
 from planish.schedule.auto.tiling.band import Band, StatementGroup, read_band
 from planish.schedule.auto.tiling.strip_mining import leaf_bands, shape_band
@@ -38,13 +39,15 @@ INLINED = frozenset(("abs", "copysign", "fabs", "fma", "sqrt", "ceil", "floor", 
 
 
 def estimate_source(
-    prepared: Prepared, target: Target, sizes: Mapping[str, int], instances: Prepared | None = None
-) -> float:
+    prepared: Prepared, target: Target, sizes: Mapping[str, int], instances: Prepared | None = None,
+    linear: Mapping[str, Way] | None = None,
+) -> float:  # fmt: skip
     """Cycles for each instance of the deepest statements, as `cycles_of` has them for versions; infinitely many where
-    that is not known. `instances`: the nest whose instances these are, where it is another form of the same one."""
+    that is not known. `instances`: the nest whose instances these are, where it is another form of the same one;
+    `linear`: as the model has it."""
     # GCC makes each sum in one register, and keeps in registers what was declared as a scalar.
     cells = [x.name for x in prepared.declared if not x.shape]
-    model = CostModel(prepared.scop, target, sizes, cells, partial_sums=1)
+    model = CostModel(prepared.scop, target, sizes, cells, partial_sums=1, linear=linear or {})
     found = cycles_of(model, _shaped(prepared, _vectorise))
     if instances is None:
         return found

@@ -13,12 +13,15 @@ from dataclasses import replace
 
 from planish.ir.nest import Stmt
 from planish.ir.passes.vector_loops import long_enough
+from planish.ir.traverse import walk
 from planish.library.loops.nontemporal.streaming_stores import streamed_versions
 from planish.library.loops.scan.strip_statements import STRIP
 from planish.library.loops.scan.vector_scan import find_scans, scan_versions
 from planish.library.parallel.parallel_marks import spread
-from planish.library.strategy import BEHIND, Context, Made, Strategy, share
+from planish.library.strategy import Context, Made, Strategy, cost_of_cycles, share
 from planish.schedule.arguments import TuningArgument, TuningArguments
+from planish.schedule.auto.cost.recurrences import Way
+from planish.schedule.auto.source_estimate import estimate_source
 
 STRIP_LENGTH = TuningArgument("strip", (128, 256, 512, 1024, 2048, 4096), STRIP, "values of a strip")
 SHORTEST = 48
@@ -43,8 +46,13 @@ def _apply(cx: Context, found: tuple[Stmt, ...]) -> Made:
 
 
 def _cost(cx: Context, found: tuple[Stmt, ...]) -> float:
-    """In an inner loop, whose neighbours may have lanes of their own, a scan is tried behind them."""
-    return 0.5 if all(x in cx.prepared.kernel.body.body for x in found) else BEHIND
+    """In inner loops, whose neighbours may have lanes of their own, the cycles of the nest with scans in it count."""
+    if all(x in cx.prepared.kernel.body.body for x in found):
+        return 0.5
+    inside = [x for loop in found for x in walk(loop)]
+    names = [x.name for x in cx.prepared.scop.statements if any(x.stmt == y for y in inside)]
+    scans: dict[str, Way] = dict.fromkeys(names, "scan")
+    return cost_of_cycles(estimate_source(cx.prepared, cx.target, cx.sizes, linear=scans))
 
 
 SCAN = Strategy(

@@ -1,5 +1,5 @@
-"""Lines that loops move into a level of the caches: what is used again finds its line there, if the footprint of what
-was done meanwhile fits in the cache.
+"""Lines that loops move into a level of the caches: what is used again finds its line there, as far as the footprint of
+what was done meanwhile fits in the cache.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.poly.scop.extraction import extract_scop
@@ -16,49 +16,79 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import inf, prod
+from functools import lru_cache
+from math import exp, inf, prod
 
 from planish.schedule.auto.cost.loop_tree import ArrayReference, Leaf, LoopNode, Node, Step, leaves
 
 FULL = 0.75
 """The part of a cache that holds what is used again: sets fill unevenly."""
+_ROUNDS = 40
+"""In which the part that is lost is found, which does not change much any more then."""
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """The bytes of a cache, and of a line of it; the `extents` of arrays, as far as they are known."""
+    """The bytes of a cache, and of a line of it; the `extents` of arrays, as far as they are known. `random`: what comes
+    takes the place of any line, and not of that which was used the longest time ago."""
 
     bytes: int
     line: int
     extents: Mapping[str, tuple[int | None, ...]] = field(default_factory=dict)
+    random: bool = False
 
 
 def missed_lines(nodes: Sequence[Node], room: Room, stored: int = 2) -> dict[int, float]:
     """The lines that come from behind a cache, by the statements (their `id`) that miss them; those that are stored to
     count `stored` times, as they go back. None are missed where all fits, as in one of many calls."""
     out: dict[int, float] = {}
-    if not _fits(nodes, 0, room):
-        _miss(nodes, 0, 1.0, room, stored, out)
+    lost = _lost_part(nodes, 0, room)
+    if lost:
+        _miss(nodes, 0, lost, room, stored, out)
     return out
 
 
 def _miss(nodes: Sequence[Node], depth: int, times: float, room: Room, stored: int, out: dict[int, float]) -> None:
     """Adds what nodes in `depth` loops miss that run so many times."""
-    if len(nodes) > 1 and not _fits(nodes, depth, room):
-        for x in nodes:
-            _miss((x,), depth, times, room, stored, out)
-    elif len(nodes) == 1 and isinstance(nodes[0], LoopNode) and not _fits(nodes[0].body, depth + 1, room):
-        _miss(nodes[0].body, depth + 1, times * nodes[0].trips, room, stored, out)
-    else:
-        # What an iteration uses is still there in the next one.
+    inner: tuple[tuple[Node, ...], ...] = ()
+    lost, deeper, repeated = 0.0, depth, 1
+    if len(nodes) > 1:
+        lost, inner = _lost_part(nodes, depth, room), tuple((x,) for x in nodes)
+    elif nodes and isinstance(nodes[0], LoopNode):
+        loop, deeper = nodes[0], depth + 1
+        lost, inner, repeated = _lost_part(loop.body, deeper, room), (loop.body,), loop.trips
+    if lost < 1.0:
+        # What one iteration, or one of the nodes, uses is still there in the next one.
         count, own = _lines(nodes, depth, room, stored), [(x, _lines((x,), depth, room, stored)) for x in leaves(nodes)]
         whole = sum(x for _, x in own)
         for leaf, part in own:
-            out[id(leaf)] = out.get(id(leaf), 0.0) + times * count * part / max(whole, 1e-9)
+            out[id(leaf)] = out.get(id(leaf), 0.0) + (1.0 - lost) * times * count * part / max(whole, 1e-9)
+    for x in inner if lost else ():
+        _miss(x, deeper, lost * times * repeated, room, stored, out)
 
 
-def _fits(nodes: Sequence[Node], depth: int, room: Room) -> bool:
-    return _lines(nodes, depth, room, 1) * room.line <= FULL * room.bytes
+def _lost_part(nodes: Sequence[Node], depth: int, room: Room) -> float:
+    """The part of the lines that are used again behind nodes in `depth` loops and not found then."""
+    filled = _lines(nodes, depth, room, 1) * room.line / (FULL * room.bytes)
+    return lost_part(round(filled, 3)) if room.random else float(filled > 1.0)
+
+
+@lru_cache(maxsize=1024)
+def lost_part(filled: float) -> float:
+    """The part of its lines that a sweep misses which goes through so many times what a cache holds, again and again.
+
+    Each miss takes the place of any line: one that is used every `F` lines in a cache of `C` is still there with a
+    probability of (1 - 1 / C)^(m F), where m is the part of the lines that miss: m = 1 - exp(-m F / C).
+
+    >>> [round(lost_part(x), 2) for x in (1.0, 1.2, 1.5, 2.0, 4.0)]
+    [0.0, 0.31, 0.58, 0.8, 0.98]
+    """
+    if filled <= 1.0:
+        return 0.0
+    part = 1.0
+    for _ in range(_ROUNDS):
+        part = 1.0 - exp(-part * filled)
+    return part if part < 0.999 else 1.0
 
 
 def _lines(nodes: Sequence[Node], depth: int, room: Room, stored: int) -> float:

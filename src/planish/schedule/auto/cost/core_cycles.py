@@ -13,8 +13,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import log2, prod
 
@@ -23,7 +23,7 @@ from planish.ir.nest import Reduce
 from planish.ir.traverse import walk_expr
 from planish.ir.types import INDEX
 from planish.schedule.auto.cost.loop_tree import Leaf, Step
-from planish.schedule.auto.cost.recurrences import Latencies, is_ambiguous, recurrence_bound
+from planish.schedule.auto.cost.recurrences import BlockWork, Latencies, Way, is_ambiguous, recurrence_bound
 from planish.schedule.auto.tiling.strides import stride_kind
 from planish.target.machine import Target
 
@@ -63,10 +63,13 @@ class Cycles:
     lost: float
 
 
-def core_cycles(body: Sequence[Leaf], target: Target, partial_sums: int = PARTIAL) -> Cycles:
+def core_cycles(
+    body: Sequence[Leaf], target: Target, partial_sums: int = PARTIAL, linear: Mapping[str, Way] | None = None
+) -> Cycles:  # fmt: skip
     """The cycles of all iterations of an innermost loop whose statements these are; of statements outside of loops, as
-    of one iteration. `partial_sums`: the registers of a lone sum."""
-    return _Loop(tuple(body), target, partial_sums).cycles()
+    of one iteration. `partial_sums`: the registers of a lone sum; `linear`: the statements that are recurrences which
+    are made some values at a time, and how."""
+    return _Loop(tuple(body), target, partial_sums, linear or {}).cycles()
 
 
 @dataclass(frozen=True, eq=False)  # not slotted: what is found once is kept
@@ -76,6 +79,7 @@ class _Loop:
     body: tuple[Leaf, ...]
     target: Target
     partial_sums: int
+    linear: Mapping[str, Way] = field(default_factory=dict)
 
     @cached_property
     def first(self) -> Leaf:
@@ -110,8 +114,28 @@ class _Loop:
         return sum(prod(x.trips[d] for d in x.unrolled if x.references[0].moves(d)) for x in kept)
 
     @cached_property
+    def chain(self) -> float:
+        """The cycles of an iteration in which it waits for the one before, one after the other."""
+        if self.depth is None or self.marked is not None:
+            return 0.0
+        latencies = Latencies(float(self.target.fma_latency), DIVISION_LATENCY, FORWARD)
+        return recurrence_bound(self.body, self.depth, latencies)
+
+    @cached_property
+    def block(self) -> BlockWork | None:
+        """What a block of values takes where the loop is a recurrence that is made some values at a time."""
+        ways = {self.linear.get(x.statement.name) for x in self.body}
+        way = next(iter(ways), None)
+        if way is None or len(ways) > 1 or not self.chain or (way == "blocks" and len(self.body) > 1):
+            return None
+        block = BlockWork.of(way, max(1, self.target.vector_bits // 8 // _widest(self.body)))
+        return block if 1 < block.values <= self.trips else None
+
+    @cached_property
     def lanes(self) -> int:
         """How many iterations an instruction is for."""
+        if self.block is not None:
+            return self.block.values
         if self.marked is None or "rows" in self.first.mark or (self.sums and self.trips < FEW):
             return 1
         return max(1, min(self.target.vector_bits // 8 // _widest(self.body), self.trips))
@@ -126,12 +150,17 @@ class _Loop:
         entries = self.iterations / self.trips
         loads, stores = self.accesses()
         work = sum(x.instances / self.iterations * _operations(x) * self.filled(x) for x in self.body)
+        if self.block is not None:
+            loads, stores, work = loads + self.block.loads, stores + self.block.stores, work + self.block.operations
         divided = sum(x.instances / self.iterations * _divisions(x) * self.division(x) for x in self.body)
         issued = (loads + stores + work + OVERHEAD) / self.target.issue_width
         busy = max(stores / self.target.store_ports, work / self.target.fma_units, divided, issued, self.waits())
         whole, rest = divmod(self.trips, self.lanes)
         turns = whole + (TAIL if rest else 0.0)
         added = 2 * self.target.fma_latency + self.sums * log2(self.lanes) if self.sums and self.lanes > 1 else 0.0
+        if self.block is not None:
+            # What fills no block waits, as it does in the order of the source; the first one waits for the factors.
+            turns, added = float(whole), rest * self.chain + log2(self.lanes) * self.target.fma_latency + FORWARD
         return Cycles(
             entries * (turns * busy + added), entries * turns * loads / self.target.load_ports, entries * BRANCH
         )
@@ -150,9 +179,7 @@ class _Loop:
         if self.sums:
             registers = self.partial_sums if self.sums < MANY and self.lanes > 1 else 1
             return add / registers
-        if self.depth is None or self.marked is not None:
-            return 0.0
-        return recurrence_bound(self.body, self.depth, Latencies(add, DIVISION_LATENCY, FORWARD))
+        return add if self.block is not None else self.chain
 
     def accesses(self) -> tuple[float, float]:
         """The loads and stores of an iteration, each for a register or a part of it; the same ones once."""

@@ -8,7 +8,7 @@ while the core computes, but not while it loads.
 >>> model = CostModel(extract_scop(parse_kernel(text)), load_target("x86-avx512"), {"n": 1024})
 >>> (loop,) = model.estimate(model.scop.schedule).loops
 >>> round(loop.core.busy / 1024**2), [round(x / 1024**2, 1) for x in loop.moved]
-(4, [2.0, 0.7, 1.3, 0.0])
+(4, [2.0, 0.7, 1.2, 0.0])
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from planish.schedule.auto.cost.cache_traffic import Room, missed_lines
 from planish.schedule.auto.cost.core_cycles import PARTIAL, Cycles, core_cycles
 from planish.schedule.auto.cost.instance_counts import DomainSample, sample_domain
 from planish.schedule.auto.cost.loop_tree import Leaf, LoopNode, Node, leaves, read_loops
+from planish.schedule.auto.cost.recurrences import Way
 from planish.target.machine import PAGE, Target
 
 USUAL = 1000
@@ -67,13 +68,14 @@ class Estimate:
 class CostModel:
     """Estimates schedules of one scop on a target. `given`: sizes that calls are likely to have; `registers`: local
     arrays of which each iteration keeps its own elements in registers; `partial_sums`: in how many registers a lone sum
-    is made in lanes."""
+    is made in lanes; `linear`: statements that are recurrences which are made some values at a time, and how."""
 
     scop: Scop
     target: Target
     given: Mapping[str, int] = field(default_factory=dict)
     registers: Collection[str] = ()
     partial_sums: int = PARTIAL
+    linear: Mapping[str, Way] = field(default_factory=dict)
 
     @cached_property
     def sizes(self) -> Mapping[str, int]:
@@ -110,7 +112,7 @@ class CostModel:
         loops = read_loops(schedule, self.scop, self.sizes, self.samples)
         loops = tuple(_contracted(x, _common(loops, {y.name for y in self.scop.locals}), self.registers) for x in loops)
         missed = [
-            (missed_lines(loops, Room(x.share, x.line, self.extents)), x.line / self.target.refill(x))
+            (missed_lines(loops, Room(x.share, x.line, self.extents, x.level > 1)), x.line / self.target.refill(x))
             for x in self.target.caches
         ]  # fmt: skip
         pages = Room(self.target.tlb_entries * PAGE, PAGE, self.extents)
@@ -118,7 +120,7 @@ class CostModel:
         found = []
         for body in _bodies(loops):
             moved = tuple(sum(lines.get(id(x), 0.0) for x in body) * cycles for lines, cycles in missed)
-            found.append(LoopEstimate(core_cycles(body, self.target, self.partial_sums), moved))
+            found.append(LoopEstimate(core_cycles(body, self.target, self.partial_sums, self.linear), moved))
         return Estimate(tuple(found), _guards(loops) * GUARD)
 
     def cycles_of(self, schedule: isl.Schedule) -> float:

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import log2
+from typing import Literal
 
 from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var
 from planish.ir.nest import Reduce
@@ -22,6 +24,37 @@ from planish.schedule.auto.cost.loop_tree import ArrayReference, Leaf
 _DIVISIONS = ("div", "quo", "rem", "floordiv", "mod")
 _STEPS = 12
 """Halvings of the interval in which the bound is sought."""
+
+
+BLOCK = 8
+"""The values of a block where loops of C make a recurrence by blocks."""
+
+Way = Literal["blocks", "scan"]
+"""How a linear recurrence is made some values at a time: each value of a block as a sum of what the block adds to it
+(`blocks`); or in a register, by shifts of 1, 2, 4, ... lanes (`scan`). Of either, one value is carried to the next."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockWork:
+    """What a block of so many `values` takes besides what its iterations do: operations on registers, of which it needs
+    one for all values, and how often these are stored and loaded.
+
+    >>> BlockWork.of("scan", 16).operations, BlockWork.of("blocks", 16).operations
+    (12.0, 11.0)
+    """
+
+    values: int
+    operations: float
+    stores: float
+    loads: float
+
+    @classmethod
+    def of(cls, way: Way, lanes: int) -> BlockWork:
+        """That of a block of a recurrence whose values fill so many lanes: what is carried is multiplied, added, and
+        asked whether it is a number; what is between the steps lies in a strip on the stack."""
+        if way == "scan":
+            return cls(lanes, 2 * log2(lanes) + 4, 2.0, 2.0)
+        return cls(BLOCK, (BLOCK + 3) * max(1.0, BLOCK / lanes), 1.0, float(BLOCK))
 
 
 @dataclass(frozen=True, slots=True)
