@@ -29,8 +29,8 @@ _ROUNDS = 40
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """The bytes of a cache, and of a line of it; the `extents` of arrays, as far as they are known. `random`: what comes
-    takes the place of any line, and not of that which was used the longest time ago."""
+    """The bytes of a cache, and of a line of it; the `extents` of arrays, as far as they are known. `random`: what
+    comes takes the place of any line, and not of that which was used the longest time ago."""
 
     bytes: int
     line: int
