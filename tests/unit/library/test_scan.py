@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -14,6 +15,9 @@ from planish.ir.text.printer import print_expr, print_kernel
 from planish.library.loops.scan.affine_gap import find_gaps
 from planish.library.loops.scan.max_plus import MaxPlusChain, find_chain
 from planish.library.loops.scan.vector_scan import scan_versions
+from planish.library.strategies.nests.loops import LOOPS
+from planish.library.strategies.nests.scan import SCAN
+from planish.library.strategy import Context
 from planish.schedule.auto.plan import prepare
 from planish.target.load import load_target
 
@@ -163,3 +167,18 @@ def test_other_parameters_are_done_as_written(c: int, d: int) -> None:
 def test_long_rows_are_done_by_strips() -> None:
     for made, wanted in zip(*(run(x, 1030) for x in (version_of("gaps"), kernel_of(CHAINS["gaps"]))), strict=True):
         assert (made == wanted).all()
+
+
+@pytest.mark.parametrize("value", [
+    "x[i, j] + s[i - 1, j] + s[i, j - 1] - s[i - 1, j - 1]", "max(x[i, j], s[i, j - 1] - 2:i32)",
+    "s[i, j - 1] + x[i, j]",
+])  # fmt: skip
+@pytest.mark.parametrize(("length", "first"), [(400, True), (12, False)])
+def test_scans_in_inner_loops_stand_where_their_cycles_place_them(value: str, length: int, first: bool) -> None:
+    """Rows that fill no register gain nothing."""
+    loops = f"for i in 1 .. n {{ for j in 1 .. m {{ s[i, j] = {value} }} }}"
+    kernel = parse_kernel(f"kernel k(n, m; s: i32[n, m] distinct, x: i32[n, m] distinct) {{ {loops} }}")
+    cx = replace(Context.of(kernel, AVX512), sizes={"n": 400, "m": length})
+    (scan,) = SCAN.match(cx)
+    best = min(LOOPS.cost_of(cx, x) for x in LOOPS.match(cx))
+    assert (SCAN.cost_of(cx, scan) < best) is first

@@ -37,6 +37,32 @@ def test_columns_miss_a_line_for_each_element_unless_all_lines_of_a_column_fit(
     assert least < misses(scop, {"n": 1000}, bytes) / 1000**2 < most
 
 
+@pytest.mark.parametrize(("random", "rows", "least", "most"), [
+    (False, 500, 0.0, 0.0), (True, 500, 0.0, 0.0), (False, 900, 1.0, 1.1), (True, 900, 0.3, 0.6),
+    (True, 4000, 0.9, 1.1),
+])  # fmt: skip
+def test_what_is_a_little_larger_than_a_cache_that_replaces_any_line_is_in_part_still_there(
+    random: bool, rows: int, least: float, most: float
+) -> None:
+    scop = scop_of("A: f64[n, 128], x: f64[n]", "for i in 0 .. n { for j in 0 .. 128 { x[i] += A[i, j] } }")
+    loops = read_loops(scop.schedule, scop, {"n": rows})
+    missed = sum(missed_lines(loops, Room(1 << 20, 64, random=random)).values())
+    assert least <= missed / (rows * 16) <= most
+
+
+@pytest.mark.parametrize(("body", "gain"), [
+    ("x[i] = x[i - 1] * 0.5 + y[i]", 3.0),
+    ("x[i] = (x[i - 1] + y[i]) / 3.0", 5.0),
+    ("x[i] = x[i - 1] * y[i]", 0.9),  # what it is multiplied by is another one each time
+    ("x[i] = x[i - 2] * 0.5 + y[i]", 0.9),  # two that do not wait for each other
+])  # fmt: skip
+def test_recurrences_by_blocks_wait_once_for_a_block(body: str, gain: float) -> None:
+    loops = f"for t in 0 .. 9 {{ for i in 2 .. n {{ {body} }} }}"
+    prepared = prepare(parse_kernel(f"kernel k(n; x: f64[n], y: f64[n]) {{ {loops} }}"))
+    strict, free = (draft_versions(prepared, WIDE, reassociate=x)[0].cost for x in (False, True))
+    assert gain < strict / free < 4 * gain + 1.0
+
+
 def test_rows_of_a_stencil_are_used_three_times_where_three_of_them_fit() -> None:
     body = "for i in 1 .. n - 1 { for j in 0 .. n { B[i, j] = A[i - 1, j] + A[i, j] + A[i + 1, j] } }"
     scop = scop_of("A: f64[n, n], B: f64[n, n]", body)
