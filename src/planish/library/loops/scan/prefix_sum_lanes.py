@@ -24,7 +24,7 @@ for rest in 16 * (count // 16) .. count {
 
 from __future__ import annotations
 
-from planish.ir.expr import Binary, Compare, Expr, Load, Select, Var, index
+from planish.ir.expr import Binary, Compare, Const, Expr, Load, Select, Var, index
 from planish.ir.index.polynomial import add, extremum, sub
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Let, Reduce, Stmt
 from planish.ir.traverse import map_expr
@@ -40,9 +40,11 @@ class Sums(LoopLanes):
         super().__init__(found.loop, found.type, registers, taken)
         self.found = found
         self.sums = Array(self.fresh("sums"), self.type, (index(registers.strip + found.is_late),), True, "stack")
-        self.own, self.made = (
-            Array(self.fresh(x), self.type, (index(self.lanes),), True, "stack") for x in ("own", "made")
-        )
+        # A loop over all of a strip has lanes in any compiler; one over a register, with much in it, has not.
+        self.computes = not isinstance(found.rest, Load | Const)
+        length = registers.strip if self.computes else self.lanes
+        self.own = Array(self.fresh("own"), self.type, (index(length),), True, "stack")
+        self.made = Array(self.fresh("made"), self.type, (index(self.lanes),), True, "stack")
         self.row = Array(self.fresh("row"), self.type, (index(self.lanes),), True, "stack")
         self.carry = Array(self.fresh("carry"), self.type, (), True, "register")
         self.v, self.w, self.ramp = (
@@ -68,7 +70,8 @@ class Sums(LoopLanes):
     def along(self, lower: Expr, upper: Expr, begin: Expr, *end: Stmt) -> list[Stmt]:
         """All values from one place to another one, and then what is done with the last one of them, `carry`."""
         count = extremum("min", index(self.registers.strip), sub(upper, index(self.first)))
-        strip = Block((Alloc(self.sums), Let(self.count, count), *self.strip()))
+        own = [Alloc(self.own)] if self.computes else []
+        strip = Block((Alloc(self.sums), *own, Let(self.count, count), *self.strip()))
         over = For(self.first, lower, upper, self.registers.strip, strip)
         cells = map(Alloc, (self.v, self.w, self.carry))
         return [*cells, *self.powers(), Assign(self.carry.name, (), begin), over, *end]
@@ -99,7 +102,14 @@ class Sums(LoopLanes):
         target = self.target_at(self.found.target, index(place))
         stored = Assign(target.array, target.index, self.at(map_expr(in_place, put.value), index(place)), put.span)
         before = [Assign(self.sums.name, (index(0),), self.load(self.carry))] if late else []
-        return [*before, self.registers_of(), self.others(), self.over(place, index(self.count), stored)]
+        make = [self.make(index(self.count))] if self.computes else []
+        return [*before, *make, self.registers_of(), self.others(), self.over(place, index(self.count), stored)]
+
+    def make(self, count: Expr, first: Expr | None = None) -> Stmt:
+        """What so many values of a strip add to those before them, from one of them on."""
+        place = self.fresh("place")
+        here = index(place) if first is None else add(first, index(place))
+        return self.over(place, count, Assign(self.own.name, (index(place),), self.rest_at(here)))
 
     def kept_at(self, place: Expr) -> Expr:
         """Where a sum is kept in a strip: behind the one before the strip, where that is stored, too."""
@@ -107,11 +117,12 @@ class Sums(LoopLanes):
 
     def registers_of(self) -> Stmt:
         """The loop over whole registers of a strip."""
-        block, carried, next, place = (self.fresh(x) for x in ("block", "carried", "next", "place"))
-        before, here = Var(carried, self.type), add(index(block), index(place))
-        make = Assign(self.own.name, (index(place),), self.rest_at(here))
-        body: list[Stmt] = [*map(Alloc, (self.own, self.made)), self.over(place, index(self.lanes), make)]
-        body.append(self.copy(self.v.name, (), self.own.name, (index(0),)))
+        block, carried, next = (self.fresh(x) for x in ("block", "carried", "next"))
+        before = Var(carried, self.type)
+        body: list[Stmt] = [Alloc(self.made)]
+        if not self.computes:
+            body += [Alloc(self.own), self.make(index(self.lanes), index(block))]
+        body.append(self.copy(self.v.name, (), self.own.name, (index(block if self.computes else 0),)))
         for k in self.registers.moves:
             body += self.move(k)
         body.append(self.copy(self.made.name, (index(0),), self.v.name, ()))
@@ -163,7 +174,7 @@ class Sums(LoopLanes):
 
     def one(self, place: Expr) -> tuple[Stmt, Stmt]:
         """A value from the one before it."""
-        carry, own = self.load(self.carry), self.rest_at(place)
+        carry, own = self.load(self.carry), self.load(self.own, place) if self.computes else self.rest_at(place)
         left = carry if self.found.is_plain else Binary("mul", self.found.factor, carry)
         made = Assign(self.carry.name, (), Binary("add", own, left))
         return made, Assign(self.sums.name, (self.kept_at(place),), carry)
