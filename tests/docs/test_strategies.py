@@ -24,7 +24,8 @@ without the clock takes the first one in the order of the expected costs; both g
 
 Schedules of loops cost what the performance model says (`planish.schedule.auto.cost`): for each innermost loop the
 cycles by ports and by the longest cycle of dependences, and those in which lines come from cache to cache, by what
-loops touch between two uses. It knows the [machine](targets.md) and the sizes that are given (`--size`).
+loops touch between two uses; behind the first cache, what comes takes the place of any line. It knows the
+[machine](targets.md) and the sizes that are given (`--size`).
 
 A version is called after its strategy, with parameters behind it (`gemv-rows-8`: 8 rows at a time), or after the policy
 of its loops; what is done to it further stands behind commas (`maxfuse, nontemporal`).
