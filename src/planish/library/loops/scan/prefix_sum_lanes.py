@@ -119,9 +119,8 @@ class Sums(LoopLanes):
         """The loop over whole registers of a strip."""
         block, carried, next = (self.fresh(x) for x in ("block", "carried", "next"))
         before = Var(carried, self.type)
-        body: list[Stmt] = [Alloc(self.made)]
-        if not self.computes:
-            body += [Alloc(self.own), self.make(index(self.lanes), index(block))]
+        each = [] if self.computes else [self.make(index(self.lanes), index(block))]
+        body: list[Stmt] = [*map(Alloc, (self.made,) if self.computes else (self.own, self.made)), *each]
         body.append(self.copy(self.v.name, (), self.own.name, (index(block if self.computes else 0),)))
         for k in self.registers.moves:
             body += self.move(k)
