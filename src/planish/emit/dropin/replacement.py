@@ -347,8 +347,10 @@ def _with_copies(region: Region, call: str, indent: str) -> str:
         return call
     passed, declared = dict(region.names), dict(region.declared)
     types = {passed[a.name].lstrip("&"): declared_type(a, declared) for a in region.kernel.arrays}
-    opening = "".join(f"{indent}{types[v]} {_copy(v)} = {v};\n" for v in region.registers)
-    closing = "".join(f"\n{indent}  {v} = {_copy(v)};" for v in region.registers)
+    # A search has a flag of its own, which the kernel that runs before the exit does not know.
+    copied = [v for v in region.registers if v in types]
+    opening = "".join(f"{indent}{types[v]} {_copy(v)} = {v};\n" for v in copied)
+    closing = "".join(f"\n{indent}  {v} = {_copy(v)};" for v in copied)
     head, brace, tail = call.partition("} else {")
     if brace:
         return f"{{\n{opening}{indent}{head.rstrip()}{closing}\n{indent}{brace}{tail}\n{indent}}}"
