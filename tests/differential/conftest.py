@@ -12,23 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from planish.library import least_sizes
-
 HERE = Path(__file__).parent
 UNIT = HERE.parent / "unit"
 sys.path[:0] = [str(x) for x in (HERE, HERE.parent / "raising", UNIT / "frontend_c", UNIT / "emit")]
 
 PAGE = mmap.PAGESIZE
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _from_few_iterations_on() -> Iterator[None]:
-    """Loops of few iterations come to the new code as well, where those that users get stay as they are written."""
-    patch = pytest.MonkeyPatch()
-    for name in ("LONG", "SUM", "ROW"):
-        patch.setattr(least_sizes, name, 1)
-    yield None
-    patch.undo()
 
 
 @pytest.fixture
