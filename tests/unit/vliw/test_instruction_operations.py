@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
+from planish.build.vliw_machines import strip_packets
 from planish.build.vliw_machines.strip_packets import plan_strips
 from planish.ir.text.parser import parse_kernel
 from planish.ir.text.printer import print_expr
@@ -23,6 +27,7 @@ from planish.vliw.program import Instr, Issue, Loop, PacketCode, StreamRegister
 from planish.vliw.simulator.meaning import meaning_of
 from planish.vliw.streams.lower import lower
 from planish.vliw.streams.oracle import check_code, check_stream, draw_values, sizes_for
+from planish.vliw.streams.plan import Planned
 from planish.vliw.streams.programs.selected import Alignment
 
 MACHINE = load_machine("hexagon")
@@ -132,6 +137,28 @@ def test_strips_share_what_is_made_of_scalars() -> None:
     program = lower(strips.kernel, MACHINE, programs=strips.programs).program
     loops = [x for x in program.body if isinstance(x, Loop)]
     assert len(loops) == 2 and sum(x.operation == "MPYI" for x in program.body if isinstance(x, Instr)) == 2
+
+
+def test_aligned_packets_are_those_of_wide_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Cycles of a row, and of an element of it: what is the best for 300 elements is not for 1024.
+    kernel = parse_kernel(KERNELS["three neighbours"])
+    costs = {False: (10, 1.0), True: (130, 0.8)}
+
+    def cycles(costs: Any, lowered: object, sizes: Mapping[str, int]) -> float:
+        first, each = costs.costs
+        return max(sizes.values()) * (first + each * max(sizes.values()))
+
+    def packed(form: Any, pointers: int, alignment: Alignment | None, limit: float) -> Any:
+        made = SimpleNamespace(costs=costs[alignment is not None], loops=())
+        return Planned(kernel, Any, made, (), cycles(made, None, form.sizes))  # type: ignore[arg-type]
+
+    monkeypatch.setattr(strip_packets, "_packed", packed)
+    monkeypatch.setattr(strip_packets, "estimate", cycles)
+    found = plan_strips(kernel, MACHINE)
+    assert found.planned is not None and found.planned.aligned is not None
+    costs[True] = (250, 0.8)
+    found = plan_strips(kernel, MACHINE)
+    assert found.planned is not None and found.planned.aligned is None
 
 
 def test_a_machine_without_a_library_has_no_strips() -> None:

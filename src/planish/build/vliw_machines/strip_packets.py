@@ -38,8 +38,8 @@ _SHORTER = 1.15
 """So many times as many cycles as the best packets may be left to those that have no registers yet: they get shorter by
 that much at most where less is done at once, by and large."""
 
-TYPICAL = 300
-"""What sizes are near for which cycles are estimated."""
+TYPICAL, _WIDE = 300, 1024
+"""What sizes are near for which cycles are estimated, and what those are near where rows begin at multiples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +78,12 @@ def plan_strips(kernel: Kernel, machine: VliwMachine, contract: bool = True) -> 
     except (NotAffineError, NoCover):
         return StripPlan(None, {}, kernel)
     if chosen is not None and best.planned is not None:
-        aligned = chosen.quickest(remarks, best.planned.estimate, aligned=True)
-        if aligned is not None and aligned.estimate < best.planned.estimate:
+        # Rows that begin at multiples of a register's bytes are mostly those of large images.
+        larger = (x for x in affordable_sizes(best.kernel, (_WIDE,)) if x.keys() == chosen.sizes.keys())
+        wide = replace(chosen, sizes=next(larger, chosen.sizes))
+        limit = estimate(best.planned.packed, best.planned.lowered, wide.sizes)
+        aligned = wide.quickest(remarks, limit, aligned=True)
+        if aligned is not None and aligned.estimate < limit:
             best = replace(best, planned=replace(best.planned, aligned=aligned))
     return replace(best, remarks=tuple(dict.fromkeys(remarks)))
 
