@@ -12,6 +12,7 @@ import numpy as np
 from planish.core.span import Source
 from planish.frontend.c.reader import read_c
 from planish.ir.semantics.interpreter import run_kernel
+from planish.ir.text.printer import print_stmt
 
 Place = tuple[str, int]
 Store = tuple[Place, Place | None, int]  # where to, what is read (None: nothing), what is added to that
@@ -68,3 +69,15 @@ def test_stores_of_both_branches_are_as_if_run_one_by_one() -> None:
             assert {x: y.tolist() for x, y in held.items()} == expected, branches
             taken += 1
     assert taken > len(all_branches) // 2
+
+
+def test_what_others_see_is_stored_only_where_a_branch_does() -> None:
+    chain = "if (x[i] == 3) s = 1; else if (x[i] == 9) s = 5; y[i] = x[i];"
+    loop = f"for (int i = 0; i < n; i++) {{ {chain} }}"
+    told = {}
+    for name, declared in (("own", "int s = 0;"), ("shared", "")):
+        text = f"int s; void f(int n, const int *restrict x, int *restrict y) {{ {declared} {loop} }}"
+        (region,) = read_c(Source("f.c", text)).functions[0].regions
+        told[name] = print_stmt(region.kernel.body)
+    assert "s_2[] = select(x[i] == 3:i32, 1:i32, select(x[i] == 9:i32, 5:i32, s_2[]))" in told["own"]
+    assert "s[] = select(test[], 1:i32, s[])" in told["shared"]

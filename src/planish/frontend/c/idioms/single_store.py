@@ -48,7 +48,7 @@ def stores_of(node: c_ast.If) -> list[c_ast.Assignment]:
     stores = [x for x in found if isinstance(x, c_ast.Assignment)]
     if len(stores) != len(found) or len(found) > MOST:
         return []
-    if any(isinstance(x, c_ast.EmptyStatement) for x in _leaves(node)) and not _may_keep(stores):
+    if not sets_always(node) and not _may_keep(stores):
         return []
     parts = [y for x in stores for z in (x.lvalue, x.rvalue) for y in walk_tree(z)]
     steps = [x for x in parts if isinstance(x, c_ast.UnaryOp) and ("++" in x.op or "--" in x.op)]
@@ -56,6 +56,11 @@ def stores_of(node: c_ast.If) -> list[c_ast.Assignment]:
         return []
     generator = CGenerator()
     return stores if len({str(generator.visit(x.lvalue)) for x in stores}) == 1 else []
+
+
+def sets_always(node: c_ast.If) -> bool:
+    """Whether no branch is missing: whichever is taken stores."""
+    return not any(isinstance(x, c_ast.EmptyStatement) for x in _leaves(node))
 
 
 def _may_keep(stores: list[c_ast.Assignment]) -> bool:

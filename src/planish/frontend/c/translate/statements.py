@@ -20,7 +20,7 @@ from planish.frontend.c.idioms.data_dependent_rows import search_statement, sear
 from planish.frontend.c.idioms.histogram import count_statement, counted
 from planish.frontend.c.idioms.memory_calls import is_block_call, run_block_call
 from planish.frontend.c.idioms.modular_subscripts import choose_index, may_choose
-from planish.frontend.c.idioms.single_store import flat, stores_of
+from planish.frontend.c.idioms.single_store import flat, sets_always, stores_of
 from planish.frontend.c.idioms.sole_call import sole_call
 from planish.frontend.c.idioms.switch_cases import as_branches
 from planish.frontend.c.numbers.complex_numbers import assign_complex, declare_complex, is_complex
@@ -229,7 +229,7 @@ def _branch_on_data(node: c_ast.If, test: Expr, cx: CTranslation) -> None:
 def _choose_by_data(node: c_ast.If, test: Expr, cx: CTranslation) -> None:
     then, otherwise = flat(node.iftrue), flat(node.iffalse)
     stores = stores_of(node)
-    if stores and _is_one_place(stores, cx):
+    if stores and _is_one_place(stores, cx) and (sets_always(node) or _is_own(stores[0], cx)):
         target = target_of(stores[0].lvalue, cx.bound.symbol(stores[0].lvalue), cx)
         write(target, _chosen(node, test, target, cx), node, cx)
         return
@@ -259,6 +259,12 @@ def _is_one_place(stores: list[c_ast.Assignment], cx: CTranslation) -> bool:
     if any(x is not None and not cx.is_cell(x) for x in symbols):
         return False
     return all(x.op == "=" or _is_element(x.lvalue) for x in stores)
+
+
+def _is_own(store: c_ast.Assignment, cx: CTranslation) -> bool:
+    """Whether a store is to a variable that nobody else sees, so that it may be stored as it is."""
+    symbol = cx.bound.symbol(store.lvalue)
+    return symbol is not None and not symbol.lasting
 
 
 def _is_element(node: c_ast.Node) -> bool:
