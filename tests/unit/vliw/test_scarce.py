@@ -264,3 +264,18 @@ def test_loops_in_order_of_their_chains_are_scheduled_within_the_registers() -> 
         assert run_code(packed.code, machine, values)[0].cells == wanted
         intervals.append(packed.loops[0].interval)
     assert intervals[0] < 0.7 * intervals[1]
+
+
+@pytest.mark.parametrize("room", [0, 1, 2, 3])
+def test_orders_within_the_registers_keep_what_is_read_before_it_is_overwritten(room: int) -> None:
+    # The chain behind what overwrites `a` is longer than that behind what reads it.
+    body = [
+        Instr("LOAD", (v("a"), MemoryAddress(P))),
+        Instr("FADD", (v("b"), v("a"), v("a"))),
+        Instr("LOAD", (v("a"), MemoryAddress(P, 128))),
+        *chain(9)[1:-1],
+        Instr("STORE", (MemoryAddress(Q), v("b"))),
+    ]
+    count = next(x.count for x in wide().files if x.name == "V")
+    order = limited_order(body, {P, Q, *(v(f"k{n}") for n in range(count - room))}, Described(wide()))
+    assert order is None if room < 2 else order is not None and order.index(body[1]) < order.index(body[2])

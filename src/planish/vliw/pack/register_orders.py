@@ -114,9 +114,10 @@ def limited_order(
 ) -> list[Instr] | None:  # fmt: skip
     """The operations of a loop's body as the shortest schedule issues them in which all but `kept`, which are taken all
     through it, have registers, and so many of each file are left over; None where none is found."""
-    nodes, edges, heights = _dependences(items, described)
-    # One after the other, what is overwritten has been read before.
+    nodes, edges, _ = _dependences(items, described)
+    # One after the other, what is overwritten has been read before, in orders by heights, too.
     edges = [replace(x, delay=max(x.delay, 0)) for x in edges]
+    heights = longest_to_end(len(items), edges, [1] * len(items))
     own = [_without(x, frozenset(kept)) for x in nodes]
     taken = Counter(x.file for x in kept)
     machine = described.machine
