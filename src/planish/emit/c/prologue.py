@@ -289,6 +289,28 @@ static inline int planish_many(int64_t count, int64_t least)
   return many;
 }"""
 
+_PRODUCT = """\
+/* A product of sizes; INT64_MIN where it is, or one of them, larger than any size may be. */
+static inline int64_t planish_product(int64_t a, int64_t b)
+{
+  const int64_t most = (int64_t)1 << 56;
+  int64_t product;
+  if (a < -most || a > most || b < -most || b > most) {
+    return INT64_MIN;
+  }
+#if defined(__GNUC__)
+  if (__builtin_mul_overflow(a, b, &product)) {
+    return INT64_MIN;
+  }
+#else
+  if (b != 0 && (a < 0 ? -a : a) > most / (b < 0 ? -b : b)) {
+    return INT64_MIN;
+  }
+  product = a * b;
+#endif
+  return product < -most || product > most ? INT64_MIN : product;
+}"""
+
 _UNTIL_LINE = """\
 /* How many pieces of so many bytes lie before the next line of the cache, at most `most`; `most` where no piece begins
  * with one. */
@@ -348,6 +370,7 @@ def _helpers() -> dict[str, str]:
         "planish_sum": SUM,
         "planish_unknown": UNKNOWN,
         "planish_many": _MANY,
+        "planish_product": _PRODUCT,
         "planish_seldom": SELDOM,
         "planish_looked_up": LOOKED_UP,
         "planish_one_by_one": ONE_BY_ONE,

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 
 import islpy as isl
@@ -29,6 +30,7 @@ from planish.emit.c.small_kernels import part_of_caller
 from planish.emit.dropin.distinct_callees import name_apart
 from planish.emit.dropin.patched_file import Patch, alias_guard, assemble, emit_guard, guarded_call, indentation
 from planish.emit.dropin.row_spacing import FUNCTION, declare_spacing, row_ends, spacing_guard
+from planish.emit.dropin.size_products import has_product, product_guards
 from planish.emit.idioms.conditional_stores import store_changes
 from planish.emit.idioms.running_best import branch_on_best
 from planish.frontend.c.text.lexer import tokenize
@@ -38,7 +40,7 @@ from planish.ir.expr import Binary, Compare, Const, Expr, Var, index
 from planish.ir.nest import Array, Block, If, Kernel, Stmt
 from planish.ir.passes.speculative_loads import speculate
 from planish.ir.traverse import blocks_of, loads, variables, with_children
-from planish.ir.types import BF16
+from planish.ir.types import BF16, INDEX
 from planish.isa.instruction import Catalogue
 from planish.library.loops.vector_strips.read_ends import between_reads
 from planish.poly.isl.expression import FALSE, TRUE, normalise, set_condition
@@ -183,11 +185,17 @@ def guards_of(
     asked = [x for x in every if x != TRUE]
     counted = {x.apart for x in region.spaced}
     guards = [_emit_condition(a, names, a in scop.kernel.assumptions) for a in asked if not variables(a) & counted]
+    # Of products that leave their type compilers conclude that they do not, before they are compared.
+    multiplied: list[Expr] = [Var(x, INDEX) for x in region.products if x in scop.kernel.sizes]
+    multiplied += (a for a in asked if a in scop.kernel.assumptions or has_product(a, region.products))
+    products = partial(product_guards, names=names, products=region.products, declared=dict(region.declared))
+    guards = [*products(a for a in multiplied if not variables(a) & counted), *guards]
     # What is read from memory, such as where a row of a sparse matrix begins, is another one in each call.
     from_memory = any(not names.get(x, x).isidentifier() for a in asked for x in variables(a))
     guards = [*guards, *able] if from_memory else [*able, *guards]
     guards += [f"({x})" for x in region.conditions]
     guards += _spacing_guards(region, scop, names)
+    guards += products(a for a in multiplied if variables(a) & counted)
     guards += [emit_guard(a, names) for a in asked if variables(a) & counted]
     negative = scop.context.subtract(negative_sizes(scop)).gist(scop.context)
     condition = _decided(set_condition(isl.Set.from_params(negative), ()), unsigned)

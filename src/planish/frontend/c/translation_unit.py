@@ -303,7 +303,7 @@ class Region:
     packs what it keeps; `bases`: arrays that do not begin where their pointers pointed when the function was called;
     `in_rows`: it is only worth a call in rows that are long on average, and whether they are is asked in front of the
     loop over all, of which the kernel is a part, `rows`. `characters`: whether the plain `char` that its file has is
-    one with a sign ("signed", "unsigned"; "" where it has none).
+    one with a sign ("signed", "unsigned"; "" where it has none). `products`: its sizes that are products of others.
     """
 
     function: str
@@ -337,6 +337,7 @@ class Region:
     recast: tuple[RecastArray, ...] = ()
     bases: tuple[ArrayBase, ...] = ()
     characters: str = ""
+    products: Mapping[str, Expr] = field(default_factory=dict)
 
     @property
     def goes_on(self) -> bool:

@@ -6,7 +6,7 @@
 >>> names = (("h", "rows"), ("w", "width"), ("c", "(*channels)"), ("s", "s"), ("d", "d"))
 >>> found = with_product_sizes(FinishedKernel(parse_kernel(text), names, (), ()), ())
 >>> found.names[4], show(found.kernel.body.body[0].body.body[0].upper)
-(('c_times_w', '((long long)(*channels) * (long long)width)'), 'c_times_w - c')
+(('c_times_w', '((long long)((unsigned long long)(*channels) * (unsigned long long)width))'), 'c_times_w - c')
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ def with_product_sizes(finished: FinishedKernel, taken: Iterable[str]) -> Finish
             return finished
         name = take_name("_times_".join(factors), used)
         kernel = _with_size(kernel, product, name)
-        texts[name] = f"({' * '.join(f'(long long){texts[x]}' for x in factors)})"
+        # Without a sign: this may be where nobody has asked yet whether it leaves its type.
+        whole = " * ".join(f"(unsigned long long){texts[x]}" for x in factors)
+        texts[name] = f"((long long)({whole}))"
         known[name] = build({product: 1})
     if not _has_strides(kernel):
         return finished

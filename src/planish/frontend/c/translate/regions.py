@@ -399,7 +399,7 @@ def _finish(
         declared=declared_types(kernel, s.bound) + size_types(finished, s.bound), conditions=finished.conditions,
         held=finished.held, views=finished.views,
         distances=distances_of(finished), spaced=finished.spaced, recast=finished.recast, bases=bases,
-        in_rows=finished.in_rows,
+        in_rows=finished.in_rows, products=finished.products,
     )  # fmt: skip
 
 
