@@ -26,7 +26,7 @@ from pycparser import c_ast
 from planish.frontend.c.analysis.assertions import ASSUMES
 from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_integer, is_pointer, written
 from planish.frontend.c.early_exits.early_exit import changed_in, with_flag
-from planish.frontend.c.early_exits.flags import without_flags
+from planish.frontend.c.early_exits.flags import stored_number, without_flags
 from planish.frontend.c.early_exits.uncounted_loops import (
     MOST,
     as_endless,
@@ -76,7 +76,11 @@ def find_early_exit(
     plain = as_endless(loop, bound) if isinstance(loop, c_ast.DoWhile) else loop
     if plain is None:
         return None
-    numbers = {x: value for x, value, _ in constants_set(before, bound)}
+    numbers = {
+        x: number
+        for x, value, _ in constants_set([*before, *_begins(plain)], bound)
+        if (number := stored_number(value, x)) is not None
+    }
     plain, start = without_start(without_flags(plain, numbers, bound), bound)
     made = None if is_endless(plain, bound) else with_flag(plain, bound, mention, unknown)
     facts = [*constant_facts(before, bound), *start]
@@ -160,13 +164,23 @@ def without_start(loop: c_ast.For | c_ast.While, bound: BoundNames) -> tuple[c_a
     >>> [CGenerator().visit(x) for x in (*start, loop.cond)], loop.init
     (['p = s', 'i = 0', '*p'], None)
     """
-    if not isinstance(loop, c_ast.For) or loop.init is None:
+    if not isinstance(loop, c_ast.For) or not (parts := _begins(loop)):
         return loop, []
-    parts = loop.init.exprs if isinstance(loop.init, c_ast.ExprList) else [loop.init]
     targets = [bound.symbol(x.lvalue) for x in parts if isinstance(x, c_ast.Assignment) and x.op == "="]
     if len(targets) < len(parts) or None in targets or not any(is_pointer(x) for x in targets if x is not None):
         return loop, []
     return bound.keep(c_ast.For(None, loop.cond, loop.next, loop.stmt, loop.coord)), parts
+
+
+def _begins(loop: c_ast.For | c_ast.While) -> list[c_ast.Node]:
+    """What a loop begins with."""
+    match loop.init if isinstance(loop, c_ast.For) else None:
+        case None:
+            return []
+        case c_ast.ExprList(exprs=parts) | c_ast.DeclList(decls=parts):
+            return list(parts)
+        case part:
+            return [part]
 
 
 def _is_unknown(name: str, bound: BoundNames) -> bool:

@@ -25,7 +25,11 @@ from pycparser import c_ast
 from planish.frontend.c.analysis.scope import BoundNames, Symbol
 from planish.frontend.c.analysis.statement_runs import LOOPS
 from planish.frontend.c.early_exits.early_exit import changed_in, conjuncts
+from planish.frontend.c.translate.arithmetic import wrap
 from planish.frontend.c.types.constants import items_of, walk_tree
+from planish.frontend.c.types.declarations import CScalar
+from planish.ir.index.overflow import limits
+from planish.ir.types import BOOL, I32
 
 _COMPARISONS = ("==", "!=")
 
@@ -34,8 +38,8 @@ def without_flags(
     loop: c_ast.For | c_ast.While, known: Mapping[Symbol, int], bound: BoundNames
 ) -> c_ast.For | c_ast.While:
     """The same loop with exits in place of the flags in its condition: variables whose numbers are `known` in front of
-    the loop, with which it goes on, and that iterations only set to numbers with which it does not. As it is where
-    there are none."""
+    the body, with which it goes on, and that only the body names, to set them to numbers with which it does not. As it
+    is where there are none."""
     if loop.cond is None:
         return loop
     changed = changed_in(loop, bound)
@@ -62,7 +66,10 @@ def _flag_of(condition: c_ast.Node, bound: BoundNames) -> Symbol | None:
         case c_ast.ID() | c_ast.UnaryOp(op="!", expr=c_ast.ID()):
             return bound.symbol(condition if isinstance(condition, c_ast.ID) else condition.expr)
         case c_ast.BinaryOp(left=c_ast.ID() as name, right=number) if condition.op in _COMPARISONS:
-            return bound.symbol(name) if bound.value(number) is not None else None
+            symbol, value = bound.symbol(name), bound.value(number)
+            # What the variable cannot hold, C may still convert to what it holds.
+            known = symbol is not None and value is not None and stored_number(value, symbol) == value
+            return symbol if known else None
         case _:
             return None
 
@@ -76,18 +83,35 @@ def _goes_on(condition: c_ast.Node, value: int, bound: BoundNames) -> bool:
             return isinstance(condition, c_ast.ID) == (value != 0)
 
 
-def _is_set(
-    loop: c_ast.For | c_ast.While, condition: c_ast.Node, flag: Symbol, value: int, bound: BoundNames
-) -> bool:
-    """Whether a loop goes on with a flag as it is before it, and never sets it but to what ends the loop, in statements
-    of its own."""
+def stored_number(value: int | None, symbol: Symbol) -> int | None:
+    """The number that a variable holds once it is set to a constant with some value; None where that is not known.
+
+    >>> from planish.frontend.c.types.declarations import CScalar
+    >>> from planish.ir.types import U8
+    >>> [stored_number(x, Symbol("go", "go", CScalar(U8, "unsigned char", "u8"), "local")) for x in (1, 256, -1, None)]
+    [1, 0, 255, None]
+    """
+    type = symbol.ctype.type if isinstance(symbol.ctype, CScalar) else None
+    if type is None or value is None or not (type.is_int or type == BOOL):
+        return None
+    # What int does not hold, C may compute otherwise, as an unsigned number: `-1u`, which only `int` makes -1 again.
+    low, high = limits(I32)
+    if not (low if type.bits <= I32.bits else 0) <= value <= high:
+        return None
+    return int(value != 0) if type == BOOL else wrap(value, type)
+
+
+def _is_set(loop: c_ast.For | c_ast.While, condition: c_ast.Node, flag: Symbol, value: int, bound: BoundNames) -> bool:
+    """Whether a loop goes on with a flag as it is before it, and names it nowhere else but where statements of its own
+    set it to what ends the loop."""
     own = [*_statements(items_of(loop.stmt))]
     sets = [x for x in own if isinstance(x, c_ast.Assignment) and bound.symbol(x.lvalue) is flag]
-    numbers = [bound.value(x.rvalue) if x.op == "=" else None for x in sets]
+    numbers = [stored_number(bound.value(x.rvalue), flag) if x.op == "=" else None for x in sets]
     if not _goes_on(condition, value, bound) or any(x is None or _goes_on(condition, x, bound) for x in numbers):
         return False
-    mentions = sum(bound.symbol(x) is flag for x in walk_tree(loop.stmt) if isinstance(x, c_ast.ID))
-    return mentions == len(sets)
+    parts = (loop.cond, loop.next if isinstance(loop, c_ast.For) else None, loop.stmt)
+    named = (x for part in parts if part is not None for x in walk_tree(part) if isinstance(x, c_ast.ID))
+    return sum(bound.symbol(x) is flag for x in named) == 1 + len(sets)
 
 
 def _statements(items: list[c_ast.Node]) -> Iterator[c_ast.Node]:
