@@ -46,8 +46,16 @@ def number_ranges(facts: Iterable[Expr], types: Mapping[str, Type]) -> dict[str,
     bounds: dict[Expr, Interval] = {}
     for fact in facts:
         bounds = bounds_where(fact, {}, bounds)
-    out = {x.name: y for x, y in bounds.items() if isinstance(x, Var) and types.get(x.name) == x.type}
-    return {x: y for x, y in out.items() if (kind := narrowest(y)) is not None and kind.bits < types[x].bits}
+    out: dict[str, Interval] = {}
+    for x, (low, high) in bounds.items():
+        # Facts of sizes are of type INDEX, whatever the number's own one is.
+        if isinstance(x, Var) and (own := types.get(x.name)) is not None and own.is_int and own.bits <= x.type.bits:
+            least, most = limits(own)
+            out[x.name] = max(low, least), min(high, most)
+    return {
+        x: (low, high) for x, (low, high) in out.items()
+        if low <= high and (kind := narrowest((low, high))) is not None and kind.bits < types[x].bits
+    }  # fmt: skip
 
 
 def narrow_numbers(body: Block, ranges: Mapping[str, Interval], types: Mapping[str, Type]) -> Block:
