@@ -85,7 +85,7 @@ def lower_plan(plan: Plan, options: Options, most: int | None = None, gaining: b
     found = bool(made.versions)
     if not options.measure:
         made = with_gain(plan.context, made, options.gain) if options.gain else in_own_order(plan.context, made)
-    made = with_least_sizes(plan.context, made) if gaining else made
+    made = with_least_sizes(plan.context, made, region.computed) if gaining else made
     remarks = (*plan.remarks, *made.remarks)
     if plan.choice is not None and chosen is None:
         message = f"{plan.choice.source}: no strategy makes `{plan.choice.point}`"

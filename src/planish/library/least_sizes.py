@@ -19,7 +19,7 @@ below, what comes before the first lanes, and what is left behind the last ones,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from math import inf
@@ -27,10 +27,11 @@ from math import inf
 import islpy as isl
 
 from planish.ir.accesses import reads
-from planish.ir.expr import Compare, Const, Expr, index
+from planish.ir.expr import Compare, Const, Expr, index, type_of
+from planish.ir.index.interval import Interval, bounds_where, range_of
 from planish.ir.index.polynomial import mul, sub
 from planish.ir.index.simplify import simplify
-from planish.ir.nest import Assign, For, Kernel, Reduce
+from planish.ir.nest import Alloc, Assign, For, Kernel, Reduce
 from planish.ir.traverse import loads, variables, walk
 from planish.library.driver import MadeVersions
 from planish.library.gain import GAIN, cycles_of_version, estimate_as_compiled
@@ -52,8 +53,9 @@ IN_LANES = 1.0
 """The cycles of an iteration below which a compiler surely makes lanes of the loop."""
 
 
-def with_least_sizes(cx: Context, made: MadeVersions) -> MadeVersions:
-    """The versions, which ask for the iterations from which on they gain: nests that have fewer stay as written."""
+def with_least_sizes(cx: Context, made: MadeVersions, computed: Iterable[tuple[str, Expr]] = ()) -> MadeVersions:
+    """The versions, which ask for the iterations from which on they gain: nests that have fewer stay as written.
+    `computed`: what some sizes are; nothing is asked that no call has."""
     if cx.nest is None or cx.threads > 1 or not made.versions:
         return made
     try:
@@ -62,6 +64,7 @@ def with_least_sizes(cx: Context, made: MadeVersions) -> MadeVersions:
         return made
     nest = cx.nest.kernel
     loops = [x for x in walk(nest.body) if isinstance(x, For)]
+    ranges = _ranges(nest, computed)
     versions = []
     for x in made.versions:
         if isinstance(x, Version):
@@ -69,9 +72,28 @@ def with_least_sizes(cx: Context, made: MadeVersions) -> MadeVersions:
                 enough = _wide(cx, made, x, source, loops)
             else:
                 enough = _long(nest, loops, _least(loops, source, cycles_of_version(made, x.name)))
-            x = replace(x, kernel=_asking(x.kernel, enough))
+            x = replace(x, kernel=_asking(x.kernel, (y for y in enough if _is_possible(y, ranges))))
         versions.append(x)
     return replace(made, versions=tuple(versions))
+
+
+def _ranges(nest: Kernel, computed: Iterable[tuple[str, Expr]]) -> dict[Expr, Interval]:
+    """Between which numbers sizes are, as far as assumptions tell and what they are computed from."""
+    ranges: dict[Expr, Interval] = {}
+    for fact in nest.assumptions:
+        ranges = bounds_where(fact, {}, ranges)
+    for name, value in computed:
+        own, (low, high) = index(name), range_of(value, {}, True, ranges)
+        least, most = ranges.get(own, (low, high))
+        ranges[own] = max(low, least), min(high, most)
+    return ranges
+
+
+def _is_possible(asked: Expr, ranges: Mapping[Expr, Interval]) -> bool:
+    """Whether the left side of such a condition may be as large as its right one."""
+    assert isinstance(asked, Compare)
+    left, right = (range_of(x, {}, True, ranges) for x in (asked.left, asked.right))
+    return asked.op != "ge" or left[1] >= right[0]
 
 
 def _is_flat(loops: list[For]) -> bool:
@@ -80,17 +102,32 @@ def _is_flat(loops: list[For]) -> bool:
 
 def _least(loops: list[For], source: float, own: float | None) -> int:
     """The iterations up to which loops are as fast as they are written, by the cycles of these and their own, None for
-    strips. Compilers make lanes of all but sums of floats; of strips that store what they do not read, and add nothing
-    up, the rest is one of fewer elements, and takes no longer. Where that is read again, in place, what was stored of
-    it under a mask is waited for."""
-    stores = [(loop, x) for loop in loops for x in walk(loop.body) if isinstance(x, Assign | Reduce)]
-    adds = any(loop.var not in {y for e in x.index for y in variables(e)} for loop, x in stores)
-    if source >= IN_LANES:
-        return SUM if adds and own is not None and source >= GAIN * own else 0
-    if own is not None or adds:
-        return LONG
-    read = {x.array for loop in loops for x in reads(loop.body)}
-    return 2 * LONG if any(isinstance(x, Reduce) or x.array in read for _, x in stores) else 0
+    strips. Compilers make lanes of all but sums of floats, and add those of integers up in fewer steps; of strips that
+    store what they do not read, and add nothing up, the rest is one of fewer elements, and takes no longer. Where that
+    is read again, in place, what was stored of it under a mask is waited for."""
+    added = [x for along, x in _stores(loops) if not along]
+    if not all(isinstance(simplify(x.lower), Const) for x in loops):  # how long they are is in no estimate
+        if own is not None and any(type_of(x.value).is_float for x in added):
+            return SUM
+    elif source >= IN_LANES:
+        return SUM if added and own is not None and source >= GAIN * own else 0
+    if own is not None:
+        return 4 * LONG if added else LONG
+    return LONG if added else 2 * LONG if _stores_in_place(loops) else 0
+
+
+def _stores(loops: list[For]) -> Iterator[tuple[bool, Assign | Reduce]]:
+    """What loops without others store, and whether each iteration does so elsewhere."""
+    for loop in loops:
+        for x in walk(loop.body):
+            if isinstance(x, Assign | Reduce):
+                yield any(loop.var in variables(e) for e in x.index), x
+
+
+def _stores_in_place(loops: list[For], inside: Collection[str] = ()) -> int:
+    """How many stores are to arrays that are read as well, but for those inside of the nest."""
+    read = {x.array for loop in loops for x in reads(loop.body)} - {*inside}
+    return sum(along and (isinstance(x, Reduce) or x.array in read) for along, x in _stores(loops))
 
 
 def _long(nest: Kernel, loops: list[For], least: int) -> Iterator[Expr]:
@@ -124,11 +161,15 @@ def _wide(cx: Context, made: MadeVersions, version: Version, source: float, loop
         for x in version.kernel.assumptions
         if isinstance(x, Compare) and x.op == "ge" and x.right not in (index(0), index(1))
     }
+    inside = {x.array.name for x in walk(nest.body) if isinstance(x, Alloc)}
     for outer, inner in ((x, y) for x in loops for y in x.body.body if isinstance(y, For) and _is_flat([*_inside(y)])):
         if blocked:
             yield from (y for x in (outer, inner) for y in _at_least(nest, _length(x), ROW))
         elif own is not None and source < GAIN * own:
             yield from _at_least(nest, _length(inner), ROW)
+        elif own is None and (stores := _stores_in_place([inner], inside)):
+            # The rows behind wait for what is stored under a mask at the end of one.
+            yield from _at_least(nest, _length(inner), (2 if stores == 1 else 3) * LONG)
         elif len(loops) == 2 and _length(inner) not in lengths:
             yield from _at_least(nest, mul(_length(outer), _length(inner)), LONG // 2)
 

@@ -54,7 +54,7 @@ def asked(text: str) -> dict[str, set[str]]:
 @pytest.mark.parametrize("kind", ["f32", "f64"])
 def test_scans_ask_for_some_values(kind: str) -> None:
     text = f"kernel k(n; y: {kind}[n] distinct, x: {kind}[n] distinct) {{ {SCAN} }}"
-    assert "n >= 49" in asked(text)["simd-scan"]
+    assert "n >= 65" in asked(text)["simd-scan"]
 
 
 def test_transpositions_ask_for_rows_and_columns() -> None:
@@ -71,8 +71,8 @@ def gaining(text: str) -> set[str]:
 
 @pytest.mark.parametrize(("kind", "body", "expected"), [
     ("f32", "y[i] = x[i] + 1.0:f32", {"n >= 128"}),
-    ("i32", "s[] += x[i]", {"n >= 128"}),
-    ("i32", "s[] max= x[i]", {"n >= 128"}),
+    ("i32", "s[] += x[i]", {"n >= 512"}),
+    ("i32", "s[] max= x[i]", {"n >= 512"}),
     ("u8", "y[i] = max(x[i], 9:u8)", set()),
     ("u8", "y[i] = max(y[i], 9:u8)", {"n >= 256"}),
     ("f32", "s[] += x[i]", {"n >= 32"}),

@@ -24,7 +24,7 @@ from planish.schedule.auto.cost.recurrences import Way
 from planish.schedule.auto.source_estimate import estimate_source
 
 STRIP_LENGTH = TuningArgument("strip", (128, 256, 512, 1024, 2048, 4096), STRIP, "values of a strip")
-SHORTEST = 48
+SHORTEST = 64
 """The values from which on lanes take less time than one value after the other."""
 
 
