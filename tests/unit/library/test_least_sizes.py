@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from planish.ir.text.parser import parse_kernel
+from planish.ir.text.parser import parse_expr, parse_kernel
 from planish.ir.text.printer import print_expr
 from planish.library.driver import make_versions
 from planish.library.least_sizes import with_least_sizes
@@ -61,11 +61,12 @@ def test_transpositions_ask_for_rows_and_columns() -> None:
     assert {"m >= 16", "n >= 16"} <= asked(TURNED)["operations"]
 
 
-def gaining(text: str) -> set[str]:
-    """What the first version of a kernel asks of sizes where nothing is timed."""
+def gaining(text: str, **computed: str) -> set[str]:
+    """What the first version of a kernel asks of sizes where nothing is timed; some are computed."""
     cx = Context.of(parse_kernel(text), load_target("x86-avx512"))
     before = make_versions(cx, STRATEGIES, 1)
-    after = with_least_sizes(cx, before).versions[0].kernel.assumptions
+    sizes = [(x, parse_expr(y)) for x, y in computed.items()]
+    after = with_least_sizes(cx, before, sizes).versions[0].kernel.assumptions
     return {print_expr(x) for x in after if x not in before.versions[0].kernel.assumptions}
 
 
@@ -91,3 +92,28 @@ def test_tiles_need_rows_and_columns(body: str, expected: set[str]) -> None:
     arrays = "y: i32[n, m] distinct, x: i32[m, n] distinct"
     nest = f"for i in 0 .. m {{ for j in 0 .. {columns} {{ {body} }} }}"
     assert gaining(f"kernel k(m, n; {arrays}) {{ {nest} }}") == expected
+
+
+@pytest.mark.parametrize(("computed", "expected"), [
+    ("min(n, 31)", set()), ("n % 64", set()), ("min(n, 600) - 1", {"m >= 512"}), ("max(n, 31)", {"m >= 512"}),
+])  # fmt: skip
+def test_no_size_is_asked_for_that_no_call_has(computed: str, expected: set[str]) -> None:
+    text = "kernel k(m; s: i32[] distinct, x: i32[m] distinct){} {{ for i in 0 .. m {{ s[] += x[i] }} }}"
+    assert gaining(text.format(""), m=computed) == expected
+    assert gaining(text.format(" assume m <= 64")) == set()
+
+
+@pytest.mark.parametrize(("kind", "expected"), [("i32", {"h - l >= 512"}), ("f32", {"h - l >= 32"})])
+def test_loops_from_one_size_to_another_are_as_long_as_others(kind: str, expected: set[str]) -> None:
+    arrays = f"s: {kind}[] distinct, x: {kind}[h] distinct"
+    assert gaining(f"kernel k(l, h; {arrays}) {{ for i in l .. h {{ s[] += x[i] }} }}") == expected
+
+
+@pytest.mark.parametrize(("body", "expected"), [
+    ("o[y, x] = max(o[y, x], 9:u8)", {"w >= 256"}),
+    ("o[2 * y, x] = max(o[2 * y + 1, x], 9:u8) o[2 * y + 1, x] = 3:u8", {"w >= 384"}),
+    ("o[y, x] = max(a[y, x], 9:u8)", set()),
+])  # fmt: skip
+def test_rows_in_place_are_longer_than_others(body: str, expected: set[str]) -> None:
+    nest = f"for y in 0 .. h {{ for x in 0 .. w {{ {body} }} }}"
+    assert gaining(f"kernel k(h, w; o: u8[2 * h, w] distinct, a: u8[h, w] distinct) {{ {nest} }}") == expected
