@@ -24,6 +24,12 @@ void tally(int n, state *s, state *t, const int *x)
 { for (int i = 0; i < n; i++) { s->count += x[i] * t->most; if (x[i] > s->most) s->most = x[i]; } }
 struct pair local(int n, const int *a)
 { struct pair s = { 0, 0, 1 }; for (int i = 0; i < n; i++) { s.k ^= a[i]; s.y = (float)a[i]; } return s; }
+int apart(int n, int k, const int *a)
+{
+    struct { int sum, k; } r = { 0, 1 }; int r_sum = 5;
+    for (int i = 0; i < n; i++) { r.sum += a[i]; r.k ^= a[i]; r_sum -= a[i]; if (a[i] > k) k = a[i]; }
+    return r.sum * 3 + r.k * 5 + r_sum * 7 + k;
+}
 int pack(int n, const int *v, unsigned char *o, unsigned short *w, long *r)
 {
     int s = 0;
@@ -49,6 +55,7 @@ int main(void)
         tally(n, &p, &q, a); tally(n, &q, &q, a); tell(&p, sizeof p); tell(&q, sizeof q);
         tally(n / 9, (state *)(a + 2), &q, a); tell(a, sizeof a);
         struct pair s = local(n, a); tell(&s, sizeof s);
+        printf("%d %d ", apart(n, 9, a), apart(n, 99, a));
         printf("%d ", pack(n, a, o, w, r)); tell(o, sizeof o); tell(w, sizeof w); tell(r, sizeof r);
         printf("\\n");
     }
@@ -59,7 +66,7 @@ int main(void)
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not there")
 def test_members_are_those_of_the_original(tmp_path: Path) -> None:
     made = build_file(Source("m.c", TEXT), Options(measure=False, fp="strict"))
-    assert {x.function.name for x in made.functions if x.replacements} == {"run", "tally", "local", "pack"}
+    assert {x.function.name for x in made.functions if x.replacements} == {"run", "tally", "local", "apart", "pack"}
     printed = []
     for program in (TEXT, made.text):
         (tmp_path / "p.c").write_text(program + MAIN)

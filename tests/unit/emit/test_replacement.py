@@ -58,6 +58,20 @@ def test_restrict_needs_no_test() -> None:
     assert "#ifdef PLANISH_ORIGINAL" in text
 
 
+def test_what_loops_change_is_passed_as_a_copy(tmp_path: Path) -> None:
+    loop = "for (int i = 0; i < n; i++) { if (k) { @ += a[i]; } else { @ -= a[i] >> 1; } }"
+    for left, start in (("r.s", "struct { int s; } r = { 7 };"), ("x", "")):
+        nest = loop.replace("@", left)
+        made, text = replaced(f"int f(int n, int k, int x, const int *a) {{ {start} {nest} return {left} + x; }}")
+        assert f"&{left}" not in text and nest in made.patch.text
+        compile_silently(text, tmp_path)
+        fixed = nest.replace("n;", "200;")
+        made, text = replaced(f"int f(int k, int x, const int *a) {{ {start} {fixed} return {left} + x; }}")
+        assert not made.guards and f"#ifdef PLANISH_ORIGINAL\n{fixed}\n#else\n{{\n" in made.patch.text
+        assert f"  {left} = planish_of_{left.replace('.', '_')};\n}}\n#endif" in made.patch.text
+        compile_silently(text, tmp_path)
+
+
 def test_only_pairs_with_a_store_count() -> None:
     a, b, c = (Array(n, F64, (index("n"),), distinct=n == "c") for n in "abc")
     assert overlapping((a, b, c), frozenset("a")) == ((a, b),)

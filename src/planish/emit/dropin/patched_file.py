@@ -41,6 +41,15 @@ class Patch:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class PassedCopy:
+    """A variable of the user's that a call is passed by the address of another one, of which both have the type."""
+
+    type: str
+    variable: str
+    name: str
+
+
 def assemble(source: Source | str, patches: Sequence[Patch], banner: str, prologue: str) -> str:
     """The banner, and what the user wrote with the patches of a source; the prologue stands behind the last `#include`
     before them.
@@ -163,13 +172,25 @@ def guarded_call(
     updates: Sequence[str],
     returns_status: bool,
     alone: bool = False,
+    copies: Sequence[PassedCopy] = (),
 ) -> str:
     """A call that stands for the nest `original`, which stays as the way out.
 
     The guards are C conditions, the updates are C statements that follow the call (what the loops leave in their
     variables). Where nothing can fail, the original remains under `#ifdef PLANISH_ORIGINAL`. `indent` is that of the
     line on which the nest begins. `alone`: the nest is the body of a branch or loop without braces, which may go on
-    with an `else`: one statement stands for it.
+    with an `else`: one statement stands for it. `copies` are declared in front of the call, and stored back where it
+    did something.
+
+    >>> print(guarded_call("g();", "", "f", ["&x_"], ["n > 9"], [], False, copies=[PassedCopy("int", "x", "x_")]))
+    {
+    int x_ = x;
+    if (n > 9) {
+      f(&x_);
+      x = x_;
+    } else { g();
+    }
+    }
     """
     call = f"{name}({', '.join(arguments)})"
     tests = bracketed(guards) if len(guards) + returns_status > 1 else [*guards]
@@ -178,15 +199,20 @@ def guarded_call(
         tests.append(f"{call} == 0")
     else:
         after.insert(0, f"{call};")
+    declared = [f"{x.type} {x.name} = {x.variable};" for x in copies]
+    after += [f"{x.variable} = {x.name};" for x in copies]
     if not tests:
+        after = [*declared, *after]
         body = "\n".join(f"{indent}{line}" for line in after)
-        if alone and len(after) > 1:
+        if (alone or copies) and len(after) > 1:
             inner = "\n".join(f"{indent}  {line}" for line in after)
             body = f"{indent}{{\n{inner}\n{indent}}}"
         return f"\n#ifdef PLANISH_ORIGINAL\n{indent}{original}\n#else\n{body}\n#endif"
     joined = f" &&\n{indent}    ".join(_packed(tests, _WIDTH - len(indent)))
     body = "".join(f"{indent}  {line}\n" for line in after)
-    return f"if ({joined}) {{\n{body}{indent}}} else {in_braces(original, indent)}"
+    chosen = f"if ({joined}) {{\n{body}{indent}}} else {in_braces(original, indent)}"
+    opening = "".join(f"{indent}{x}\n" for x in declared)
+    return f"{{\n{opening}{indent}{chosen}\n{indent}}}" if copies else chosen
 
 
 def in_braces(original: str, indent: str) -> str:

@@ -28,7 +28,15 @@ from planish.emit.c.kernel_text import emit_function
 from planish.emit.c.prologue import emit_prologue
 from planish.emit.c.small_kernels import part_of_caller
 from planish.emit.dropin.distinct_callees import name_apart
-from planish.emit.dropin.patched_file import Patch, alias_guard, assemble, emit_guard, guarded_call, indentation
+from planish.emit.dropin.patched_file import (
+    PassedCopy,
+    Patch,
+    alias_guard,
+    assemble,
+    emit_guard,
+    guarded_call,
+    indentation,
+)
 from planish.emit.dropin.row_spacing import FUNCTION, declare_spacing, row_ends, spacing_guard
 from planish.emit.dropin.size_products import has_product, product_guards
 from planish.emit.idioms.conditional_stores import store_changes
@@ -81,7 +89,7 @@ def replace_region(
     PlanishError E0710 for values of bf16 that are copied, of which functions have but the bits in memory. `suffix`:
     what the function's name ends with; `original`: what is done where the kernel cannot be called, if not what is
     written there; `settings`, `guards`: as of `call_instead`."""
-    copied = (x for x in kernel.arrays if x.name in _registers(region))
+    copied = (x for x in kernel.arrays if x.name in _copies(region))
     for type in (*(x.type for x in kernel.scalars), *(x.type for x in copied)):
         refuse_bf16(type)
     name = name_of(region) + suffix
@@ -157,8 +165,11 @@ def call_instead(
     after = _updates(region.updates, names)
     if not guards and not fallible:
         after += [f"(void){v};" for v in outer_counters(original)]
-    call = guarded_call(original, indent, name, _arguments(region, scop, names), guards, after, fallible, region.alone)
-    call = _with_spacing(region, _with_copies(region, call, indent), names, indent)
+    copies = tuple(_copies(region).values())
+    call = guarded_call(
+        original, indent, name, _arguments(region, scop, names), guards, after, fallible, region.alone, copies
+    )
+    call = _with_spacing(region, call, names, indent)
     callees = (*callees, *([FUNCTION] if region.spaced else []))
     text_of = call if region.rows is None else _in_rows(region, region.rows, call, source_text)
     patch = Patch(region.start, region.end, text_of)
@@ -312,11 +323,12 @@ def _arguments(region: Region, scop: Scop, names: Mapping[str, str]) -> list[str
     before = {a.name: a.shape for a in region.kernel.arrays}
     # Of what C has no name for, there are but the bits.
     addresses = {x for x, type in region.declared if type == ADDRESS.spelling}
+    copies = _copies(region)
     nameless = addresses | {a.name for a in scop.kernel.arrays if a.type == BF16}
     for name, text in names.items():
         shape = shapes.get(name, ())
-        if name in _registers(region):
-            out.append(f"&{_copy(text.lstrip('&'))}")
+        if name in copies:
+            out.append(f"&{copies[name].name}")
         elif len(shape) > 1 or shape != before.get(name, ()) or name in nameless:
             out.append(f"(void *){text}")
         else:
@@ -339,30 +351,12 @@ def outer_counters(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(v for v in found if v not in declared))
 
 
-def _registers(region: Region) -> frozenset[str]:
-    """Kernel arrays that stand for `register` variables, whose address C does not give."""
-    return frozenset(name for name, text in region.names if text.lstrip("&") in region.registers)
-
-
-def _copy(variable: str) -> str:
-    """The name of a variable's copy, which no macro of a drop-in has."""
-    return f"planish_of_{variable}"
-
-
-def _with_copies(region: Region, call: str, indent: str) -> str:
-    """The call inside a block that copies `register` variables in and out."""
-    if not region.registers:
-        return call
-    passed, declared = dict(region.names), dict(region.declared)
-    types = {passed[a.name].lstrip("&"): declared_type(a, declared) for a in region.kernel.arrays}
-    # A search has a flag of its own, which the kernel that runs before the exit does not know.
-    copied = [v for v in region.registers if v in types]
-    opening = "".join(f"{indent}{types[v]} {_copy(v)} = {v};\n" for v in copied)
-    closing = "".join(f"\n{indent}  {v} = {_copy(v)};" for v in copied)
-    head, brace, tail = call.partition("} else {")
-    if brace:
-        return f"{{\n{opening}{indent}{head.rstrip()}{closing}\n{indent}{brace}{tail}\n{indent}}}"
-    return f"{{\n{opening}{call}{closing}\n{indent}}}"
+def _copies(region: Region) -> dict[str, PassedCopy]:
+    """What is passed as a copy, by the kernel's arrays that stand for it. Copies are called after these: a member of a
+    structure has no name of its own. No macro of a drop-in has such a name."""
+    passed, declared = {x: text.lstrip("&") for x, text in region.names}, dict(region.declared)
+    found = ((a, passed[a.name]) for a in region.kernel.arrays if passed.get(a.name) in region.registers)
+    return {a.name: PassedCopy(declared_type(a, declared), text, f"planish_of_{a.name}") for a, text in found}
 
 
 def byte_range(array: Array, scop: Scop, names: Mapping[str, str]) -> tuple[str, str]:

@@ -284,23 +284,23 @@ class Region:
 
     `text[start:end]` of the original source is exactly these statements. `names` pairs every kernel parameter (sizes,
     scalars, arrays, in this order) with the C expression to pass for it. `updates` must be applied after the kernel
-    ran. `registers` are C variables that `names` passes by address but which are declared `register`: copy them into
-    an ordinary variable and back. `scratch` are arrays of the kernel that belong to the function and are read nowhere
-    behind it: what the kernel leaves in them may be anything. `computed` are sizes that the function computes from its
-    parameters, and how. `stages` are the same statements in several iterations of the loop around them, the most
-    first: their updates leave the loop's counter as in the last of these; `powers` are C variables of which two is
-    raised to the power. `alone`: the region is the whole body of a branch or loop that has no braces, so that what
-    stands for it has to be one statement. `conditional_stores` are arrays of the kernel whose elements it stores to in
-    every case, where the statements do so under conditions on data: nothing but changes may be stored there;
-    `guarded` are those of them of which nothing may be read either where the conditions do not hold.
+    ran. `registers` are C variables that `names` passes by address but which are declared `register`, or had better
+    stay in one: copy them into an ordinary variable and back. `scratch` are arrays of the kernel that belong to the
+    function and are read nowhere behind it: what the kernel leaves in them may be anything. `computed` are sizes that
+    the function computes from its parameters, and how. `stages` are the same statements in several iterations of the
+    loop around them, the most first: their updates leave the loop's counter as in the last of these; `powers` are C
+    variables of which two is raised to the power. `alone`: the region is the whole body of a branch or loop that has no
+    braces, so that what stands for it has to be one statement. `conditional_stores` are arrays of the kernel whose
+    elements it stores to in every case, where the statements do so under conditions on data: nothing but changes may be
+    stored there; `guarded` are those of them of which nothing may be read either where the conditions do not hold.
     `reversal`: it is such a one, whose kernel has no affine subscripts. `declared` pairs arrays and scalars with the
     types of their elements in C, where C has a name for them. `unseen`: variables that it may change and no check
-    compares. `conditions`: what the kernel relies on besides its assumptions, in C: ranges of numbers; `held`:
-    what its stores must not reach; `views`: the kernel's arrays that are members of one type in an array of structures,
-    and what that is called in C; `distances`: its sizes that are distances of addresses; `spaced`: arrays whose rows
-    are found to be evenly spaced before the kernel is called; `recast`: those of elements that are declared as others;
-    `exits`: it is a loop with early exits, whose kernel only tells whether any iteration leaves it; `packing`: one that
-    packs what it keeps; `bases`: arrays that do not begin where their pointers pointed when the function was called;
+    compares. `conditions`: what the kernel relies on besides its assumptions, in C: ranges of numbers; `held`: what its
+    stores must not reach; `views`: the kernel's arrays that are members of one type in an array of structures, and what
+    that is called in C; `distances`: its sizes that are distances of addresses; `spaced`: arrays whose rows are found
+    to be evenly spaced before the kernel is called; `recast`: those of elements that are declared as others; `exits`:
+    it is a loop with early exits, whose kernel only tells whether any iteration leaves it; `packing`: one that packs
+    what it keeps; `bases`: arrays that do not begin where their pointers pointed when the function was called;
     `in_rows`: it is only worth a call in rows that are long on average, and whether they are is asked in front of the
     loop over all, of which the kernel is a part, `rows`. `characters`: whether the plain `char` that its file has is
     one with a sign ("signed", "unsigned"; "" where it has none). `products`: its sizes that are products of others.

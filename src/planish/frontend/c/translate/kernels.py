@@ -142,7 +142,7 @@ def finish(
     names = tuple((key, counted.get(key) or _argument(by_key[key], cx)) for key in parameters)
     # Where few iterations are left to the loops as they are written, their variables had better stay in registers.
     cells = [(by_key[a.name], a.type) for a in arrays if not a.shape]
-    own = {x.key for x, type in cells if x.storage == "local" and not x.lasting and type != BF16}
+    own = {x.key for x, type in cells if _is_own(x) and type != BF16}
     registers = tuple(x.name for x, _ in cells if x.register or x.key in own)
     quotients = {x: cx.quotients[x] for x in counted}
     variables = {s.key: s.name for s in cx.used}
@@ -157,6 +157,12 @@ def finish(
         tuple((symbol.name, amount) for symbol, amount in cx.advances), spaced, _recast(arrays, by_key),
         cx.in_rows,
     )  # fmt: skip
+
+
+def _is_own(symbol: Symbol) -> bool:
+    """Whether a variable, or the structure that it is in, is one of the function's that nothing else sees. Of others,
+    none is stored to that the loops leave as it is."""
+    return symbol.storage != "global" and not any(x.lasting for x in (symbol, *ancestors(symbol)))
 
 
 def _recast(arrays: list[Array], by_key: Mapping[str, Symbol]) -> tuple[RecastArray, ...]:
