@@ -73,6 +73,14 @@ def lower_region(
     return lower_plan(plan_region(region, options, target, tell), options, most)
 
 
+def _stays_in_memory(region: Region) -> bool:
+    """Whether the call passes the address of a variable itself, of which a copy would be seen: the loop as written has
+    it in memory then in each iteration, and is slower than what the new code takes to begin."""
+    passed = dict(region.names)
+    places = (passed.get(x.name, "") for x in region.kernel.arrays if not x.shape)
+    return any(x.startswith("&") and x[1:] not in region.registers for x in places)
+
+
 def lower_plan(plan: Plan, options: Options, most: int | None = None, gaining: bool = False) -> RegionPlan:
     """The versions of a plan; see `lower_region`. `gaining`: they ask for the sizes from which on they gain."""
     region, prepared = plan.region, plan.context.nest
@@ -85,7 +93,8 @@ def lower_plan(plan: Plan, options: Options, most: int | None = None, gaining: b
     found = bool(made.versions)
     if not options.measure:
         made = with_gain(plan.context, made, options.gain) if options.gain else in_own_order(plan.context, made)
-    made = with_least_sizes(plan.context, made, region.computed) if gaining else made
+    if gaining and not _stays_in_memory(region):
+        made = with_least_sizes(plan.context, made, region.computed)
     remarks = (*plan.remarks, *made.remarks)
     if plan.choice is not None and chosen is None:
         message = f"{plan.choice.source}: no strategy makes `{plan.choice.point}`"

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import pytest
 
+from planish.build.lower import lower_plan
+from planish.build.plan import plan_region
+from planish.build.read import read_file
+from planish.core.span import Source
 from planish.ir.text.parser import parse_expr, parse_kernel
 from planish.ir.text.printer import print_expr
 from planish.library.driver import make_versions
@@ -15,6 +19,7 @@ from planish.library.least_sizes import with_least_sizes
 from planish.library.registry import STRATEGIES
 from planish.library.strategies.dense.operations import OPERATIONS
 from planish.library.strategy import BEHIND, Context
+from planish.options import Options
 from planish.target.load import load_target
 
 POINTS = "for i in 0 .. n {{ for j in 0 .. {k} {{ for l in 0 .. {k} {{ c[i, j] += a[i, l] * b[j, l] }} }} }}"
@@ -117,3 +122,14 @@ def test_loops_from_one_size_to_another_are_as_long_as_others(kind: str, expecte
 def test_rows_in_place_are_longer_than_others(body: str, expected: set[str]) -> None:
     nest = f"for y in 0 .. h {{ for x in 0 .. w {{ {body} }} }}"
     assert gaining(f"kernel k(h, w; o: u8[2 * h, w] distinct, a: u8[h, w] distinct) {{ {nest} }}") == expected
+
+
+@pytest.mark.parametrize(("declared", "asked"), [("int s = 0;", True), ("static int s;", False), ("", False)])
+def test_variables_that_others_see_are_in_memory_at_any_size(declared: str, asked: bool) -> None:
+    loop = "for (int i = 0; i < n; i++) s += a[i]; return s;"
+    text = f"int s; int f(int n, const int *a) {{ {declared} {loop} }}"
+    options = Options(target="x86-avx512", measure=False)
+    (region,) = read_file(Source("f.c", text), options).functions[0].regions
+    plan = plan_region(region, options, load_target("x86-avx512"))
+    (version,) = lower_plan(plan, options, 1, gaining=True).versions
+    assert any("n >=" in print_expr(x) for x in version.kernel.assumptions) == asked
