@@ -81,6 +81,11 @@ def _stays_in_memory(region: Region) -> bool:
     return any(x.startswith("&") and x[1:] not in region.registers for x in places)
 
 
+def _is_piece(region: Region) -> bool:
+    """Whether a nest is a piece of a loop, whose length the text in front of it makes, and asks for itself."""
+    return any(text.startswith("planish_") for key, text in region.names if key in region.kernel.sizes)
+
+
 def lower_plan(plan: Plan, options: Options, most: int | None = None, gaining: bool = False) -> RegionPlan:
     """The versions of a plan; see `lower_region`. `gaining`: they ask for the sizes from which on they gain."""
     region, prepared = plan.region, plan.context.nest
@@ -93,7 +98,7 @@ def lower_plan(plan: Plan, options: Options, most: int | None = None, gaining: b
     found = bool(made.versions)
     if not options.measure:
         made = with_gain(plan.context, made, options.gain) if options.gain else in_own_order(plan.context, made)
-    if gaining and not _stays_in_memory(region):
+    if gaining and not _stays_in_memory(region) and not _is_piece(region):
         made = with_least_sizes(plan.context, made, region.computed)
     remarks = (*plan.remarks, *made.remarks)
     if plan.choice is not None and chosen is None:
