@@ -113,6 +113,8 @@ def bench(
         failed = True
     if contests:
         console.print(summary_table(contests))
+    if idle.names:
+        print(f"\n{idle.describe()}")
     return USER_ERROR if failed else OK
 
 

@@ -60,4 +60,6 @@ def select(
     for refused in idle.settle(done):
         tell(refused)
         failed = True
+    if idle.names:
+        print(f"\n{idle.describe()}")
     return USER_ERROR if failed else OK

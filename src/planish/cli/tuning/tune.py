@@ -218,7 +218,7 @@ def _tune(
             if isinstance(found, PlanishError):
                 file = files.get("" if found.source is None else found.source.name, ProjectFile(""))
                 silent = found_files and found.diagnostic.code in SILENT
-                if not silent and not idle.takes(file, found):
+                if not idle.takes(file, found) and not silent:
                     tell(found)
                     code = USER_ERROR
                 continue
@@ -241,6 +241,8 @@ def _tune(
     for refused in idle.settle(done):
         tell(refused)
         code = USER_ERROR
+    if idle.names and not quiet:
+        print(f"\n{idle.describe()}")
     if record is not None:
         _write(record, print_record(merge_choices(choices)))
     return tell_interrupted(0, "all trials so far are in the store") if code == INTERRUPTED else code

@@ -79,11 +79,7 @@ def replace_early_exit(
         full, bare = counted_kernel(region.kernel, exits.flag, COUNT)
         passed = {**names, COUNT: ITERATION}
         parameters = (*bare.sizes, *(x.name for x in bare.scalars), *(x.name for x in bare.arrays))
-        cells = {passed[x.name].lstrip("&") for x in bare.arrays}
-        counted = replace(
-            region, kernel=bare, names=tuple((x, passed[x]) for x in parameters), exits=None, alone=True,
-            registers=tuple(x for x in region.registers if x in cells),
-        )  # fmt: skip
+        counted = replace(region, kernel=bare, names=tuple((x, passed[x]) for x in parameters), exits=None, alone=True)
         # What decides about the exits must not be stored to, either.
         reading = replace(counted, kernel=full, names=tuple(passed.items()))
         asked_of = guards_of(reading, prepare(full).scop, kernel.assumptions)
